@@ -5,7 +5,8 @@ import { build } from 'esbuild';
 
 import { writeBuild } from './bundle/builds.mjs';
 import { licensesOf } from './bundle/licenses.mjs';
-import { loadedByRequire, placesOfModules } from './bundle/plugins.mjs';
+import { ENGLISH_ONLY, loadedByRequire, placesOfModules } from './bundle/plugins.mjs';
+import { temporalClient } from './bundle/temporalClient.mjs';
 import { PACKAGES, ROOT } from './freshness.mjs';
 
 /**
@@ -16,10 +17,10 @@ import { PACKAGES, ROOT } from './freshness.mjs';
 const EXTERNAL = ['@langchain/*', 'tsx/*', '@slipway/platform', '@slipway/platform/*'];
 /**
  * The same, of CommonJS. `@temporalio/*` finds files of its own (native library, bundler, threads), and knows what an
- * activity throws and asks by its classes; its client loads `@grpc/grpc-js`. `pg` is what the checkpoints of
- * `@langchain/*` load; `pg-native` is not there.
+ * activity throws and asks by its classes. `pg` is what the checkpoints of `@langchain/*` load; `pg-native` is not there.
  */
-const EXTERNAL_COMMON_JS = /^(@temporalio\/.*|@grpc\/grpc-js|pg|pg-native)$/;
+const EXTERNAL_COMMON_JS =
+  /^(@temporalio\/(activity|core-bridge|testing|worker|workflow)(\/.*)?|pg|pg-native)$/;
 
 /** Bundled CommonJS asks for Node's own modules with `require`. */
 const BANNER =
@@ -32,6 +33,7 @@ export function bundleCommand(options) {
     dist,
     entryPoints: [join(dist, 'cli/main.js')],
     folder: join(dist, 'command'),
+    plugins: temporalClient(),
     ...options,
   });
 }
@@ -52,7 +54,7 @@ export function bundlePlatform(options) {
  * @param options.keepEarlier - whether the last build before this one stays, for the processes that run from it.
  * @returns the size of its code.
  */
-async function bundle({ dist, entryPoints, folder, keepEarlier }) {
+async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints,
@@ -64,7 +66,7 @@ async function bundle({ dist, entryPoints, folder, keepEarlier }) {
     // Two levels below `dist/`, as what is written in the end: addresses in the source maps are relative.
     outdir: join(folder, 'build'),
     external: EXTERNAL,
-    plugins: [loadedByRequire(EXTERNAL_COMMON_JS), placesOfModules(dist, '../../')],
+    plugins: [...plugins, loadedByRequire(EXTERNAL_COMMON_JS), placesOfModules(dist, '../../'), ENGLISH_ONLY],
     banner: { js: BANNER },
     sourcemap: 'linked',
     sourcesContent: false,

@@ -1,5 +1,5 @@
 /** Ctrl-C and SIGTERM, as one command takes them. */
-export interface Interruption {
+interface Interruption {
   /** Aborted at the first signal. */
   readonly signal: AbortSignal;
   /** Hands the signals back. */

@@ -29,7 +29,7 @@ export interface Output {
 }
 
 /** What an output is made from. */
-export interface OutputOptions {
+interface OutputOptions {
   readonly json: boolean;
   readonly verbose: boolean;
   /** What goes on is not told: only what was asked for, how it ended, warnings and errors. */

@@ -1,4 +1,4 @@
-import { defineQuery, defineSignal } from '@temporalio/workflow';
+import { defineQuery, defineSignal } from './define.ts';
 
 import type { PlaceRules, PlaceStanding } from '../domain/promotion/places.ts';
 

@@ -1,4 +1,4 @@
-import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate } from './define.ts';
 
 import { isRevisionId } from '../domain/deployment/revisionName.ts';
 import {

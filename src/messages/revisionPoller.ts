@@ -1,4 +1,4 @@
-import { defineSignal } from '@temporalio/workflow';
+import { defineSignal } from './define.ts';
 
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import { isRecord } from './fields.ts';

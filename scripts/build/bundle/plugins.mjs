@@ -38,14 +38,16 @@ const NAMESPACE = 'loaded-by-require';
  * asks Temporal.
  *
  * @param names - a regular expression that Go understands too, without flags.
+ * @param isFor - tells by its path whether a module that imports such a package gets it so. Default: each.
  */
-export function loadedByRequire(names) {
+export function loadedByRequire(names, isFor = () => true) {
   return {
     name: NAMESPACE,
     setup(build) {
-      build.onResolve({ filter: names }, ({ path, namespace }) =>
-        namespace === NAMESPACE ? { path, external: true } : { path, namespace: NAMESPACE },
-      );
+      build.onResolve({ filter: names }, ({ path, namespace, importer }) => {
+        if (namespace === NAMESPACE) return { path, external: true };
+        return isFor(importer) ? { path, namespace: NAMESPACE } : undefined;
+      });
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({
         contents: `module.exports = require(${JSON.stringify(path)});`,
         loader: 'js',
@@ -53,3 +55,14 @@ export function loadedByRequire(names) {
     },
   };
 }
+
+/** All but English of the languages that zod describes problems in. */
+export const ENGLISH_ONLY = {
+  name: 'english-only',
+  setup(build) {
+    build.onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
+  },
+};

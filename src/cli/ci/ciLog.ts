@@ -8,7 +8,7 @@ import { reportError } from '../ui/errorReport.ts';
 import { ciRun } from './ciRun.ts';
 
 /** How a CI system shows a log. Elsewhere, and with `--json`, nothing is said. */
-export interface CiLog {
+interface CiLog {
   /** Begins a part of the log that can be folded up. @returns what ends it; once is enough. */
   open(title: string): () => void;
   /** Puts a word at the run, beside its log. */

@@ -4,7 +4,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
 
 /** One run of a CI system, as its environment tells it. */
-export interface CiRun {
+interface CiRun {
   readonly system: CiSystem;
   /** Who triggered it; `ci` where it does not tell. */
   readonly who: string;

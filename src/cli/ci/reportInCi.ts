@@ -7,7 +7,7 @@ import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell } from './markdown.ts';
 
 /** How a command ended that followed nothing to its end: rejected, queued, timed out. */
-export interface CiReport {
+interface CiReport {
   readonly exitCode: number;
   readonly title: string;
   /** Why, and what to do: a paragraph each. */

@@ -21,7 +21,7 @@ import { releaseTarget } from './release/releaseTarget.ts';
 import { withControlPlane } from './target/targetAccess.ts';
 
 /** The options of `slipway demo`. */
-export interface DemoOptions {
+interface DemoOptions {
   /** Leave everything running at the end, to look at, until Ctrl-C. */
   readonly keep?: boolean;
 }

@@ -2,11 +2,15 @@ import type { Command } from 'commander';
 
 import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
 
-/** Runs a command's work and tells its exit code. */
-export type Run = (
-  options: CommonOptions,
-  work: (context: CommandContext) => Promise<number>,
-) => Promise<void>;
+/**
+ * Makes the action of a command: loads what it runs, calls that with the context, the arguments and the options, and
+ * reports its exit code.
+ */
+export type Runs = (
+  // Commander knows the types of what it gives no better.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  load: () => Promise<(context: CommandContext, ...given: any[]) => Promise<number>>,
+) => (...given: unknown[]) => Promise<void>;
 
 /** Where commands are put that share the options, the help and the way of telling errors of them all. */
 export interface CommandTable {
@@ -16,7 +20,7 @@ export interface CommandTable {
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
   /** A name above several commands, which does nothing by itself. */
   readonly group: (name: string, description: string) => Command;
-  readonly run: Run;
+  readonly runs: Runs;
 }
 
 /**
@@ -41,16 +45,21 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
         `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`,
       );
     },
-    run: async (options, work) => {
-      const context = commandContext(options);
-      const { printError } = await import('../ui/errorReport.ts');
-      try {
-        onExit(await work(context));
-      } catch (error) {
-        onExit(printError(context.output, error));
-        await (await import('../ci/reportInCi.ts')).reportErrorInCi(context, error);
-      }
-    },
+    runs:
+      (load) =>
+      async (...given) => {
+        // Commander adds the command itself, which knows the options of those above it, too.
+        const options = (given.at(-1) as Command).optsWithGlobals<CommonOptions>();
+        const context = commandContext(options);
+        const { printError } = await import('../ui/errorReport.ts');
+        try {
+          const run = await load();
+          onExit(await run(context, ...given.slice(0, -2), options));
+        } catch (error) {
+          onExit(printError(context.output, error));
+          await (await import('../ci/reportInCi.ts')).reportErrorInCi(context, error);
+        }
+      },
   };
 }
 

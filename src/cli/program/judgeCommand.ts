@@ -1,12 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 
-import type { JudgeOptions } from '../commands/judge/judge.ts';
-import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
 import { numberOption } from './options.ts';
 
 /** `slipway judge`. */
-export function addJudgeCommand({ command, run }: CommandTable): void {
+export function addJudgeCommand({ command, runs }: CommandTable): void {
   command(
     'judge',
     'Give two agents the same inputs, and report whether the candidate is worse',
@@ -52,11 +50,7 @@ export function addJudgeCommand({ command, run }: CommandTable): void {
     .option('--candidate-api-key <reference>', "the candidate's key, if it differs")
     .option('--markdown <file>', 'write the report to this file, too')
     .addHelpText('after', EXIT_CODES)
-    .action((options: CommonOptions & JudgeOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/judge/judge.ts')).runJudgeCommand(context, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/judge/judge.ts')).runJudgeCommand));
 }
 
 function countOption(text: string): number {

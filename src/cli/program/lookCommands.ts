@@ -1,18 +1,12 @@
 import { Option } from 'commander';
 
-import type { HistoryOptions } from '../commands/history/history.ts';
-import type { LogsOptions } from '../commands/logs/logs.ts';
-import type { ShowOptions } from '../commands/show/show.ts';
-import type { StatusOptions } from '../commands/status/status.ts';
-import type { WatchOptions } from '../commands/watch.ts';
-import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
 import { configOption, numberOption, timeoutOption } from './options.ts';
 
 const TAIL_LINES = 200;
 
 /** Looking at targets: what runs on them, what came of their releases, and what their revisions wrote. */
-export function addLookCommands({ command, run }: CommandTable): void {
+export function addLookCommands({ command, runs }: CommandTable): void {
   command(
     'status [target]',
     'Show what runs, waits and serves on targets, and their last releases',
@@ -20,11 +14,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
   )
     .addOption(configOption())
     .option('--last <count>', 'how many ended releases to show', numberOption, 5)
-    .action((target: string | undefined, options: CommonOptions & StatusOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/status/status.ts')).runStatusCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/status/status.ts')).runStatusCommand));
 
   command(
     'watch [target]',
@@ -33,11 +23,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
   )
     .addOption(configOption())
     .addOption(timeoutOption())
-    .action((target: string | undefined, options: CommonOptions & WatchOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/watch.ts')).runWatchCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/watch.ts')).runWatchCommand));
 
   command(
     'history [target]',
@@ -46,11 +32,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
   )
     .addOption(configOption())
     .option('--last <count>', 'how many to show', numberOption, 20)
-    .action((target: string | undefined, options: CommonOptions & HistoryOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/history/history.ts')).runHistoryCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/history/history.ts')).runHistoryCommand));
 
   command(
     'show [words...]',
@@ -62,11 +44,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
     .usage('[options] [release|latest] [target]')
     .addOption(configOption())
     .option('--diff', 'compare the configuration and files of two releases')
-    .action((words: readonly string[], options: CommonOptions & ShowOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/show/show.ts')).runShowCommand(context, words, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/show/show.ts')).runShowCommand));
 
   command(
     'logs [target]',
@@ -88,9 +66,5 @@ export function addLookCommands({ command, run }: CommandTable): void {
     )
     .option('--tail <count>', 'how many of the last lines to print', numberOption, TAIL_LINES)
     .option('--follow', 'keep printing new lines')
-    .action((target: string | undefined, options: CommonOptions & LogsOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/logs/logs.ts')).runLogsCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/logs/logs.ts')).runLogsCommand));
 }

@@ -1,14 +1,10 @@
 import { Command, Option } from 'commander';
 
 import type { CompletionOptions } from '../commands/completion/completion.ts';
-import type { DemoOptions } from '../commands/demo.ts';
-import type { DevOptions } from '../commands/dev/dev.ts';
-import type { DoctorCommandOptions } from '../commands/doctor/doctor.ts';
 import { CI_KINDS } from '../commands/init/ciKinds.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { loadPlatform } from '../commands/platform/loadPlatform.ts';
 import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platformCommand.ts';
-import type { CommonOptions } from '../context.ts';
 import { jsonLine } from '../output.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
 import { configOption, portOption } from './options.ts';
@@ -24,12 +20,12 @@ export function addMachineCommands(table: CommandTable): void {
       'slipway platform --port 4700',
       'slipway platform --rate-limit 100 --keep-audit 90',
     ),
-    table.run,
+    table.runs,
   );
   addInstallationCommands(table);
 }
 
-function addDevelopmentCommands({ command, run }: CommandTable): void {
+function addDevelopmentCommands({ command, runs }: CommandTable): void {
   command('dev', 'Run everything on this machine: Temporal, the platform, a worker', 'slipway dev')
     .option(
       '--port <port>',
@@ -42,11 +38,7 @@ function addDevelopmentCommands({ command, run }: CommandTable): void {
       "the port of Temporal's UI (default: 8233, or a free one)",
       portOption,
     )
-    .action((options: CommonOptions & DevOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/dev/dev.ts')).runDevCommand(context, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/dev/dev.ts')).runDevCommand));
 
   command(
     'demo',
@@ -55,41 +47,34 @@ function addDevelopmentCommands({ command, run }: CommandTable): void {
     'slipway demo --keep',
   )
     .option('--keep', 'keep everything running at the end until Ctrl-C, to inspect it')
-    .action((options: CommonOptions & DemoOptions) =>
-      run(options, async (context) => (await import('../commands/demo.ts')).runDemoCommand(context, options)),
-    );
+    .action(runs(async () => (await import('../commands/demo.ts')).runDemoCommand));
 }
 
-function addServiceCommands({ command, run }: CommandTable): void {
+function addServiceCommands({ command, runs }: CommandTable): void {
   command(
     'worker',
     'Run a Temporal worker, which carries out releases',
     'SLIPWAY_API_KEY=… slipway worker',
-  ).action((options: CommonOptions) =>
-    run(options, async (context) => (await import('../commands/worker/worker.ts')).runWorkerCommand(context)),
-  );
+  ).action(runs(async () => (await import('../commands/worker/worker.ts')).runWorkerCommand));
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
     .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
-    .action((dir: string, options: CommonOptions & { port: number; host?: string; config?: string }) =>
-      run(options, async () => {
-        const { port, host, config } = options;
+    .action(
+      runs(async () => {
         const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
-        await serveAgent({
-          dir,
-          port,
-          readyLine: options.json === true ? (url) => jsonLine({ event: 'ready', url }) : undefined,
-          host,
-          config,
-        });
-        return 0;
+        return async ({ output }, dir: string, options: { port: number; host?: string; config?: string }) => {
+          const { port, host, config } = options;
+          const readyLine = output.json ? (url: string) => jsonLine({ event: 'ready', url }) : undefined;
+          await serveAgent({ dir, port, readyLine, host, config });
+          return 0;
+        };
       }),
     );
 }
 
-function addInstallationCommands({ program, command, group, run }: CommandTable): void {
+function addInstallationCommands({ program, command, group, runs }: CommandTable): void {
   command(
     'init',
     'Write a first slipway.yaml for this repository, and a CI file',
@@ -104,14 +89,15 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
     .option('--target <name>', "the first target's name (default: staging)")
     .option('--control-plane <url>', 'its control plane (default: that of "slipway dev")')
     .option('--deployment <name>', "the deployment's name there (default: the repository's)")
-    .action((options: CommonOptions & InitOptions) =>
-      run(options, async (context) => {
-        const { stdin: input, stdout: output } = process;
-        const terminal = input.isTTY && output.isTTY && !context.output.json ? { input, output } : undefined;
-        return (await import('../commands/init/init.ts')).runInitCommand(context, options, {
-          folder: process.cwd(),
-          terminal,
-        });
+    .action(
+      runs(async () => {
+        const { runInitCommand } = await import('../commands/init/init.ts');
+        return (context, options: InitOptions) => {
+          const { stdin: input, stdout: output } = process;
+          const terminal =
+            input.isTTY && output.isTTY && !context.output.json ? { input, output } : undefined;
+          return runInitCommand(context, options, { folder: process.cwd(), terminal });
+        };
       }),
     );
 
@@ -125,11 +111,7 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
       '--fix',
       'register missing search attributes in Temporal; terminate workflows that no worker can continue',
     )
-    .action((options: CommonOptions & DoctorCommandOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/doctor/doctor.ts')).runDoctorCommand(context, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/doctor/doctor.ts')).runDoctorCommand));
 
   command(
     'completion <shell>',
@@ -138,11 +120,12 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
     'slipway completion fish > ~/.config/fish/completions/slipway.fish',
   )
     .addOption(configOption())
-    .action((shell: string, options: CommonOptions & CompletionOptions) =>
-      run(options, async (context) => {
+    .action(
+      runs(async () => {
         const { completionModel } = await import('../commands/completion/model.ts');
         const { runCompletionCommand } = await import('../commands/completion/completion.ts');
-        return runCompletionCommand(context, shell, () => completionModel(program), options);
+        return (context, shell: string, options: CompletionOptions) =>
+          runCompletionCommand(context, shell, () => completionModel(program), options);
       }),
     );
 
@@ -152,10 +135,6 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
       .description("Find the temporal command, or install it into the user's cache")
       .exitOverride()
       .configureOutput(SILENT)
-      .action((options: CommonOptions) =>
-        run(options, async (context) =>
-          (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand(context),
-        ),
-      ),
+      .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand)),
   );
 }

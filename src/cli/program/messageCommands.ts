@@ -3,12 +3,11 @@ import { Option } from 'commander';
 import type { InterventionOptions } from '../commands/intervention/intervene.ts';
 import type { HoldOptions } from '../commands/target/hold.ts';
 import type { QuarantineOptions } from '../commands/target/quarantine.ts';
-import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
 import { configOption } from './options.ts';
 
 /** Saying one thing to a target, or to the release that runs on it. */
-export function addMessageCommands({ command, run }: CommandTable): void {
+export function addMessageCommands({ command, runs }: CommandTable): void {
   for (const [name, holding, description] of [
     ['hold', true, 'Put a target on hold: it rejects releases until the hold ends'],
     ['unhold', false, 'End a hold: the target accepts releases again'],
@@ -16,10 +15,12 @@ export function addMessageCommands({ command, run }: CommandTable): void {
     command(`${name} [target]`, description, `slipway ${name} production --reason "incident 42"`)
       .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
-      .action((target: string | undefined, options: CommonOptions & HoldOptions) =>
-        run(options, async (context) =>
-          (await import('../commands/target/hold.ts')).runHoldCommand(context, holding, target, options),
-        ),
+      .action(
+        runs(async () => {
+          const { runHoldCommand } = await import('../commands/target/hold.ts');
+          return (context, target: string | undefined, options: HoldOptions) =>
+            runHoldCommand(context, holding, target, options);
+        }),
       );
   }
 
@@ -45,15 +46,12 @@ export function addMessageCommands({ command, run }: CommandTable): void {
         .addOption(new Option('--judge', 'skip the judge: promote without its verdict').conflicts('freeze'))
         .option('--freeze', 'skip the freeze: do not wait for its end');
     }
-    said.action((target: string | undefined, options: CommonOptions & InterventionOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/intervention/intervene.ts')).runInterventionCommand(
-          context,
-          kind,
-          target,
-          options,
-        ),
-      ),
+    said.action(
+      runs(async () => {
+        const { runInterventionCommand } = await import('../commands/intervention/intervene.ts');
+        return (context, target: string | undefined, options: InterventionOptions) =>
+          runInterventionCommand(context, kind, target, options);
+      }),
     );
   }
 
@@ -68,16 +66,12 @@ export function addMessageCommands({ command, run }: CommandTable): void {
     )
       .addOption(configOption())
       .option('--reason <text>', 'why: shown to other people')
-      .action((target: string, artifact: string, options: CommonOptions & QuarantineOptions) =>
-        run(options, async (context) =>
-          (await import('../commands/target/quarantine.ts')).runQuarantineCommand(
-            context,
-            quarantined,
-            target,
-            artifact,
-            options,
-          ),
-        ),
+      .action(
+        runs(async () => {
+          const { runQuarantineCommand } = await import('../commands/target/quarantine.ts');
+          return (context, target: string, artifact: string, options: QuarantineOptions) =>
+            runQuarantineCommand(context, quarantined, target, artifact, options);
+        }),
       );
   }
 }

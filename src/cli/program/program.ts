@@ -9,7 +9,7 @@ import { addPromotionCommands } from './promotionCommands.ts';
 import { addReleaseCommands } from './releaseCommands.ts';
 
 /** How the command line is built. */
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly version: string;
   /** Told the exit code of the command that ran. */
   readonly onExit: (exitCode: number) => void;

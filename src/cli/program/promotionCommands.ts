@@ -1,11 +1,6 @@
 import { Argument } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
-import type { PromoteOptions } from '../commands/promotion/promote.ts';
-import type { RehearseOptions } from '../commands/rehearsal/rehearse.ts';
-import type { PlanOptions } from '../commands/release/releasePlanned.ts';
-import type { ScheduleOptions } from '../commands/schedule/schedule.ts';
-import type { CommandContext, CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
 import { abortOnInterruptOption, configOption, numberOption, timeoutOption } from './options.ts';
 
@@ -15,7 +10,7 @@ const PLANNED_DAYS = 14;
 const REHEARSED_DAYS = 7;
 
 /** Adds `slipway promote`, `slipway schedule …`, `slipway plan …` and `slipway rehearse`. */
-export function addPromotionCommands({ command, run }: CommandTable): void {
+export function addPromotionCommands({ command, runs }: CommandTable): void {
   command(
     'promote [promotion]',
     'Release on one target the artifact verified on another, after its soak and required approvals',
@@ -27,11 +22,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .option('--no-wait', 'return once the promotion has begun')
     .addOption(abortOnInterruptOption('promotion'))
     .addOption(timeoutOption(FOLLOW_FOR))
-    .action((promotion: string | undefined, options: CommonOptions & PromoteOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/promotion/promote.ts')).runPromoteCommand(context, promotion, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/promotion/promote.ts')).runPromoteCommand));
 
   command(
     'schedule',
@@ -45,9 +36,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .option('--reason <text>', 'why you pause or resume it')
     .option('--dry-run', 'apply: only show the difference')
     .option('--prune', 'apply: remove schedules of these targets that slipway.yaml does not declare')
-    .action((what: string, promotion: string | undefined, options: CommonOptions & ScheduleOptions) =>
-      run(options, async (context) => runSchedule(context, what, promotion, options)),
-    );
+    .action(runs(async () => (await import('../commands/schedule/schedule.ts')).runScheduleCommand));
 
   command(
     'plan <what> [name]',
@@ -58,11 +47,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
   )
     .addOption(configOption())
     .option('--days <count>', 'how many days of promotions to plan', numberOption, PLANNED_DAYS)
-    .action((what: string, name: string | undefined, options: CommonOptions & PlanOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/plan.ts')).runPlanCommand(context, what, name, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/plan.ts')).runPlanCommand));
 
   command(
     'rehearse [promotion]',
@@ -76,11 +61,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .option('--inject <sentence>', 'inject an event or a failure; may be repeated', repeated)
     .option('--with <file>', 'a file with one such sentence per line')
     .addHelpText('after', REHEARSED)
-    .action((promotion: string | undefined, options: CommonOptions & RehearseOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/rehearsal/rehearse.ts')).runRehearseCommand(context, promotion, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/rehearsal/rehearse.ts')).runRehearseCommand));
 }
 
 function repeated(text: string, earlier: readonly string[] = []): readonly string[] {
@@ -96,29 +77,3 @@ A TIME is a duration since the rehearsal began (26h), or since a promotion began
 A WHEN is "at TIME" (once, from then on), "from TIME", or "from TIME to TIME"; without one, always.
 
 Exits with 0 at the end of the rehearsal, whatever the outcomes of its promotions.`;
-
-async function runSchedule(
-  context: CommandContext,
-  what: string,
-  promotion: string | undefined,
-  options: ScheduleOptions,
-): Promise<number> {
-  const schedule = await import('../commands/schedule/schedule.ts');
-  switch (what) {
-    case 'apply':
-      return schedule.runScheduleApply(context, options);
-    case 'list':
-      return schedule.runScheduleList(context, options);
-    case 'pause':
-    case 'resume':
-      return schedule.runSchedulePause(context, what === 'pause', promotion, options);
-    case 'trigger':
-      return schedule.runScheduleTrigger(context, promotion, options);
-    default: {
-      const { SlipwayError } = await import('../../domain/errors.ts');
-      throw new SlipwayError('SLIPWAY_USAGE', `there is no "schedule ${what}"`, {
-        hint: 'one of: apply, list, pause, resume, trigger',
-      });
-    }
-  }
-}

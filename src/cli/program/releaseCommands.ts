@@ -1,10 +1,3 @@
-import type { PackCommandOptions } from '../commands/artifact/pack.ts';
-import type { PruneOptions } from '../commands/artifact/prune.ts';
-import type { AuditOptions } from '../commands/audit.ts';
-import type { LintOptions } from '../commands/lint/lint.ts';
-import type { ReleaseOptions } from '../commands/release/release.ts';
-import type { RollbackOptions } from '../commands/rollback/rollback.ts';
-import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
 import {
   abortOnInterruptOption,
@@ -15,7 +8,7 @@ import {
 } from './options.ts';
 
 /** Releasing and rolling back, and what stands before that: what would be shipped, and whether it is right. */
-export function addReleaseCommands({ command, run }: CommandTable): void {
+export function addReleaseCommands({ command, runs }: CommandTable): void {
   command(
     'release [target]',
     'Release the source on a target, and follow it',
@@ -30,11 +23,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .option('--no-wait', 'return once the release is queued')
     .addOption(abortOnInterruptOption('release'))
     .addOption(timeoutOption())
-    .action((target: string | undefined, options: CommonOptions & ReleaseOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/release/release.ts')).runReleaseCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/release/release.ts')).runReleaseCommand));
 
   command(
     'rollback [target]',
@@ -52,11 +41,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .option('--break-glass', 'without Temporal: call the control plane from here')
     .option('--no-wait', 'return once the target has accepted the rollback')
     .addOption(timeoutOption())
-    .action((target: string | undefined, options: CommonOptions & RollbackOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/rollback/rollback.ts')).runRollbackCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/rollback/rollback.ts')).runRollbackCommand));
 
   command(
     'lint [file]',
@@ -65,11 +50,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     'slipway lint --strict services/greeter/slipway.yaml',
   )
     .option('--strict', 'report settings without effect as errors')
-    .action((file: string | undefined, options: CommonOptions & LintOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/lint/lint.ts')).runLintCommand(context, file, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/lint/lint.ts')).runLintCommand));
 
   command(
     'pack',
@@ -81,11 +62,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .option('--list', 'print every packed path')
     .option('--output <file>', 'write the tarball there')
     .option('--strict', 'reject a source that contains what looks like a secret')
-    .action((options: CommonOptions & PackCommandOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/artifact/pack.ts')).runPackCommand(context, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/artifact/pack.ts')).runPackCommand));
 
   command(
     'prune',
@@ -106,11 +83,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
       numberOption,
     )
     .option('--forget <target...>', 'keep nothing for a target that Temporal no longer knows')
-    .action((options: CommonOptions & PruneOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/artifact/prune.ts')).runPruneCommand(context, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/artifact/prune.ts')).runPruneCommand));
 
   command(
     'audit [target]',
@@ -118,9 +91,5 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     'slipway audit production',
   )
     .addOption(configOption())
-    .action((target: string | undefined, options: CommonOptions & AuditOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/audit.ts')).runAuditCommand(context, target, options),
-      ),
-    );
+    .action(runs(async () => (await import('../commands/audit.ts')).runAuditCommand));
 }

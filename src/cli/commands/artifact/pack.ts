@@ -11,7 +11,7 @@ import { type SourceToPack, sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
 
 /** The options of `slipway pack`. */
-export interface PackCommandOptions {
+interface PackCommandOptions {
   readonly config?: string;
   /** Print every path that is packed. */
   readonly list?: boolean;

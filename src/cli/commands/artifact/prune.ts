@@ -18,7 +18,7 @@ import { agoText, sizeText } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
 
 /** The options of `slipway prune`. */
-export interface PruneOptions {
+interface PruneOptions {
   readonly config?: string;
   /** Nothing is removed: what would be is shown. */
   readonly dryRun?: boolean;

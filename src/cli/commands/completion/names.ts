@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { findConfig } from '../../../config/findConfig.ts';
 
 /** What of `slipway.yaml` is completed. */
-export type NamedPart = 'targets' | 'promotions';
+type NamedPart = 'targets' | 'promotions';
 
 /**
  * The names that `slipway.yaml` gives its targets or promotions, for a shell that asks while somebody types: none where

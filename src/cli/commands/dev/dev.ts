@@ -9,7 +9,7 @@ import { type LocalStack, PLATFORM_PORT, startLocalStack } from './localStack.ts
 import type { SupervisorEvent } from './supervisor.ts';
 
 /** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */
-export interface DevOptions {
+interface DevOptions {
   readonly port?: number;
   readonly temporalPort?: number;
   readonly temporalUiPort?: number;

@@ -14,7 +14,7 @@ import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
 
 /** How everything is started on one machine. */
-export interface LocalStackOptions {
+interface LocalStackOptions {
   /** Where all state is kept. */
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;

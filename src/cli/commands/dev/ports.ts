@@ -5,7 +5,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 const HOST = '127.0.0.1';
 
 /** Which port is wanted. */
-export interface PortWish {
+interface PortWish {
   /** What the port was given by, for the error: `--port`. */
   readonly option: string;
   /** The port that was asked for; 0 and `undefined`: none in particular. */

@@ -22,7 +22,7 @@ export interface CommandService extends Service {
 }
 
 /** How a `slipway` command is run as a service. */
-export interface CommandServiceOptions {
+interface CommandServiceOptions {
   /** `platform`, `worker`, with their arguments; `--json` is added. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;

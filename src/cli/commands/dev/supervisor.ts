@@ -12,7 +12,7 @@ export type SupervisorEvent =
     };
 
 /** How a service is kept running. */
-export interface SupervisorOptions<S extends Service> {
+interface SupervisorOptions<S extends Service> {
   readonly name: string;
   readonly start: () => Promise<S>;
   readonly onEvent: (event: SupervisorEvent) => void;

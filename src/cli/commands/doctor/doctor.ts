@@ -4,7 +4,7 @@ import { MARKS, type Style } from '../../ui/style.ts';
 import { findings } from './findings.ts';
 
 /** The options of `slipway doctor`. */
-export interface DoctorCommandOptions {
+interface DoctorCommandOptions {
   readonly config?: string;
   readonly fix?: boolean;
 }

@@ -22,7 +22,7 @@ import { pythonAgentProblems } from '../lint/pythonAgent.ts';
 import { withControlPlane } from '../target/targetAccess.ts';
 
 /** How findings are looked for. */
-export interface DoctorOptions {
+interface DoctorOptions {
   /** Register what is missing in Temporal, and terminate workflows that no worker can continue. */
   readonly fix: boolean;
   readonly config: string | undefined;

@@ -7,7 +7,7 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { historyLines } from './historyLines.ts';
 
 /** The options of `slipway history [TARGET]`. */
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly config?: string;
   /** How many releases are shown. */
   readonly last: number;

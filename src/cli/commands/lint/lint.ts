@@ -11,7 +11,7 @@ import { nearName, printProblems } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
 
 /** The options of `slipway lint [FILE]`. */
-export interface LintOptions {
+interface LintOptions {
   /** Warnings are errors. */
   readonly strict?: boolean;
 }

@@ -27,7 +27,7 @@ export interface RevisionOf {
 }
 
 /** The end of a log. */
-export interface LogEnd {
+interface LogEnd {
   /** Oldest first. */
   readonly lines: readonly LogLine[];
   /** After which line a follower goes on; `undefined` where the log cannot be followed. */

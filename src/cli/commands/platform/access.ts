@@ -5,7 +5,7 @@ import type { CommandContext } from '../../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 
 /** The options of `slipway platform keys create`. */
-export interface KeysCreateOptions extends PlatformClientOptions {
+interface KeysCreateOptions extends PlatformClientOptions {
   readonly scope: string;
   /** In milliseconds from now. Default: never. */
   readonly expiresIn?: number;
@@ -104,7 +104,7 @@ export async function runSecretsRotateCommand(
 }
 
 /** The options of `slipway platform audit`. */
-export interface AuditOptions extends PlatformClientOptions {
+interface AuditOptions extends PlatformClientOptions {
   /** How many of the newest changes are shown: 1 to 100. */
   readonly last: number;
   readonly operation?: string;

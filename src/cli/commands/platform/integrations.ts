@@ -5,7 +5,7 @@ import { findByName, type PlatformClientOptions, withControlPlane } from './plat
 type Integration = Awaited<ReturnType<ControlPlaneClient['listIntegrations']>>[number];
 
 /** What `slipway platform integrations add` says of the new one. */
-export interface IntegrationOptions extends PlatformClientOptions {
+interface IntegrationOptions extends PlatformClientOptions {
   readonly prefix: string;
   readonly credential?: string;
   readonly username?: string;

@@ -6,7 +6,7 @@ type Listener = Awaited<ReturnType<ControlPlaneClient['getListener']>>;
 type ListenerBody = Parameters<ControlPlaneClient['createListener']>[0];
 
 /** What `slipway platform listeners add` says of the new one. */
-export interface ListenerOptions extends PlatformClientOptions {
+interface ListenerOptions extends PlatformClientOptions {
   readonly type: ListenerBody['compute_type'];
   /** The namespaces that deployments may name. Default: any. */
   readonly namespace?: readonly string[];

@@ -1,20 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-import type { CommonOptions } from '../../context.ts';
 import { exitWithParent } from '../../interruption.ts';
-import type { Run } from '../../program/commandTable.ts';
+import type { Runs } from '../../program/commandTable.ts';
 import { durationOption, numberOption, portOption } from '../../program/options.ts';
-import type { IntegrationOptions } from './integrations.ts';
-import type { AuditOptions, KeysCreateOptions } from './access.ts';
-import type { ListenerOptions } from './listeners.ts';
 import type { PlatformCommandOptions } from './platform.ts';
-import type { PlatformClientOptions } from './platformClient.ts';
 
 /** A platform started alone takes this port, as the one of `slipway dev` does. */
 export const PLATFORM_PORT = 4700;
 
 /** Gives `slipway platform` its options, and the commands that call a running platform. */
-export function addPlatformCommand(platform: Command, run: Run): void {
+export function addPlatformCommand(platform: Command, runs: Runs): void {
   platform
     .option('--port <port>', 'its port; 0 takes a free one', portOption, PLATFORM_PORT)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
@@ -55,18 +50,20 @@ export function addPlatformCommand(platform: Command, run: Run): void {
         .argParser(wholeNumber(1, 36_500)),
     )
     .option('--adopt-database', 'start although home and database do not belong together, and join them')
-    .action((options: CommonOptions & Omit<PlatformCommandOptions, 'home' | 'json'>) =>
-      run(options, async (context) => {
-        exitWithParent(context.environment);
+    .action(
+      runs(async () => {
         const { runPlatformCommand } = await import('./platform.ts');
-        await runPlatformCommand({ ...options, home: context.home, json: options.json ?? false }, context);
-        return 0;
+        return async (context, options: Omit<PlatformCommandOptions, 'home' | 'json'>) => {
+          exitWithParent(context.environment);
+          await runPlatformCommand({ ...options, home: context.home, json: context.output.json }, context);
+          return 0;
+        };
       }),
     );
 
-  addIntegrationsCommand(platform, run);
-  addListenersCommand(platform, run);
-  addAccessCommands(platform, run);
+  addIntegrationsCommand(platform, runs);
+  addListenersCommand(platform, runs);
+  addAccessCommands(platform, runs);
 }
 
 /** Reads a whole number within bounds; an empty text, as a variable of the environment may be, is none. */
@@ -82,56 +79,31 @@ function wholeNumber(least: number, most: number): (text: string) => number | un
 }
 
 /** Puts `keys`, `secrets` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
-function addAccessCommands(platform: Command, run: Run): void {
+function addAccessCommands(platform: Command, runs: Runs): void {
   const keys = platform.command('keys').description('Manage API keys');
   callingCommand(keys, 'create <name>', 'Create a key, and print it once')
     .requiredOption('--scope <scope>', 'what it may do: read, deploy or admin')
     .option('--expires-in <duration>', 'when it expires: 720h (default: never)', durationOption)
-    .action((name: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<CommonOptions & KeysCreateOptions>();
-      return run(options, async (context) =>
-        (await import('./access.ts')).runKeysCreateCommand(context, name, options),
-      );
-    });
+    .action(runs(async () => (await import('./access.ts')).runKeysCreateCommand));
   callingCommand(keys, 'list', 'List the keys of the tenant')
     .option('--revoked', 'list revoked keys, too')
-    .action((_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<
-        CommonOptions & PlatformClientOptions & { revoked?: boolean }
-      >();
-      return run(options, async (context) =>
-        (await import('./access.ts')).runKeysListCommand(context, options),
-      );
-    });
+    .action(runs(async () => (await import('./access.ts')).runKeysListCommand));
   callingCommand(keys, 'revoke <id>', 'Revoke a key at once').action(
-    (id: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
-      return run(options, async (context) =>
-        (await import('./access.ts')).runKeysRevokeCommand(context, id, options),
-      );
-    },
+    runs(async () => (await import('./access.ts')).runKeysRevokeCommand),
   );
   const secrets = platform.command('secrets').description('Manage the secrets that the platform stores');
   callingCommand(secrets, 'rotate', 'Encrypt the stored secrets with a new master key').action(
-    (_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
-      return run(options, async (context) =>
-        (await import('./access.ts')).runSecretsRotateCommand(context, options),
-      );
-    },
+    runs(async () => (await import('./access.ts')).runSecretsRotateCommand),
   );
   callingCommand(platform, 'audit', 'List who changed what')
     .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
     .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')
     .option('--resource <id>', 'only changes of this deployment, revision or key')
-    .action((_: unknown, command: Command) => {
-      const options = command.optsWithGlobals<CommonOptions & AuditOptions>();
-      return run(options, async (context) => (await import('./access.ts')).runAuditCommand(context, options));
-    });
+    .action(runs(async () => (await import('./access.ts')).runAuditCommand));
 }
 
 /** Puts `integrations add|list|remove` under `slipway platform`, whose options they share. */
-function addIntegrationsCommand(platform: Command, run: Run): void {
+function addIntegrationsCommand(platform: Command, runs: Runs): void {
   const integrations = platform
     .command('integrations')
     .description('Manage the git repositories that deployments build from (docs/git-sources.md)')
@@ -142,27 +114,14 @@ function addIntegrationsCommand(platform: Command, run: Run): void {
     .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
     .option('--username <name>', 'the user name for a token (default: x-access-token)')
     .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
-    .action((name: string, _options: unknown, self: Command) => {
-      const options = self.optsWithGlobals<CommonOptions & IntegrationOptions>();
-      return run(options, async (context) =>
-        (await import('./integrations.ts')).runAddIntegration(context, name, options),
-      );
-    });
+    .action(runs(async () => (await import('./integrations.ts')).runAddIntegration));
 
-  callingCommand(integrations, 'list', 'Show the integrations').action((_options: unknown, self: Command) => {
-    const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
-    return run(options, async (context) =>
-      (await import('./integrations.ts')).runListIntegrations(context, options),
-    );
-  });
+  callingCommand(integrations, 'list', 'Show the integrations').action(
+    runs(async () => (await import('./integrations.ts')).runListIntegrations),
+  );
 
   callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
-    (name: string, _options: unknown, self: Command) => {
-      const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
-      return run(options, async (context) =>
-        (await import('./integrations.ts')).runRemoveIntegration(context, name, options),
-      );
-    },
+    runs(async () => (await import('./integrations.ts')).runRemoveIntegration),
   );
 }
 
@@ -182,7 +141,7 @@ function callingCommand(parent: Command, name: string, description: string): Com
 }
 
 /** Puts `listeners add|list|remove` under `slipway platform`, whose options they share. */
-function addListenersCommand(platform: Command, run: Run): void {
+function addListenersCommand(platform: Command, runs: Runs): void {
   const listeners = platform
     .command('listeners')
     .description('Manage listeners, which deploy to your own compute; deployments name one in listener_id')
@@ -196,27 +155,14 @@ function addListenersCommand(platform: Command, run: Run): void {
     )
     .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
     .option('--listener-version <version>', 'the version of the listener')
-    .action((computeId: string, _options: unknown, self: Command) => {
-      const options = self.optsWithGlobals<CommonOptions & ListenerOptions>();
-      return run(options, async (context) =>
-        (await import('./listeners.ts')).runAddListener(context, computeId, options),
-      );
-    });
+    .action(runs(async () => (await import('./listeners.ts')).runAddListener));
 
-  callingCommand(listeners, 'list', 'Show the listeners').action((_options: unknown, self: Command) => {
-    const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
-    return run(options, async (context) =>
-      (await import('./listeners.ts')).runListListeners(context, options),
-    );
-  });
+  callingCommand(listeners, 'list', 'Show the listeners').action(
+    runs(async () => (await import('./listeners.ts')).runListListeners),
+  );
 
   callingCommand(listeners, 'remove <compute-id>', 'Remove a listener that no deployment uses').action(
-    (computeId: string, _options: unknown, self: Command) => {
-      const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
-      return run(options, async (context) =>
-        (await import('./listeners.ts')).runRemoveListener(context, computeId, options),
-      );
-    },
+    runs(async () => (await import('./listeners.ts')).runRemoveListener),
   );
 }
 

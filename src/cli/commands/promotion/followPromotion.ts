@@ -25,7 +25,7 @@ export interface FollowedPromotion {
 }
 
 /** How following ended. Without a result it was given up: the promotion goes on. */
-export interface PromotionFollowed {
+interface PromotionFollowed {
   readonly exitCode: number;
   readonly result: PromotionResult | undefined;
   /** Why it was given up, and what becomes of the promotion. */

@@ -7,7 +7,7 @@ import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from './releaseTarget.ts';
 
 /** The options of `slipway release [TARGET]`. */
-export interface ReleaseOptions {
+interface ReleaseOptions {
   /** The file. Default: `slipway.yaml` in the working folder or above. */
   readonly config?: string;
   readonly reason?: string;

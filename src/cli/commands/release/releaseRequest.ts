@@ -9,7 +9,7 @@ import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { type Git, sourceRepository } from '../../provenance.ts';
 
 /** What of a request the file does not say. */
-export type Asked = Pick<
+type Asked = Pick<
   ReleaseRequest,
   'target' | 'artifact' | 'commit' | 'ref' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'
 >;

@@ -26,7 +26,7 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { notifyOf, releaseRequest } from './releaseRequest.ts';
 
 /** What is released, where, and how it is followed. */
-export interface ReleaseOrder {
+interface ReleaseOrder {
   readonly config: Pick<LoadedConfig, 'config' | 'folder'>;
   /** May be left out where the file has only one. */
   readonly target: string | undefined;
@@ -45,7 +45,7 @@ export interface ReleaseOrder {
 }
 
 /** How a release ended, as far as it was waited for. */
-export interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
+interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
   readonly answer: ReleaseAnswer;
   readonly ending: FollowedToEnd['ending'];
 }
@@ -69,17 +69,20 @@ export async function releaseTarget(
   const { freezes = [] } = settings;
   const overrideFreeze = order.overrideFreeze ?? false;
   announceFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
-  // Packing takes a while: who cannot release at all is told before.
-  await requireWorker(temporal);
+  const { environment } = context;
+  const git = gitIn(order.config.folder);
+  // Git answers while Temporal does. Packing takes a while: who cannot release at all is told before.
+  const [requestedBy, commit, ref, notify] = await Promise.all([
+    readRequester(environment, git, order.reason),
+    sourceCommit(environment, git),
+    sourceRef(environment, git),
+    notifyOf(settings.notify ?? [], environment, git),
+    requireWorker(temporal),
+  ]);
   await makeHome(context.home);
   const prepared = await artifactOf(order.config, name, context, signal, (source) =>
     warnOfSecrets(output, source, order.strict, signal),
   );
-  const git = gitIn(order.config.folder);
-  const requestedBy = await readRequester(context.environment, git, order.reason);
-  const commit = await sourceCommit(context.environment, git);
-  const ref = await sourceRef(context.environment, git);
-  const notify = await notifyOf(settings.notify ?? [], context.environment, git);
   const request = releaseRequest(
     { ...settings, notify },
     {

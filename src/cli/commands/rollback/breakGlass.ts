@@ -12,7 +12,7 @@ import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localH
 import { type Deployment, findDeployment, withControlPlane } from '../target/targetAccess.ts';
 
 /** What is put back without Temporal. */
-export interface BreakGlassOrder {
+interface BreakGlassOrder {
   readonly target: TargetSpec;
   /** The revision. Default: the newest good one from before the active one. */
   readonly to: string | undefined;

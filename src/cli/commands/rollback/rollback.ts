@@ -18,7 +18,7 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 
 /** The options of `slipway rollback [TARGET]`. */
-export interface RollbackOptions {
+interface RollbackOptions {
   readonly config?: string;
   readonly reason?: string;
   /** A revision, the beginning of its id, or a release. Default: the newest verified revision of an earlier release. */

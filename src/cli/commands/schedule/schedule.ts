@@ -20,13 +20,37 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
 
 /** The options of `slipway schedule …`. */
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly config?: string;
   readonly reason?: string;
   /** Show the difference alone. */
   readonly dryRun?: boolean;
   /** Remove schedules of the file's targets that the file does not declare. */
   readonly prune?: boolean;
+}
+
+/**
+ * `slipway schedule apply|list|pause|resume|trigger [PROMOTION]`.
+ *
+ * @returns the exit code.
+ */
+export async function runScheduleCommand(
+  context: CommandContext,
+  what: 'apply' | 'list' | 'pause' | 'resume' | 'trigger',
+  promotion: string | undefined,
+  options: ScheduleOptions,
+): Promise<number> {
+  switch (what) {
+    case 'apply':
+      return runScheduleApply(context, options);
+    case 'list':
+      return runScheduleList(context, options);
+    case 'pause':
+    case 'resume':
+      return runSchedulePause(context, what === 'pause', promotion, options);
+    case 'trigger':
+      return runScheduleTrigger(context, promotion, options);
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Style } from '../../ui/style.ts';
 import type { FoundRelease } from './findRelease.ts';
 
 /** In what two releases differ. */
-export interface ReleaseDifference {
+interface ReleaseDifference {
   readonly from: FoundRelease;
   readonly to: FoundRelease;
   /** The fields of their configuration; a sentence where it cannot be told. */

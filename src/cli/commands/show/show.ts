@@ -15,7 +15,7 @@ import { findRelease, type FoundRelease, LATEST } from './findRelease.ts';
 import { releaseLines } from './releaseLines.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
-export interface ShowOptions {
+interface ShowOptions {
   readonly config?: string;
   /** Show in what two releases differ. */
   readonly diff?: boolean;

@@ -13,7 +13,7 @@ import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
 
 /** The options of `slipway status [TARGET]`. */
-export interface StatusOptions {
+interface StatusOptions {
   readonly config?: string;
   /** How many ended releases are shown. */
   readonly last: number;

@@ -37,7 +37,7 @@ export interface Unanswered {
 }
 
 /** How a target is asked. */
-export interface StatusQuestion {
+interface StatusQuestion {
   /** How many ended releases are told. */
   readonly last: number;
   /** That no worker answers, where that is known already: then none is waited for again. */

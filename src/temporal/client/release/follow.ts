@@ -255,7 +255,8 @@ class News {
       client.workflowService.getWorkflowExecutionHistory(request);
     try {
       const { nextPageToken } = await client.withDeadline(until, () =>
-        signal === undefined ? read() : client.withAbortSignal(signal, read),
+        // The SDK never takes its listener off: each call gets a signal of its own.
+        signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
       );
       this.#token = nextPageToken ?? undefined;
       return nextPageToken != null && nextPageToken.length > 0;
