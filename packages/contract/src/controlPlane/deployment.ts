@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from './sections.ts';
 import type { ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
@@ -270,3 +271,32 @@ export const DeploymentCreateHeaders = z.object({
   ),
 });
 export type DeploymentCreateHeaders = z.infer<typeof DeploymentCreateHeaders>;
+
+const DEPLOYMENT = '/v2/deployments/{deployment_id}';
+
+/** Deployments: create, look, patch, list, delete. */
+export const DEPLOYMENTS_ENDPOINTS = {
+  createDeployment: ofContract.post('/v2/deployments', Deployment, {
+    headers: DeploymentCreateHeaders,
+    request: DeploymentCreate,
+    success: 201,
+    errors: [400, 409],
+  }),
+  getDeployment: ofContract.get(DEPLOYMENT, Deployment, { params: DeploymentPath, errors: [404] }),
+  patchDeployment: ofContract.patch(DEPLOYMENT, Deployment, {
+    params: DeploymentPath,
+    request: DeploymentPatch,
+    errors: [400, 404],
+  }),
+  listDeployments: ofRelative.get('/v2/deployments', DeploymentsList, { query: DeploymentsQuery }),
+  deleteDeployment: ofRelative.delete(DEPLOYMENT, null, {
+    params: DeploymentPath,
+    query: DeploymentDeleteQuery,
+    errors: [404],
+  }),
+  deleteDeployments: ofRelative.delete('/v2/deployments', DeploymentsDeleted, {
+    query: DeploymentsDeleteQuery,
+    partial: 207,
+    errors: [404],
+  }),
+} as const;

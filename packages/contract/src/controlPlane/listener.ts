@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from './sections.ts';
 import type { ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
-import { DnsLabel, line, nonEmptyText, oneOf, Timestamp, Uuid } from '../scalars.ts';
+import { DnsLabel, line, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
 
 /**
  * What a listener deploys to. The contract names `cluster` alone, and speaks of others. Decision: `docker` is the
@@ -121,3 +122,22 @@ function validateComputeConfig(config: ListenerComputeConfig, computeType: strin
         ],
   );
 }
+
+const LISTENER = '/v2/listeners/{listener_id}';
+
+/** Listeners: list, create, look, patch, delete. */
+export const LISTENERS_ENDPOINTS = {
+  listListeners: ofContract.get('/v2/listeners', ListenersList, { query: PageQuery }),
+  createListener: ofRelative.post('/v2/listeners', Listener, {
+    request: ListenerCreate,
+    success: 201,
+    errors: [409],
+  }),
+  getListener: ofRelative.get(LISTENER, Listener, { params: ListenerPath, errors: [404] }),
+  patchListener: ofRelative.patch(LISTENER, Listener, {
+    params: ListenerPath,
+    request: ListenerPatch,
+    errors: [404],
+  }),
+  deleteListener: ofRelative.delete(LISTENER, null, { params: ListenerPath, errors: [404, 409] }),
+} as const;

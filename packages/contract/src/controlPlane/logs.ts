@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { RevisionPath } from './revision.ts';
+import { ofOurs, ofRelative } from './sections.ts';
 import { LOG_LIMIT } from '../limits.ts';
 import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp, Uuid } from '../scalars.ts';
 
@@ -97,3 +99,35 @@ export type DeployLogsPath = z.infer<typeof DeployLogsPath>;
 /** The path of a request for build logs. */
 export const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
 export type BuildLogsPath = z.infer<typeof BuildLogsPath>;
+
+const PROJECT = '/v1/projects/{project_id}';
+
+/** What builds and agents wrote. */
+export const LOGS_ENDPOINTS = {
+  getRevisionLogs: ofOurs.get(
+    '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
+    RevisionLogPage,
+    {
+      params: RevisionPath,
+      query: RevisionLogsQuery,
+      headers: RevisionLogsHeaders,
+      streams: true,
+      errors: [404],
+    },
+  ),
+  getBuildLogs: ofRelative.post(`${PROJECT}/revisions/{revision_id}/build_logs`, BuildLogs, {
+    params: BuildLogsPath,
+    request: BuildLogsRequest,
+    errors: [404],
+  }),
+  getDeployLogs: ofOurs.post(`${PROJECT}/revisions/{revision_id}/deploy_logs`, BuildLogs, {
+    params: BuildLogsPath,
+    request: BuildLogsRequest,
+    errors: [404],
+  }),
+  getProjectDeployLogs: ofRelative.post(`${PROJECT}/deploy_logs`, BuildLogs, {
+    params: DeployLogsPath,
+    request: BuildLogsRequest,
+    errors: [404],
+  }),
+} as const;

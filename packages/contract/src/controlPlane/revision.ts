@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { Deployment, DeploymentPath } from './deployment.ts';
+import { ofContract, ofOurs, ofRelative } from './sections.ts';
 import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
@@ -60,3 +62,24 @@ export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 /** The path of every request about one revision. */
 export const RevisionPath = z.object({ deployment_id: Uuid, revision_id: Uuid });
 export type RevisionPath = z.infer<typeof RevisionPath>;
+
+const REVISIONS = '/v2/deployments/{deployment_id}/revisions';
+const REVISION = `${REVISIONS}/{revision_id}`;
+
+/** Revisions: look, redeploy, list, interrupt. */
+export const REVISIONS_ENDPOINTS = {
+  getRevision: ofContract.get(REVISION, Revision, { params: RevisionPath, errors: [404] }),
+  redeployRevision: ofContract.post(`${REVISION}/redeploy`, Deployment, {
+    params: RevisionPath,
+    errors: [400, 404],
+  }),
+  listRevisions: ofRelative.get(REVISIONS, RevisionsList, {
+    params: DeploymentPath,
+    query: RevisionsQuery,
+    errors: [404],
+  }),
+  interruptRevision: ofOurs.post(`${REVISION}/interrupt`, Revision, {
+    params: RevisionPath,
+    errors: [400, 404, 409],
+  }),
+} as const;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { DeploymentPath } from './deployment.ts';
+import { ofContract, ofRelative } from './sections.ts';
 import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 
@@ -21,3 +23,17 @@ export const UploadUrl = z.looseObject({
   upload_headers: z.record(z.string(), z.string()).nullish(),
 });
 export type UploadUrl = z.infer<typeof UploadUrl>;
+
+/** Where a source is uploaded to. The contract writes the path without a version, its public relative with one. */
+export const UPLOADS_ENDPOINTS = {
+  createUploadUrl: ofContract.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
+    params: DeploymentPath,
+    request: UploadUrlRequest,
+    errors: [400, 404],
+  }),
+  createUploadUrlVersioned: ofRelative.post('/v2/deployments/{deployment_id}/upload-url', UploadUrl, {
+    params: DeploymentPath,
+    request: UploadUrlRequest,
+    errors: [400, 404],
+  }),
+} as const;

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
+import { ofRelative } from '../endpoint.ts';
 import { INTEGER_MAX, NAME_MAX } from '../limits.ts';
 import {
+  Count,
   integer,
   JsonObject,
   line,
@@ -150,3 +152,55 @@ export type ServerOk = z.infer<typeof ServerOk>;
 /** `GET /info` (public relative): whatever the server tells of itself. */
 export const ServerInfo = z.looseObject({ version: z.string().nullish() });
 export type ServerInfo = z.infer<typeof ServerInfo>;
+
+const ASSISTANT = '/assistants/{assistant_id}';
+
+/** Assistants (contract 001: "not shown"): what the public client offers for them. */
+export const ASSISTANTS_ENDPOINTS = {
+  createAssistant: ofRelative.post('/assistants', Assistant, {
+    request: AssistantCreate,
+    errors: [404, 409],
+  }),
+  getAssistant: ofRelative.get(ASSISTANT, Assistant, { params: AssistantPath, errors: [404] }),
+  patchAssistant: ofRelative.patch(ASSISTANT, Assistant, {
+    params: AssistantPath,
+    request: AssistantPatch,
+    errors: [404, 409],
+  }),
+  deleteAssistant: ofRelative.delete(ASSISTANT, null, {
+    params: AssistantPath,
+    query: AssistantDeleteQuery,
+    errors: [404, 409],
+  }),
+  searchAssistants: ofRelative.post('/assistants/search', Assistants, { request: AssistantSearch }),
+  countAssistants: ofRelative.post('/assistants/count', Count, { request: AssistantCount }),
+  listAssistantVersions: ofRelative.post(`${ASSISTANT}/versions`, Assistants, {
+    params: AssistantPath,
+    request: AssistantVersions,
+    errors: [404],
+  }),
+  setAssistantVersion: ofRelative.post(`${ASSISTANT}/latest`, Assistant, {
+    params: AssistantPath,
+    request: AssistantLatest,
+    errors: [404, 409],
+  }),
+  drawAssistantGraph: ofRelative.get(`${ASSISTANT}/graph`, DrawnGraph, {
+    params: AssistantPath,
+    query: AssistantGraphQuery,
+    errors: [404, 409],
+  }),
+  getAssistantSchemas: ofRelative.get(`${ASSISTANT}/schemas`, AssistantSchemas, {
+    params: AssistantPath,
+    errors: [404, 409],
+  }),
+  listSubgraphs: ofRelative.get(`${ASSISTANT}/subgraphs`, Subgraphs, {
+    params: AssistantPath,
+    query: SubgraphQuery,
+    errors: [404, 409],
+  }),
+  getSubgraph: ofRelative.get(`${ASSISTANT}/subgraphs/{namespace}`, Subgraphs, {
+    params: SubgraphPath,
+    query: SubgraphQuery,
+    errors: [404, 409],
+  }),
+} as const;

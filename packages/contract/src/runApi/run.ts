@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from '../endpoint.ts';
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
   HttpUrl,
@@ -16,7 +17,7 @@ import {
   Uuid,
 } from '../scalars.ts';
 import { AssistantId } from './assistant.ts';
-import { Checkpoint } from './thread.ts';
+import { Checkpoint, ThreadPath } from './thread.ts';
 
 /**
  * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are those of
@@ -289,3 +290,64 @@ export const BulkCancelBody = z
     }
   });
 export type BulkCancelBody = z.infer<typeof BulkCancelBody>;
+
+const RUNS = '/threads/{thread_id}/runs';
+const RUN = '/threads/{thread_id}/runs/{run_id}';
+
+/** Runs: creating, looking, cancelling. */
+export const RUNS_ENDPOINTS = {
+  listRuns: ofContract.get(RUNS, Runs, { params: ThreadPath, query: RunsQuery, errors: [404] }),
+  createRun: ofContract.post(RUNS, Run, { params: ThreadPath, request: RunCreate, errors: [404, 409] }),
+  createStatelessRun: ofRelative.post('/runs', Run, { request: RunCreate, errors: [404] }),
+  createRuns: ofRelative.post('/runs/batch', Runs, { request: RunBatch, errors: [404] }),
+  getRun: ofContract.get(RUN, Run, { params: RunPath, errors: [404] }),
+  deleteRun: ofRelative.delete(RUN, null, { params: RunPath, errors: [404, 409] }),
+  cancelRun: ofContract.post(`${RUN}/cancel`, null, {
+    params: RunPath,
+    query: CancelQuery,
+    success: 202,
+    errors: [404, 409],
+  }),
+  cancelRuns: ofContract.post('/runs/cancel', null, {
+    query: BulkCancelQuery,
+    request: BulkCancelBody,
+    errors: [404],
+  }),
+} as const;
+
+/** Runs that are followed: joined, waited for, streamed. */
+export const FOLLOWED_RUNS_ENDPOINTS = {
+  joinRun: ofContract.get(`${RUN}/join`, RunOutput, { params: RunPath, query: JoinQuery, errors: [404] }),
+  waitRun: ofContract.post(`${RUNS}/wait`, RunOutput, {
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404, 409],
+  }),
+  waitStatelessRun: ofRelative.post('/runs/wait', RunOutput, {
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404],
+  }),
+  streamRun: ofContract.post(`${RUNS}/stream`, 'stream', {
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404, 409],
+  }),
+  streamStatelessRun: ofContract.post('/runs/stream', 'stream', {
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404],
+  }),
+  joinRunStream: ofContract.get(`${RUN}/stream`, 'stream', {
+    params: RunPath,
+    query: JoinStreamQuery,
+    errors: [404],
+  }),
+  joinStatelessRunStream: ofRelative.get('/runs/{run_id}/stream', 'stream', {
+    params: StatelessRunPath,
+    query: JoinStreamQuery,
+    errors: [404],
+  }),
+} as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { RELATIVE, withCommon } from '../endpoint.ts';
+import { ofRelative } from '../endpoint.ts';
 import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
 
@@ -122,48 +122,11 @@ function hasKnownOperators(filter: JsonObject): boolean {
   });
 }
 
-const COMMON = { service: 'runApi', section: RELATIVE } as const;
-
 /** The long-term store, which the contract does not have: what the public client offers for it. */
-export const STORE_ENDPOINTS = withCommon(COMMON, {
-  putItem: {
-    method: 'PUT',
-    path: '/store/items',
-    request: ItemPut,
-    response: null,
-    success: 204,
-    errors: [422],
-  },
-  getItem: {
-    method: 'GET',
-    path: '/store/items',
-    query: ItemQuery,
-    response: ItemOrNull,
-    success: 200,
-    errors: [422],
-  },
-  deleteItem: {
-    method: 'DELETE',
-    path: '/store/items',
-    request: ItemDelete,
-    response: null,
-    success: 204,
-    errors: [422],
-  },
-  searchItems: {
-    method: 'POST',
-    path: '/store/items/search',
-    request: ItemSearch,
-    response: ItemsFound,
-    success: 200,
-    errors: [422],
-  },
-  listNamespaces: {
-    method: 'POST',
-    path: '/store/namespaces',
-    request: NamespaceSearch,
-    response: Namespaces,
-    success: 200,
-    errors: [422],
-  },
-});
+export const STORE_ENDPOINTS = {
+  putItem: ofRelative.put('/store/items', null, { request: ItemPut }),
+  getItem: ofRelative.get('/store/items', ItemOrNull, { query: ItemQuery }),
+  deleteItem: ofRelative.delete('/store/items', null, { request: ItemDelete }),
+  searchItems: ofRelative.post('/store/items/search', ItemsFound, { request: ItemSearch }),
+  listNamespaces: ofRelative.post('/store/namespaces', Namespaces, { request: NamespaceSearch }),
+} as const;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 
+import { ofRelative } from '../endpoint.ts';
 import { oneOf } from '../scalars.ts';
 import { FeedbackLinks } from './feedback.ts';
 import type { StreamMode } from './run.ts';
+import { ThreadPath } from './thread.ts';
 
 /**
  * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not shown":
@@ -77,3 +79,12 @@ export const MessagesEvent = z.tuple([
   z.looseObject({ graph_node: z.string().nullish() }),
 ]);
 export type MessagesEvent = z.infer<typeof MessagesEvent>;
+
+/** A thread's stream (public client). */
+export const STREAM_ENDPOINTS = {
+  joinThreadStream: ofRelative.get('/threads/{thread_id}/stream', 'stream', {
+    params: ThreadPath,
+    query: ThreadStreamQuery,
+    errors: [404, 409],
+  }),
+} as const;

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from '../endpoint.ts';
 import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
+  Count,
   integer,
   JsonObject,
   nonEmptyText,
@@ -203,3 +205,56 @@ export type ThreadPath = z.infer<typeof ThreadPath>;
 /** The path of a request about one of a thread's states. */
 export const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
 export type StatePath = z.infer<typeof StatePath>;
+
+const THREAD = '/threads/{thread_id}';
+
+/** Threads: making, looking, changing, finding, following. */
+export const THREADS_ENDPOINTS = {
+  createThread: ofContract.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
+  getThread: ofRelative.get(THREAD, Thread, { params: ThreadPath, errors: [404] }),
+  patchThread: ofRelative.patch(THREAD, Thread, { params: ThreadPath, request: ThreadPatch, errors: [404] }),
+  deleteThread: ofRelative.delete(THREAD, null, { params: ThreadPath, errors: [404] }),
+  searchThreads: ofRelative.post('/threads/search', Threads, { request: ThreadSearch }),
+  countThreads: ofRelative.post('/threads/count', Count, { request: ThreadSearch }),
+  pruneThreads: ofRelative.post('/threads/prune', ThreadPruned, { request: ThreadPrune, errors: [409] }),
+  copyThread: ofRelative.post(`${THREAD}/copy`, Thread, { params: ThreadPath, errors: [404] }),
+} as const;
+
+/** The states of threads (contract 001, "Thread state"): reading, history, writing by hand. */
+export const THREAD_STATES_ENDPOINTS = {
+  getThreadState: ofContract.get(`${THREAD}/state`, ThreadState, {
+    params: ThreadPath,
+    query: StateQuery,
+    errors: [404, 409],
+  }),
+  getThreadStateAt: ofRelative.get(`${THREAD}/state/{checkpoint_id}`, ThreadState, {
+    params: StatePath,
+    query: StateQuery,
+    errors: [404, 409],
+  }),
+  findThreadState: ofRelative.post(`${THREAD}/state/checkpoint`, ThreadState, {
+    params: ThreadPath,
+    request: StateSearch,
+    errors: [404, 409],
+  }),
+  updateThreadState: ofRelative.post(`${THREAD}/state`, StateUpdated, {
+    params: ThreadPath,
+    request: StateUpdate,
+    errors: [404, 409],
+  }),
+  patchThreadState: ofRelative.patch(`${THREAD}/state`, null, {
+    params: ThreadPath,
+    request: ThreadPatch,
+    errors: [404],
+  }),
+  getThreadHistory: ofRelative.post(`${THREAD}/history`, ThreadStates, {
+    params: ThreadPath,
+    request: HistoryQuery,
+    errors: [404, 409],
+  }),
+  listThreadHistory: ofRelative.get(`${THREAD}/history`, ThreadStates, {
+    params: ThreadPath,
+    query: HistoryUrl,
+    errors: [404, 409],
+  }),
+} as const;
