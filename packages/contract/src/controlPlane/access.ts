@@ -57,7 +57,6 @@ export type ApiKeysQuery = z.infer<typeof ApiKeysQuery>;
 
 /** The path of every request about one key. */
 export const ApiKeyPath = z.object({ key_id: Uuid });
-export type ApiKeyPath = z.infer<typeof ApiKeyPath>;
 
 /** `refused`: the request was answered with 4xx and changed nothing; `failed`: 5xx. */
 export const AuditOutcome = oneOf(['done', 'refused', 'failed']);

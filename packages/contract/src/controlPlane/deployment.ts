@@ -31,7 +31,6 @@ import {
 
 /** Contract 000, "States and transitions". Read-only. */
 export const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
-export type DeploymentStatus = z.infer<typeof DeploymentStatus>;
 
 /** A deployment as the control plane answers it (contract 000, "Deployment"). Loose: unknown fields and words pass. */
 export const Deployment = z.looseObject({
@@ -107,7 +106,6 @@ export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 
 /** The path of every request about one deployment. */
 export const DeploymentPath = z.object({ deployment_id: Uuid });
-export type DeploymentPath = z.infer<typeof DeploymentPath>;
 
 /**
  * The rules of a PATCH that need the deployment as it is: immutable fields, fields by source, and the tag rule over
@@ -202,7 +200,6 @@ function sameJson(left: unknown, right: unknown): boolean {
 
 /** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
 export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
-export type DeploymentsList = z.infer<typeof DeploymentsList>;
 
 /** Ids as a query has them: once with commas between them, or several times. */
 const Ids = z
@@ -232,7 +229,6 @@ export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 export const DeploymentsDeleteQuery = z.object({
   deployment_ids: Ids.refine((ids) => ids.length > 0, { error: 'Input should name a deployment' }),
 });
-export type DeploymentsDeleteQuery = z.infer<typeof DeploymentsDeleteQuery>;
 
 /**
  * What `DELETE /v2/deployments` answers; the public relative shows no shape. 200 where all of them are gone, 207 where
@@ -260,7 +256,6 @@ const IdempotencyKey = z
       .max(IDEMPOTENCY_KEY_MAX)
       .regex(/^[!-~](?:[ -~]*[!-~])?$/u, { error: 'Input should be printable ASCII' }),
   );
-type IdempotencyKey = z.infer<typeof IdempotencyKey>;
 
 const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/u;
 
@@ -270,7 +265,6 @@ export const DeploymentCreateHeaders = z.object({
     'The same key with the same body creates once: the second answer is that of the first',
   ),
 });
-export type DeploymentCreateHeaders = z.infer<typeof DeploymentCreateHeaders>;
 
 const DEPLOYMENT = '/v2/deployments/{deployment_id}';
 

@@ -26,7 +26,6 @@ export type IntegrationInstall = z.infer<typeof IntegrationInstall>;
 
 /** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public relative answers an array. */
 export const IntegrationInstalls = z.array(IntegrationInstall);
-export type IntegrationInstalls = z.infer<typeof IntegrationInstalls>;
 
 /** Where a secret is, on the machine of the platform. A secret itself is refused: it would be stored and answered. */
 const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
@@ -50,7 +49,6 @@ export type IntegrationCreate = z.infer<typeof IntegrationCreate>;
 
 /** The path of a request about one integration. */
 export const IntegrationPath = z.object({ integration_id: Uuid });
-export type IntegrationPath = z.infer<typeof IntegrationPath>;
 
 const INTEGRATIONS = '/v1/integrations/github/install';
 

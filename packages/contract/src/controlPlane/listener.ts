@@ -10,7 +10,6 @@ import { DnsLabel, line, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from 
  * container engine of the platform's own machine, which also runs what names no listener.
  */
 const ComputeType = oneOf(['cluster', 'docker']);
-type ComputeType = z.infer<typeof ComputeType>;
 
 /**
  * A listener: what deploys to somebody's own compute (contract 000, "Other resources": "fields not shown beyond an
@@ -66,11 +65,9 @@ export type ListenerPatch = z.infer<typeof ListenerPatch>;
 
 /** The path of every request about one listener. */
 export const ListenerPath = z.object({ listener_id: Uuid });
-export type ListenerPath = z.infer<typeof ListenerPath>;
 
 /** `GET /v2/listeners`. The contract shows no shape; the public relative's: newest first, with the next offset. */
 export const ListenersList = z.looseObject({ resources: z.array(Listener), offset: z.int() });
-export type ListenersList = z.infer<typeof ListenersList>;
 
 /** How a deployment uses its listener (contract 000, "ListenerConfig"). `external_image` only. */
 export const ListenerConfig = z.object({ cluster_namespace: DnsLabel.nullish() });

@@ -24,7 +24,6 @@ export const RevisionStatus = oneOf([
   'INTERRUPTED',
   'UNKNOWN',
 ]);
-export type RevisionStatus = z.infer<typeof RevisionStatus>;
 
 /**
  * A revision as the control plane answers it (contract 000, "Other resources": "fields not shown beyond a `status` …
@@ -44,7 +43,6 @@ export type Revision = z.infer<typeof Revision>;
 
 /** `GET /v2/deployments/{deployment_id}/revisions` (public relative): newest first. */
 export const RevisionsList = z.looseObject({ resources: z.array(Revision), offset: z.int() });
-export type RevisionsList = z.infer<typeof RevisionsList>;
 
 /**
  * Its query (public relative): `status` is a comma-separated list; a word that is no status matches nothing.
@@ -61,7 +59,6 @@ export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 
 /** The path of every request about one revision. */
 export const RevisionPath = z.object({ deployment_id: Uuid, revision_id: Uuid });
-export type RevisionPath = z.infer<typeof RevisionPath>;
 
 const REVISIONS = '/v2/deployments/{deployment_id}/revisions';
 const REVISION = `${REVISIONS}/{revision_id}`;

@@ -10,7 +10,6 @@ import { integer } from '../scalars.ts';
  * many bytes it is going to send gets a URL that takes exactly those.
  */
 export const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
-export type UploadUrlRequest = z.infer<typeof UploadUrlRequest>;
 
 /**
  * What `POST /deployments/{deployment_id}/upload-url` answers (contract 000: "yields an object path usable as

@@ -10,7 +10,6 @@ export type FeedbackLinks = z.infer<typeof FeedbackLinks>;
 
 /** The path that ends every feedback link: `/api/v1/feedback/tokens/{token_id}`. */
 export const FeedbackPath = z.object({ token_id: nonEmptyText() });
-export type FeedbackPath = z.infer<typeof FeedbackPath>;
 
 /**
  * What a POST to a feedback link records (contract 001, "Feedback submission fields"). Every field may be absent or

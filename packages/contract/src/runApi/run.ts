@@ -24,11 +24,9 @@ import { Checkpoint, ThreadPath } from './thread.ts';
  * the public servers (facts).
  */
 export const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
-export type RunStatus = z.infer<typeof RunStatus>;
 
 /** What happens to a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
 export const MultitaskStrategy = oneOf(['enqueue', 'reject', 'interrupt', 'rollback']);
-export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
 /** What a stream shows (contract 001, "Events": stream modes). A mode that the contract does not name is refused. */
 export const StreamMode = oneOf(['values', 'updates', 'messages-tuple', 'debug', 'custom', 'events']);
@@ -69,7 +67,6 @@ export const RunKwargs = z.looseObject({
   interrupt_after: z.union([z.array(z.string()), z.string()]).nullish(),
   interrupt_before: z.union([z.array(z.string()), z.string()]).nullish(),
 });
-export type RunKwargs = z.infer<typeof RunKwargs>;
 
 /** A run (contract 001, "Run"). */
 export const Run = z.looseObject({
@@ -83,11 +80,9 @@ export const Run = z.looseObject({
   kwargs: RunKwargs.nullish(),
   multitask_strategy: openEnum(MultitaskStrategy).nullish(),
 });
-export type Run = z.infer<typeof Run>;
 
 /** `GET /threads/{thread_id}/runs`: newest first; empty for no runs (contract 001, "Endpoints"). */
 export const Runs = z.array(Run);
-export type Runs = z.infer<typeof Runs>;
 
 /** The nodes before or after which a run stops: a list of names, or `*` for all. */
 const InterruptNodes = z.union([z.literal('*'), z.array(nonEmptyText()).max(LIST_MAX)]);
@@ -104,7 +99,6 @@ const RunCommand = z.object({
   resume: z.unknown().optional(),
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });
-type RunCommand = z.infer<typeof RunCommand>;
 
 /** How the graph is run: `configurable` and the rest of a runnable's configuration. */
 const RunConfig = z.looseObject({
@@ -113,7 +107,6 @@ const RunConfig = z.looseObject({
   configurable: JsonObject.nullish(),
   metadata: JsonObject.nullish(),
 });
-type RunConfig = z.infer<typeof RunConfig>;
 
 /**
  * The body by which a run is created, waited for or streamed (contract 001, "Endpoints"; "the complete create-run body
@@ -155,7 +148,6 @@ export type RunRequest = z.input<typeof RunCreate>;
 
 /** `POST /runs/batch` of the public client: runs without threads, all of them or, where one is not right, none. */
 export const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
-export type RunBatch = z.infer<typeof RunBatch>;
 
 /** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
 export const RunsQuery = z.object({
@@ -171,21 +163,17 @@ export type RunsQuery = z.infer<typeof RunsQuery>;
  * 200 with `{"__error__": {error, message}}`.
  */
 export const RunOutput = z.unknown();
-export type RunOutput = z.infer<typeof RunOutput>;
 
 /** The body that says of a run that it failed. */
 export const RunFailure = z.looseObject({
   __error__: z.looseObject({ error: z.string(), message: z.string() }),
 });
-export type RunFailure = z.infer<typeof RunFailure>;
 
 /** The path of every request about one run. */
 export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
-export type RunPath = z.infer<typeof RunPath>;
 
 /** The path of a request about a run whose thread nobody names: its id is enough for the public client. */
 export const StatelessRunPath = z.object({ run_id: Uuid });
-export type StatelessRunPath = z.infer<typeof StatelessRunPath>;
 
 /** Absent and null both read as the default. */
 function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>) {
@@ -213,11 +201,9 @@ export const JoinQuery = z.object({
   cancel_on_disconnect: CancelOnDisconnect.default(false),
   on_disconnect: CancelOnDisconnect.optional(),
 });
-export type JoinQuery = z.infer<typeof JoinQuery>;
 
 /** The query of `GET …/runs/{run_id}/stream`: as join, and the modes that the public client asks for. */
 export const JoinStreamQuery = z.object({ ...JoinQuery.shape, stream_mode: StreamModes.optional() });
-export type JoinStreamQuery = z.infer<typeof JoinStreamQuery>;
 
 /** The query of the requests that create a run and follow it: `on_disconnect` "may be given in the query". */
 export const FollowQuery = z.object({
@@ -255,11 +241,9 @@ export type CancelQuery = z.infer<typeof CancelQuery>;
 
 /** The query of `POST /runs/cancel`. */
 export const BulkCancelQuery = z.object({ action: CancelAction.default('interrupt') });
-export type BulkCancelQuery = z.infer<typeof BulkCancelQuery>;
 
 /** Which runs a bulk cancel by status means; `all` is both. */
 const BulkCancelStatus = oneOf(['pending', 'running', 'all']);
-type BulkCancelStatus = z.infer<typeof BulkCancelStatus>;
 
 /**
  * The body of `POST /runs/cancel`: either `thread_id` with `run_ids`, or `status` (contract 001, "Endpoints"; how they
