@@ -27,7 +27,8 @@ export interface Endpoint {
 }
 
 type Details = Partial<Omit<Endpoint, 'service' | 'method' | 'path' | 'response' | 'section'>>;
-type Row<Answer, Own> = Endpoint & { readonly response: Answer } & Omit<Own, 'errors'>;
+type Row<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
+  Omit<Own, 'errors'> & { readonly response: Answer; readonly errors: readonly number[] };
 
 /**
  * Makes the rows of a table of endpoints that come from one section: a path, its answer, and what differs from the
@@ -43,16 +44,9 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
     ): Row<Answer, Own> => {
       const { params, query, request, errors = [] }: Details = details ?? {};
       const isValidated = (params ?? query ?? request) !== undefined;
-      return {
-        service,
-        section,
-        method,
-        path,
-        response,
-        success: response === null ? 204 : 200,
-        ...(details as Own),
-        errors: isValidated ? [...errors, 422] : errors,
-      };
+      const success = response === null ? 204 : 200;
+      const row = { service, section, method, path, response, success, ...details };
+      return { ...row, errors: isValidated ? [...errors, 422] : errors } as unknown as Row<Answer, Own>;
     };
   return {
     get: row('GET'),
