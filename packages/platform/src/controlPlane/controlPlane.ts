@@ -20,7 +20,7 @@ import { emptyTrash, homeLayout, removeScratches } from './homeLayout.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
-import { createLogFollowing } from './logFollowing.ts';
+import { LogFollowing } from './logFollowing.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
 import { createPushes } from './pushes/pushes.ts';
@@ -179,7 +179,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     changed: () => orchestrator.wake(),
     interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
   });
-  const logFollowing = createLogFollowing({ kysely, logs });
+  const logFollowing = new LogFollowing({ kysely, logs });
 
   const branchWatch = createBranchWatch({
     kysely,
