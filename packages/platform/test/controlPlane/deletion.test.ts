@@ -49,9 +49,7 @@ describe('several deployments that are deleted', () => {
 
 describe('a deployment that is deleted', () => {
   it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {
-    const id = await platform.create('deleted');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('deleted');
     await remove(id);
     expect(platform.agentOf(revision).drained).toBe(true);
     expect(platform.serving.has(id)).toBe(false);
