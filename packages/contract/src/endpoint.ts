@@ -26,17 +26,42 @@ export interface Endpoint {
   readonly section: string;
 }
 
-/** Where an endpoint comes from: the contract's own table. */
-export const CONTRACT = 'contract 001, Endpoints';
+type Details = Partial<Omit<Endpoint, 'service' | 'method' | 'path' | 'response' | 'section'>>;
+type Row<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
+  Omit<Own, 'errors'> & { readonly response: Answer; readonly errors: readonly number[] };
 
-/** Where an endpoint comes from: the contract's public relatives, whose client works here unchanged. */
-export const RELATIVE = 'facts, The Run API in the wild';
-
-/** A table of endpoints that have some fields in common: the service, and often where they come from. */
-export function withCommon<
-  const Common extends Partial<Endpoint>,
-  const Table extends Record<string, Omit<Endpoint, keyof Common>>,
->(common: Common, table: Table): { readonly [Name in keyof Table]: Common & Table[Name] } {
-  const entries = Object.entries(table).map(([name, endpoint]) => [name, { ...common, ...endpoint }]);
-  return Object.fromEntries(entries) as { readonly [Name in keyof Table]: Common & Table[Name] };
+/**
+ * Makes the rows of a table of endpoints that come from one section: a path, its answer, and what differs from the
+ * usual. `success` is 200, or 204 without content; `errors` are none, and 422 wherever there is anything to validate.
+ */
+export function endpointsOf(service: Endpoint['service'], section: string) {
+  const row =
+    (method: Endpoint['method']) =>
+    <Answer extends Endpoint['response'], const Own extends Details = object>(
+      path: string,
+      response: Answer,
+      details?: Own,
+    ): Row<Answer, Own> => {
+      const { params, query, request, errors = [] }: Details = details ?? {};
+      const isValidated = (params ?? query ?? request) !== undefined;
+      const success = response === null ? 204 : 200;
+      const row = { service, section, method, path, response, success, ...details };
+      return { ...row, errors: isValidated ? [...errors, 422] : errors } as unknown as Row<Answer, Own>;
+    };
+  return {
+    get: row('GET'),
+    post: row('POST'),
+    put: row('PUT'),
+    patch: row('PATCH'),
+    delete: row('DELETE'),
+  };
 }
+
+/** Contract 001's own table. */
+export const CONTRACT_001 = 'contract 001, Endpoints';
+
+/** Endpoints of contract 001's own table. */
+export const ofContract = endpointsOf('runApi', CONTRACT_001);
+
+/** Endpoints of the contract's public relatives, whose client works here unchanged. */
+export const ofRelative = endpointsOf('runApi', 'facts, The Run API in the wild');

@@ -17,7 +17,6 @@ const GraphEntry = z.union([
   GraphPath.transform((path): { path: string; description?: string | undefined } => ({ path })),
   z.looseObject({ path: GraphPath, description: text().optional() }),
 ]);
-type GraphEntry = z.infer<typeof GraphEntry>;
 
 /** Which pages may call the agent from a browser: the fields of the public relative's file. */
 export const CorsSettings = z.looseObject({

@@ -5,7 +5,6 @@ import { z } from 'zod';
  * Contract 001 shows no error shape; it is given the same one.
  */
 export const ErrorDetail = z.looseObject({ detail: z.string() });
-export type ErrorDetail = z.infer<typeof ErrorDetail>;
 
 /** One field that is not right: where it stands, what is wrong, and the kind of mistake (contract 000, "Errors"). */
 export const ValidationIssue = z.looseObject({

@@ -8,13 +8,11 @@ const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
 
 /** A uuid in any version, in lower case (both contracts: "string, uuid"). Upper case is accepted and lowered. */
 export const Uuid = z.guid().toLowerCase();
-export type Uuid = z.infer<typeof Uuid>;
 
 /** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as the text that was sent. */
 export const Timestamp = z
   .string()
   .refine((value) => !Number.isNaN(Date.parse(value)), { error: 'Input should be a valid datetime' });
-export type Timestamp = z.infer<typeof Timestamp>;
 
 /** A free-form JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
@@ -27,7 +25,6 @@ export type JsonObject = z.infer<typeof JsonObject>;
 export const StorableObject = JsonObject.refine(isStorable, {
   error: 'Input should have at most 100 levels and valid Unicode without U+0000',
 });
-export type StorableObject = z.infer<typeof StorableObject>;
 
 /** Walks without recursion: what comes over the wire may be nested deeper than a stack. */
 function isStorable(root: object): boolean {
@@ -145,7 +142,6 @@ export const QueryBoolean = z.preprocess((value) => {
 
 /** What the counts of the public client answer: a bare number. */
 export const Count = z.int().min(0);
-export type Count = z.infer<typeof Count>;
 
 /** The query of a paged list (public relative): `limit` 1–100, 20 by default, and `offset` from 0. */
 export const PageQuery = z.object({

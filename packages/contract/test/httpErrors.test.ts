@@ -1,29 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { ErrorDetail, HttpValidationError, toValidationIssues, ValidationIssue } from '../src/httpErrors.ts';
+import { toValidationIssues } from '../src/httpErrors.ts';
 import { oneOf } from '../src/scalars.ts';
 import { issuesOf } from './checking.ts';
 
 const SECRET = 'hunter2-is-the-value';
-
-describe('The error shapes of contract 000', () => {
-  it.each([
-    ['400 and 404: a string detail', ErrorDetail, { detail: 'Deployment ID x not found.' }, true],
-    ['not without a detail', ErrorDetail, {}, false],
-    ['not with another detail', ErrorDetail, { detail: [] }, false],
-    [
-      '422: a list of loc, msg, type',
-      HttpValidationError,
-      { detail: [{ loc: ['body', 0], msg: 'm', type: 't' }] },
-      true,
-    ],
-    ['422 without a type', HttpValidationError, { detail: [{ loc: [], msg: 'm' }] }, false],
-    ['loc of strings and integers only', ValidationIssue, { loc: [1.5], msg: 'm', type: 't' }, false],
-  ])('are %s', (_name, schema, value, right) => {
-    expect(schema.safeParse(value).success).toBe(right);
-  });
-});
 
 describe('A validation issue', () => {
   const schema = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { withCommon } from '../endpoint.ts';
+import { endpointsOf } from '../endpoint.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
 import { line, oneOf, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 
@@ -57,7 +57,6 @@ export type ApiKeysQuery = z.infer<typeof ApiKeysQuery>;
 
 /** The path of every request about one key. */
 export const ApiKeyPath = z.object({ key_id: Uuid });
-export type ApiKeyPath = z.infer<typeof ApiKeyPath>;
 
 /** `refused`: the request was answered with 4xx and changed nothing; `failed`: 5xx. */
 export const AuditOutcome = oneOf(['done', 'refused', 'failed']);
@@ -109,49 +108,17 @@ const SecretsRotated = z.looseObject({
   resealed: z.int(),
 });
 
-const OURS = 'ours: docs/platform-access.md';
-
-const COMMON = { service: 'controlPlane', section: OURS } as const;
+const ours = endpointsOf('controlPlane', 'ours: docs/platform-access.md');
 
 /** Who may do what on a platform of ours. Neither the contract nor its public relative has these. */
-export const ACCESS_ENDPOINTS = withCommon(COMMON, {
-  createApiKey: {
-    method: 'POST',
-    path: '/v1/api-keys',
+export const ACCESS_ENDPOINTS = {
+  createApiKey: ours.post('/v1/api-keys', CreatedApiKey, {
     request: ApiKeyCreate,
-    response: CreatedApiKey,
     success: 201,
-    errors: [403, 422],
-  },
-  listApiKeys: {
-    method: 'GET',
-    path: '/v1/api-keys',
-    query: ApiKeysQuery,
-    response: ApiKeysList,
-    success: 200,
-    errors: [422],
-  },
-  revokeApiKey: {
-    method: 'DELETE',
-    path: '/v1/api-keys/{key_id}',
-    params: ApiKeyPath,
-    response: null,
-    success: 204,
-    errors: [404, 422],
-  },
-  listAudit: {
-    method: 'GET',
-    path: '/v1/audit',
-    query: AuditQuery,
-    response: AuditList,
-    success: 200,
-    errors: [422],
-  },
-  rotateSecrets: {
-    method: 'POST',
-    path: '/v1/secrets/rotation',
-    response: SecretsRotated,
-    success: 200,
-    errors: [409],
-  },
-});
+    errors: [403],
+  }),
+  listApiKeys: ours.get('/v1/api-keys', ApiKeysList, { query: ApiKeysQuery }),
+  revokeApiKey: ours.delete('/v1/api-keys/{key_id}', null, { params: ApiKeyPath, errors: [404] }),
+  listAudit: ours.get('/v1/audit', AuditList, { query: AuditQuery }),
+  rotateSecrets: ours.post('/v1/secrets/rotation', SecretsRotated, { errors: [409] }),
+} as const;

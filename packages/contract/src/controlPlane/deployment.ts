@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from './sections.ts';
 import type { ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
@@ -30,7 +31,6 @@ import {
 
 /** Contract 000, "States and transitions". Read-only. */
 export const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
-export type DeploymentStatus = z.infer<typeof DeploymentStatus>;
 
 /** A deployment as the control plane answers it (contract 000, "Deployment"). Loose: unknown fields and words pass. */
 export const Deployment = z.looseObject({
@@ -106,7 +106,6 @@ export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 
 /** The path of every request about one deployment. */
 export const DeploymentPath = z.object({ deployment_id: Uuid });
-export type DeploymentPath = z.infer<typeof DeploymentPath>;
 
 /**
  * The rules of a PATCH that need the deployment as it is: immutable fields, fields by source, and the tag rule over
@@ -201,7 +200,6 @@ function sameJson(left: unknown, right: unknown): boolean {
 
 /** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
 export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
-export type DeploymentsList = z.infer<typeof DeploymentsList>;
 
 /** Ids as a query has them: once with commas between them, or several times. */
 const Ids = z
@@ -231,7 +229,6 @@ export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 export const DeploymentsDeleteQuery = z.object({
   deployment_ids: Ids.refine((ids) => ids.length > 0, { error: 'Input should name a deployment' }),
 });
-export type DeploymentsDeleteQuery = z.infer<typeof DeploymentsDeleteQuery>;
 
 /**
  * What `DELETE /v2/deployments` answers; the public relative shows no shape. 200 where all of them are gone, 207 where
@@ -259,7 +256,6 @@ const IdempotencyKey = z
       .max(IDEMPOTENCY_KEY_MAX)
       .regex(/^[!-~](?:[ -~]*[!-~])?$/u, { error: 'Input should be printable ASCII' }),
   );
-type IdempotencyKey = z.infer<typeof IdempotencyKey>;
 
 const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/u;
 
@@ -269,4 +265,32 @@ export const DeploymentCreateHeaders = z.object({
     'The same key with the same body creates once: the second answer is that of the first',
   ),
 });
-export type DeploymentCreateHeaders = z.infer<typeof DeploymentCreateHeaders>;
+
+const DEPLOYMENT = '/v2/deployments/{deployment_id}';
+
+/** Deployments: create, look, patch, list, delete. */
+export const DEPLOYMENTS_ENDPOINTS = {
+  createDeployment: ofContract.post('/v2/deployments', Deployment, {
+    headers: DeploymentCreateHeaders,
+    request: DeploymentCreate,
+    success: 201,
+    errors: [400, 409],
+  }),
+  getDeployment: ofContract.get(DEPLOYMENT, Deployment, { params: DeploymentPath, errors: [404] }),
+  patchDeployment: ofContract.patch(DEPLOYMENT, Deployment, {
+    params: DeploymentPath,
+    request: DeploymentPatch,
+    errors: [400, 404],
+  }),
+  listDeployments: ofRelative.get('/v2/deployments', DeploymentsList, { query: DeploymentsQuery }),
+  deleteDeployment: ofRelative.delete(DEPLOYMENT, null, {
+    params: DeploymentPath,
+    query: DeploymentDeleteQuery,
+    errors: [404],
+  }),
+  deleteDeployments: ofRelative.delete('/v2/deployments', DeploymentsDeleted, {
+    query: DeploymentsDeleteQuery,
+    partial: 207,
+    errors: [404],
+  }),
+} as const;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { ofContract, ofOurs } from './sections.ts';
 import { SECRET_REFERENCE } from '../secretReference.ts';
 import { NAME_MAX } from '../limits.ts';
 import { line, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
@@ -25,7 +26,6 @@ export type IntegrationInstall = z.infer<typeof IntegrationInstall>;
 
 /** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public relative answers an array. */
 export const IntegrationInstalls = z.array(IntegrationInstall);
-export type IntegrationInstalls = z.infer<typeof IntegrationInstalls>;
 
 /** Where a secret is, on the machine of the platform. A secret itself is refused: it would be stored and answered. */
 const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
@@ -49,4 +49,19 @@ export type IntegrationCreate = z.infer<typeof IntegrationCreate>;
 
 /** The path of a request about one integration. */
 export const IntegrationPath = z.object({ integration_id: Uuid });
-export type IntegrationPath = z.infer<typeof IntegrationPath>;
+
+const INTEGRATIONS = '/v1/integrations/github/install';
+
+/** Integrations with hosts of repositories: list, create, delete. */
+export const INTEGRATIONS_ENDPOINTS = {
+  listIntegrations: ofContract.get(INTEGRATIONS, IntegrationInstalls),
+  createIntegration: ofOurs.post(INTEGRATIONS, IntegrationInstall, {
+    request: IntegrationCreate,
+    success: 201,
+    errors: [409],
+  }),
+  deleteIntegration: ofOurs.delete(`${INTEGRATIONS}/{integration_id}`, null, {
+    params: IntegrationPath,
+    errors: [404, 409],
+  }),
+} as const;

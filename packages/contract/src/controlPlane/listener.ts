@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from './sections.ts';
 import type { ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
-import { DnsLabel, line, nonEmptyText, oneOf, Timestamp, Uuid } from '../scalars.ts';
+import { DnsLabel, line, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
 
 /**
  * What a listener deploys to. The contract names `cluster` alone, and speaks of others. Decision: `docker` is the
  * container engine of the platform's own machine, which also runs what names no listener.
  */
 const ComputeType = oneOf(['cluster', 'docker']);
-type ComputeType = z.infer<typeof ComputeType>;
 
 /**
  * A listener: what deploys to somebody's own compute (contract 000, "Other resources": "fields not shown beyond an
@@ -65,11 +65,9 @@ export type ListenerPatch = z.infer<typeof ListenerPatch>;
 
 /** The path of every request about one listener. */
 export const ListenerPath = z.object({ listener_id: Uuid });
-export type ListenerPath = z.infer<typeof ListenerPath>;
 
 /** `GET /v2/listeners`. The contract shows no shape; the public relative's: newest first, with the next offset. */
 export const ListenersList = z.looseObject({ resources: z.array(Listener), offset: z.int() });
-export type ListenersList = z.infer<typeof ListenersList>;
 
 /** How a deployment uses its listener (contract 000, "ListenerConfig"). `external_image` only. */
 export const ListenerConfig = z.object({ cluster_namespace: DnsLabel.nullish() });
@@ -121,3 +119,22 @@ function validateComputeConfig(config: ListenerComputeConfig, computeType: strin
         ],
   );
 }
+
+const LISTENER = '/v2/listeners/{listener_id}';
+
+/** Listeners: list, create, look, patch, delete. */
+export const LISTENERS_ENDPOINTS = {
+  listListeners: ofContract.get('/v2/listeners', ListenersList, { query: PageQuery }),
+  createListener: ofRelative.post('/v2/listeners', Listener, {
+    request: ListenerCreate,
+    success: 201,
+    errors: [409],
+  }),
+  getListener: ofRelative.get(LISTENER, Listener, { params: ListenerPath, errors: [404] }),
+  patchListener: ofRelative.patch(LISTENER, Listener, {
+    params: ListenerPath,
+    request: ListenerPatch,
+    errors: [404],
+  }),
+  deleteListener: ofRelative.delete(LISTENER, null, { params: ListenerPath, errors: [404, 409] }),
+} as const;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { RevisionPath } from './revision.ts';
+import { ofOurs, ofRelative } from './sections.ts';
 import { LOG_LIMIT } from '../limits.ts';
 import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp, Uuid } from '../scalars.ts';
 
@@ -33,7 +35,6 @@ export type RevisionLogsQuery = z.infer<typeof RevisionLogsQuery>;
 
 /** The headers of the same request: where a stream that was cut off goes on. Anything else than the id of a line says nothing. */
 export const RevisionLogsHeaders = z.object({ 'last-event-id': LineId.optional().catch(undefined) });
-export type RevisionLogsHeaders = z.infer<typeof RevisionLogsHeaders>;
 
 /** One line of a revision's log, and the data of an event `log`. */
 export const RevisionLogLine = z.looseObject({
@@ -88,12 +89,41 @@ export const BuildLogs = z.looseObject({
   logs: z.array(BuildLogLine),
   next_offset: z.union([z.string(), z.int()]).nullish(),
 });
-export type BuildLogs = z.infer<typeof BuildLogs>;
 
 /** The path of a request for what all of a deployment's agents wrote (`POST /v1/projects/{project_id}/deploy_logs`). */
 export const DeployLogsPath = z.object({ project_id: Uuid });
-export type DeployLogsPath = z.infer<typeof DeployLogsPath>;
 
 /** The path of a request for build logs. */
 export const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
-export type BuildLogsPath = z.infer<typeof BuildLogsPath>;
+
+const PROJECT = '/v1/projects/{project_id}';
+
+/** What builds and agents wrote. */
+export const LOGS_ENDPOINTS = {
+  getRevisionLogs: ofOurs.get(
+    '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
+    RevisionLogPage,
+    {
+      params: RevisionPath,
+      query: RevisionLogsQuery,
+      headers: RevisionLogsHeaders,
+      streams: true,
+      errors: [404],
+    },
+  ),
+  getBuildLogs: ofRelative.post(`${PROJECT}/revisions/{revision_id}/build_logs`, BuildLogs, {
+    params: BuildLogsPath,
+    request: BuildLogsRequest,
+    errors: [404],
+  }),
+  getDeployLogs: ofOurs.post(`${PROJECT}/revisions/{revision_id}/deploy_logs`, BuildLogs, {
+    params: BuildLogsPath,
+    request: BuildLogsRequest,
+    errors: [404],
+  }),
+  getProjectDeployLogs: ofRelative.post(`${PROJECT}/deploy_logs`, BuildLogs, {
+    params: DeployLogsPath,
+    request: BuildLogsRequest,
+    errors: [404],
+  }),
+} as const;

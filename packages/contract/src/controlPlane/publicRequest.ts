@@ -24,11 +24,8 @@ export const TypedDeploymentCreate = DeploymentFields.extend({
  */
 export const PublicDeploymentCreate = z.preprocess(withPublicDefaults, TypedDeploymentCreate);
 
-export type PublicDeploymentCreate = z.infer<typeof PublicDeploymentCreate>;
-
 /** `PATCH /v2/deployments/{deployment_id}` as clients of the public relative send it, in the contract's names. */
 export const PublicDeploymentPatch = DeploymentPatch.extend({ source_config: PublicSourceConfig.nullish() });
-export type PublicDeploymentPatch = z.infer<typeof PublicDeploymentPatch>;
 
 /**
  * A request of the public vocabulary in the contract's names. Its `revision_source` ("override the source for this

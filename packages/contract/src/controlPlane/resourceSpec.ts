@@ -17,7 +17,6 @@ import { DnsLabel, Identifier, integer, nonEmptyText, oneOf, StorableObject, tex
 
 /** A reference to an object of the same namespace. */
 export const LocalObjectReference = z.object({ name: nonEmptyText(NAME_MAX) });
-export type LocalObjectReference = z.infer<typeof LocalObjectReference>;
 
 /** A volume of the pod. Its name is a DNS label and unique in the pod (the list checks that). */
 export const Volume = z.object({
@@ -31,7 +30,6 @@ export const Volume = z.object({
   downwardAPI: StorableObject.nullish(),
   csi: StorableObject.nullish(),
 });
-export type Volume = z.infer<typeof Volume>;
 
 /** Where a volume is mounted. Its name must match a {@link Volume} (the ResourceSpec checks that). */
 export const VolumeMount = z.object({
@@ -62,22 +60,18 @@ export const EnvVar = z
       params: { type: 'value_and_value_from' },
     });
   });
-export type EnvVar = z.infer<typeof EnvVar>;
 
 /** What a container may use at most and asks for at least, in the cluster's own notation. */
 export const ResourceRequirements = z.object({
   limits: z.record(text(), text()).nullish(),
   requests: z.record(text(), text()).nullish(),
 });
-export type ResourceRequirements = z.infer<typeof ResourceRequirements>;
 
 /** When a container's image is pulled. */
 const ImagePullPolicy = oneOf(['Always', 'Never', 'IfNotPresent']);
-type ImagePullPolicy = z.infer<typeof ImagePullPolicy>;
 
 /** When a sidecar is started again. */
 const RestartPolicy = oneOf(['Always', 'OnFailure']);
-type RestartPolicy = z.infer<typeof RestartPolicy>;
 
 /** An init container or a sidecar. */
 export const Container = z.object({
@@ -94,7 +88,6 @@ export const Container = z.object({
   securityContext: StorableObject.nullish(),
   restartPolicy: RestartPolicy.nullish(),
 });
-export type Container = z.infer<typeof Container>;
 
 /**
  * Cores, rounded to one decimal place (contract 000, "Limits"). Decision: the bounds hold for what was sent, so 0.06 and

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { Deployment, DeploymentPath } from './deployment.ts';
+import { ofContract, ofOurs, ofRelative } from './sections.ts';
 import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
@@ -22,7 +24,6 @@ export const RevisionStatus = oneOf([
   'INTERRUPTED',
   'UNKNOWN',
 ]);
-export type RevisionStatus = z.infer<typeof RevisionStatus>;
 
 /**
  * A revision as the control plane answers it (contract 000, "Other resources": "fields not shown beyond a `status` …
@@ -42,7 +43,6 @@ export type Revision = z.infer<typeof Revision>;
 
 /** `GET /v2/deployments/{deployment_id}/revisions` (public relative): newest first. */
 export const RevisionsList = z.looseObject({ resources: z.array(Revision), offset: z.int() });
-export type RevisionsList = z.infer<typeof RevisionsList>;
 
 /**
  * Its query (public relative): `status` is a comma-separated list; a word that is no status matches nothing.
@@ -59,4 +59,24 @@ export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 
 /** The path of every request about one revision. */
 export const RevisionPath = z.object({ deployment_id: Uuid, revision_id: Uuid });
-export type RevisionPath = z.infer<typeof RevisionPath>;
+
+const REVISIONS = '/v2/deployments/{deployment_id}/revisions';
+const REVISION = `${REVISIONS}/{revision_id}`;
+
+/** Revisions: look, redeploy, list, interrupt. */
+export const REVISIONS_ENDPOINTS = {
+  getRevision: ofContract.get(REVISION, Revision, { params: RevisionPath, errors: [404] }),
+  redeployRevision: ofContract.post(`${REVISION}/redeploy`, Deployment, {
+    params: RevisionPath,
+    errors: [400, 404],
+  }),
+  listRevisions: ofRelative.get(REVISIONS, RevisionsList, {
+    params: DeploymentPath,
+    query: RevisionsQuery,
+    errors: [404],
+  }),
+  interruptRevision: ofOurs.post(`${REVISION}/interrupt`, Revision, {
+    params: RevisionPath,
+    errors: [400, 404, 409],
+  }),
+} as const;

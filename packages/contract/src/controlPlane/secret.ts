@@ -18,7 +18,6 @@ export const SecretReference = z.object({
   secret_name: nonEmptyText(NAME_MAX),
   secret_key: nonEmptyText(NAME_MAX),
 });
-export type SecretReference = z.infer<typeof SecretReference>;
 
 /**
  * The whole list of secrets: a PATCH replaces it, an omitted list is carried over (facts). Decision: a name may stand

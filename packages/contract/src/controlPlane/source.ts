@@ -49,7 +49,6 @@ export const AnsweredSourceRevisionConfig = z.looseObject({
   source_tarball_path: z.string().nullish(),
   repo_commit_sha: z.string().nullish(),
 });
-export type AnsweredSourceRevisionConfig = z.infer<typeof AnsweredSourceRevisionConfig>;
 
 /** Contract 000, "SourceConfig": `deployment_type`. */
 const DeploymentType: z.ZodType<string, string> = oneOf(['dev_free', 'dev', 'prod']);
@@ -100,7 +99,6 @@ export const AnsweredSourceConfig = z.looseObject({
   install_command: z.string().nullish(),
   build_command: z.string().nullish(),
 });
-export type AnsweredSourceConfig = z.infer<typeof AnsweredSourceConfig>;
 
 /** A rule of contract 000 that a request breaks: where (without the leading `body`), why, and which rule. */
 export interface Breach {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { DeploymentPath } from './deployment.ts';
+import { ofContract, ofRelative } from './sections.ts';
 import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 
@@ -8,7 +10,6 @@ import { integer } from '../scalars.ts';
  * many bytes it is going to send gets a URL that takes exactly those.
  */
 export const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
-export type UploadUrlRequest = z.infer<typeof UploadUrlRequest>;
 
 /**
  * What `POST /deployments/{deployment_id}/upload-url` answers (contract 000: "yields an object path usable as
@@ -21,3 +22,17 @@ export const UploadUrl = z.looseObject({
   upload_headers: z.record(z.string(), z.string()).nullish(),
 });
 export type UploadUrl = z.infer<typeof UploadUrl>;
+
+/** Where a source is uploaded to. The contract writes the path without a version, its public relative with one. */
+export const UPLOADS_ENDPOINTS = {
+  createUploadUrl: ofContract.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
+    params: DeploymentPath,
+    request: UploadUrlRequest,
+    errors: [400, 404],
+  }),
+  createUploadUrlVersioned: ofRelative.post('/v2/deployments/{deployment_id}/upload-url', UploadUrl, {
+    params: DeploymentPath,
+    request: UploadUrlRequest,
+    errors: [400, 404],
+  }),
+} as const;

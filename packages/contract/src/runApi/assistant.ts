@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
+import { ofRelative } from '../endpoint.ts';
 import { INTEGER_MAX, NAME_MAX } from '../limits.ts';
 import {
+  Count,
   integer,
   JsonObject,
   line,
@@ -19,7 +21,6 @@ import {
  * id (contract 001, "What the service does").
  */
 export const AssistantId = line(NAME_MAX);
-export type AssistantId = z.infer<typeof AssistantId>;
 
 /** The path of a request about one assistant. "." and ".." would be another path. */
 export const AssistantPath = z.object({
@@ -27,7 +28,6 @@ export const AssistantPath = z.object({
     error: 'Input should not be a path segment',
   }),
 });
-export type AssistantPath = z.infer<typeof AssistantPath>;
 
 /** An assistant (contract 001: "Assistant resource and its fields: not shown"; those of the public client). */
 export const Assistant = z.looseObject({
@@ -42,11 +42,9 @@ export const Assistant = z.looseObject({
   created_at: Timestamp.nullish(),
   updated_at: Timestamp.nullish(),
 });
-export type Assistant = z.infer<typeof Assistant>;
 
 /** `POST /assistants/search` answers a list of assistants, `POST …/versions` the versions of one. */
 export const Assistants = z.array(Assistant);
-export type Assistants = z.infer<typeof Assistants>;
 
 const AssistantFilter = z.object({
   graph_id: text().nullish(),
@@ -79,17 +77,14 @@ export const AssistantCreate = z.object({
   metadata: StorableObject.nullish(),
   if_exists: oneOf(['raise', 'do_nothing']).nullish(),
 });
-export type AssistantCreate = z.infer<typeof AssistantCreate>;
 
 /** `PATCH /assistants/{assistant_id}`: makes a new version. `metadata` is merged, what else is given replaces. */
 export const AssistantPatch = AssistantCreate.omit({ assistant_id: true, if_exists: true })
   .partial()
   .extend({ graph_id: line(NAME_MAX).nullish() });
-export type AssistantPatch = z.infer<typeof AssistantPatch>;
 
 /** The query of `DELETE /assistants/{assistant_id}`: whether the threads that it was used on go with it. */
 export const AssistantDeleteQuery = z.object({ delete_threads: QueryBoolean.default(false) });
-export type AssistantDeleteQuery = z.infer<typeof AssistantDeleteQuery>;
 
 /** `POST /assistants/{assistant_id}/versions` of the public client: newest first. */
 export const AssistantVersions = z.object({
@@ -97,11 +92,9 @@ export const AssistantVersions = z.object({
   limit: integer(1, 1000).default(10),
   offset: integer(0, INTEGER_MAX).default(0),
 });
-export type AssistantVersions = z.infer<typeof AssistantVersions>;
 
 /** `POST /assistants/{assistant_id}/latest` of the public client: the version that counts from now on. */
 export const AssistantLatest = z.object({ version: integer(1) });
-export type AssistantLatest = z.infer<typeof AssistantLatest>;
 
 /** The query of `GET /assistants/{assistant_id}/graph`: whether, and how deep, subgraphs are drawn. */
 export const AssistantGraphQuery = z.object({
@@ -110,14 +103,12 @@ export const AssistantGraphQuery = z.object({
     .or(QueryBoolean)
     .optional(),
 });
-export type AssistantGraphQuery = z.infer<typeof AssistantGraphQuery>;
 
 /** `GET /assistants/{assistant_id}/graph`: nodes and edges, as LangGraph draws them. */
 export const DrawnGraph = z.looseObject({
   nodes: z.array(z.looseObject({ id: z.union([z.string(), z.number()]) })),
   edges: z.array(z.looseObject({ source: z.string(), target: z.string() })),
 });
-export type DrawnGraph = z.infer<typeof DrawnGraph>;
 
 const GraphSchemas = z.looseObject({
   input_schema: JsonObject.nullish(),
@@ -129,24 +120,70 @@ const GraphSchemas = z.looseObject({
 
 /** `GET /assistants/{assistant_id}/schemas`: the JSON Schemas of what the graph takes and gives. */
 export const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
-export type AssistantSchemas = z.infer<typeof AssistantSchemas>;
 
 /** `GET /assistants/{assistant_id}/subgraphs`: the schemas of each subgraph, by its namespace. */
 export const Subgraphs = z.record(z.string(), GraphSchemas);
-export type Subgraphs = z.infer<typeof Subgraphs>;
 
 /** The path of a request about one subgraph. */
 export const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
-export type SubgraphPath = z.infer<typeof SubgraphPath>;
 
 /** Whether subgraphs of subgraphs are told as well. */
 export const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
-export type SubgraphQuery = z.infer<typeof SubgraphQuery>;
 
 /** `GET /ok` (public relative). */
 export const ServerOk = z.looseObject({ ok: z.literal(true) });
-export type ServerOk = z.infer<typeof ServerOk>;
 
 /** `GET /info` (public relative): whatever the server tells of itself. */
 export const ServerInfo = z.looseObject({ version: z.string().nullish() });
-export type ServerInfo = z.infer<typeof ServerInfo>;
+
+const ASSISTANT = '/assistants/{assistant_id}';
+
+/** Assistants (contract 001: "not shown"): what the public client offers for them. */
+export const ASSISTANTS_ENDPOINTS = {
+  createAssistant: ofRelative.post('/assistants', Assistant, {
+    request: AssistantCreate,
+    errors: [404, 409],
+  }),
+  getAssistant: ofRelative.get(ASSISTANT, Assistant, { params: AssistantPath, errors: [404] }),
+  patchAssistant: ofRelative.patch(ASSISTANT, Assistant, {
+    params: AssistantPath,
+    request: AssistantPatch,
+    errors: [404, 409],
+  }),
+  deleteAssistant: ofRelative.delete(ASSISTANT, null, {
+    params: AssistantPath,
+    query: AssistantDeleteQuery,
+    errors: [404, 409],
+  }),
+  searchAssistants: ofRelative.post('/assistants/search', Assistants, { request: AssistantSearch }),
+  countAssistants: ofRelative.post('/assistants/count', Count, { request: AssistantCount }),
+  listAssistantVersions: ofRelative.post(`${ASSISTANT}/versions`, Assistants, {
+    params: AssistantPath,
+    request: AssistantVersions,
+    errors: [404],
+  }),
+  setAssistantVersion: ofRelative.post(`${ASSISTANT}/latest`, Assistant, {
+    params: AssistantPath,
+    request: AssistantLatest,
+    errors: [404, 409],
+  }),
+  drawAssistantGraph: ofRelative.get(`${ASSISTANT}/graph`, DrawnGraph, {
+    params: AssistantPath,
+    query: AssistantGraphQuery,
+    errors: [404, 409],
+  }),
+  getAssistantSchemas: ofRelative.get(`${ASSISTANT}/schemas`, AssistantSchemas, {
+    params: AssistantPath,
+    errors: [404, 409],
+  }),
+  listSubgraphs: ofRelative.get(`${ASSISTANT}/subgraphs`, Subgraphs, {
+    params: AssistantPath,
+    query: SubgraphQuery,
+    errors: [404, 409],
+  }),
+  getSubgraph: ofRelative.get(`${ASSISTANT}/subgraphs/{namespace}`, Subgraphs, {
+    params: SubgraphPath,
+    query: SubgraphQuery,
+    errors: [404, 409],
+  }),
+} as const;

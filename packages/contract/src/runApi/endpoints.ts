@@ -1,30 +1,16 @@
-import { type Endpoint, RELATIVE, withCommon } from '../endpoint.ts';
-import { ServerInfo, ServerOk } from './assistant.ts';
-import { ASSISTANTS_ENDPOINTS } from './endpoints/assistants.ts';
-import { FOLLOWED_RUNS_ENDPOINTS, RUNS_ENDPOINTS } from './endpoints/runs.ts';
-import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './endpoints/threads.ts';
+import { type Endpoint, ofRelative } from '../endpoint.ts';
+import { ASSISTANTS_ENDPOINTS, ServerInfo, ServerOk } from './assistant.ts';
 import { FEEDBACK_ENDPOINTS } from './feedback.ts';
+import { FOLLOWED_RUNS_ENDPOINTS, RUNS_ENDPOINTS } from './run.ts';
 import { STORE_ENDPOINTS } from './store.ts';
-
-const COMMON = { service: 'runApi', section: RELATIVE } as const;
+import { STREAM_ENDPOINTS } from './stream.ts';
+import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './thread.ts';
 
 /** Endpoints about the server itself. */
-const SERVER_ENDPOINTS = withCommon(COMMON, {
-  getOk: {
-    method: 'GET',
-    path: '/ok',
-    response: ServerOk,
-    success: 200,
-    errors: [],
-  },
-  getInfo: {
-    method: 'GET',
-    path: '/info',
-    response: ServerInfo,
-    success: 200,
-    errors: [],
-  },
-});
+const SERVER_ENDPOINTS = {
+  getOk: ofRelative.get('/ok', ServerOk),
+  getInfo: ofRelative.get('/info', ServerInfo),
+} as const;
 
 /**
  * The endpoints of the Run API (contract 001, "Endpoints"), those that the public client uses beside them, and the
@@ -34,6 +20,7 @@ const SERVER_ENDPOINTS = withCommon(COMMON, {
 export const RUN_API_ENDPOINTS = {
   ...THREADS_ENDPOINTS,
   ...THREAD_STATES_ENDPOINTS,
+  ...STREAM_ENDPOINTS,
   ...RUNS_ENDPOINTS,
   ...FOLLOWED_RUNS_ENDPOINTS,
   ...ASSISTANTS_ENDPOINTS,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { CONTRACT, withCommon } from '../endpoint.ts';
+import { CONTRACT_001, endpointsOf } from '../endpoint.ts';
 import { COMMENT_MAX } from '../limits.ts';
 import { JsonObject, nonEmptyText, text } from '../scalars.ts';
 
@@ -10,7 +10,6 @@ export type FeedbackLinks = z.infer<typeof FeedbackLinks>;
 
 /** The path that ends every feedback link: `/api/v1/feedback/tokens/{token_id}`. */
 export const FeedbackPath = z.object({ token_id: nonEmptyText() });
-export type FeedbackPath = z.infer<typeof FeedbackPath>;
 
 /**
  * What a POST to a feedback link records (contract 001, "Feedback submission fields"). Every field may be absent or
@@ -62,26 +61,19 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-const COMMON = { service: 'tracing', section: CONTRACT } as const;
+const feedback = endpointsOf('tracing', CONTRACT_001);
+const LINK = '/api/v1/feedback/tokens/{token_id}';
 
 /** Feedback links: pre-signed, so they carry no key (contract 001, "Authentication"). */
-export const FEEDBACK_ENDPOINTS = withCommon(COMMON, {
-  submitFeedback: {
-    method: 'POST',
-    path: '/api/v1/feedback/tokens/{token_id}',
+export const FEEDBACK_ENDPOINTS = {
+  submitFeedback: feedback.post(LINK, FeedbackRecorded, {
     params: FeedbackPath,
     request: FeedbackSubmission,
-    response: FeedbackRecorded,
-    success: 200,
-    errors: [404, 422],
-  },
-  submitFeedbackByQuery: {
-    method: 'GET',
-    path: '/api/v1/feedback/tokens/{token_id}',
+    errors: [404],
+  }),
+  submitFeedbackByQuery: feedback.get(LINK, FeedbackRecorded, {
     params: FeedbackPath,
     query: FeedbackQuery,
-    response: FeedbackRecorded,
-    success: 200,
-    errors: [404, 422],
-  },
-});
+    errors: [404],
+  }),
+} as const;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from '../endpoint.ts';
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
   HttpUrl,
@@ -16,18 +17,16 @@ import {
   Uuid,
 } from '../scalars.ts';
 import { AssistantId } from './assistant.ts';
-import { Checkpoint } from './thread.ts';
+import { Checkpoint, ThreadPath } from './thread.ts';
 
 /**
  * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are those of
  * the public servers (facts).
  */
 export const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
-export type RunStatus = z.infer<typeof RunStatus>;
 
 /** What happens to a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
 export const MultitaskStrategy = oneOf(['enqueue', 'reject', 'interrupt', 'rollback']);
-export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
 /** What a stream shows (contract 001, "Events": stream modes). A mode that the contract does not name is refused. */
 export const StreamMode = oneOf(['values', 'updates', 'messages-tuple', 'debug', 'custom', 'events']);
@@ -68,7 +67,6 @@ export const RunKwargs = z.looseObject({
   interrupt_after: z.union([z.array(z.string()), z.string()]).nullish(),
   interrupt_before: z.union([z.array(z.string()), z.string()]).nullish(),
 });
-export type RunKwargs = z.infer<typeof RunKwargs>;
 
 /** A run (contract 001, "Run"). */
 export const Run = z.looseObject({
@@ -82,11 +80,9 @@ export const Run = z.looseObject({
   kwargs: RunKwargs.nullish(),
   multitask_strategy: openEnum(MultitaskStrategy).nullish(),
 });
-export type Run = z.infer<typeof Run>;
 
 /** `GET /threads/{thread_id}/runs`: newest first; empty for no runs (contract 001, "Endpoints"). */
 export const Runs = z.array(Run);
-export type Runs = z.infer<typeof Runs>;
 
 /** The nodes before or after which a run stops: a list of names, or `*` for all. */
 const InterruptNodes = z.union([z.literal('*'), z.array(nonEmptyText()).max(LIST_MAX)]);
@@ -103,7 +99,6 @@ const RunCommand = z.object({
   resume: z.unknown().optional(),
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });
-type RunCommand = z.infer<typeof RunCommand>;
 
 /** How the graph is run: `configurable` and the rest of a runnable's configuration. */
 const RunConfig = z.looseObject({
@@ -112,7 +107,6 @@ const RunConfig = z.looseObject({
   configurable: JsonObject.nullish(),
   metadata: JsonObject.nullish(),
 });
-type RunConfig = z.infer<typeof RunConfig>;
 
 /**
  * The body by which a run is created, waited for or streamed (contract 001, "Endpoints"; "the complete create-run body
@@ -154,7 +148,6 @@ export type RunRequest = z.input<typeof RunCreate>;
 
 /** `POST /runs/batch` of the public client: runs without threads, all of them or, where one is not right, none. */
 export const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
-export type RunBatch = z.infer<typeof RunBatch>;
 
 /** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
 export const RunsQuery = z.object({
@@ -170,21 +163,17 @@ export type RunsQuery = z.infer<typeof RunsQuery>;
  * 200 with `{"__error__": {error, message}}`.
  */
 export const RunOutput = z.unknown();
-export type RunOutput = z.infer<typeof RunOutput>;
 
 /** The body that says of a run that it failed. */
 export const RunFailure = z.looseObject({
   __error__: z.looseObject({ error: z.string(), message: z.string() }),
 });
-export type RunFailure = z.infer<typeof RunFailure>;
 
 /** The path of every request about one run. */
 export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
-export type RunPath = z.infer<typeof RunPath>;
 
 /** The path of a request about a run whose thread nobody names: its id is enough for the public client. */
 export const StatelessRunPath = z.object({ run_id: Uuid });
-export type StatelessRunPath = z.infer<typeof StatelessRunPath>;
 
 /** Absent and null both read as the default. */
 function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>) {
@@ -212,11 +201,9 @@ export const JoinQuery = z.object({
   cancel_on_disconnect: CancelOnDisconnect.default(false),
   on_disconnect: CancelOnDisconnect.optional(),
 });
-export type JoinQuery = z.infer<typeof JoinQuery>;
 
 /** The query of `GET …/runs/{run_id}/stream`: as join, and the modes that the public client asks for. */
 export const JoinStreamQuery = z.object({ ...JoinQuery.shape, stream_mode: StreamModes.optional() });
-export type JoinStreamQuery = z.infer<typeof JoinStreamQuery>;
 
 /** The query of the requests that create a run and follow it: `on_disconnect` "may be given in the query". */
 export const FollowQuery = z.object({
@@ -254,11 +241,9 @@ export type CancelQuery = z.infer<typeof CancelQuery>;
 
 /** The query of `POST /runs/cancel`. */
 export const BulkCancelQuery = z.object({ action: CancelAction.default('interrupt') });
-export type BulkCancelQuery = z.infer<typeof BulkCancelQuery>;
 
 /** Which runs a bulk cancel by status means; `all` is both. */
 const BulkCancelStatus = oneOf(['pending', 'running', 'all']);
-type BulkCancelStatus = z.infer<typeof BulkCancelStatus>;
 
 /**
  * The body of `POST /runs/cancel`: either `thread_id` with `run_ids`, or `status` (contract 001, "Endpoints"; how they
@@ -289,3 +274,64 @@ export const BulkCancelBody = z
     }
   });
 export type BulkCancelBody = z.infer<typeof BulkCancelBody>;
+
+const RUNS = '/threads/{thread_id}/runs';
+const RUN = '/threads/{thread_id}/runs/{run_id}';
+
+/** Runs: creating, looking, cancelling. */
+export const RUNS_ENDPOINTS = {
+  listRuns: ofContract.get(RUNS, Runs, { params: ThreadPath, query: RunsQuery, errors: [404] }),
+  createRun: ofContract.post(RUNS, Run, { params: ThreadPath, request: RunCreate, errors: [404, 409] }),
+  createStatelessRun: ofRelative.post('/runs', Run, { request: RunCreate, errors: [404] }),
+  createRuns: ofRelative.post('/runs/batch', Runs, { request: RunBatch, errors: [404] }),
+  getRun: ofContract.get(RUN, Run, { params: RunPath, errors: [404] }),
+  deleteRun: ofRelative.delete(RUN, null, { params: RunPath, errors: [404, 409] }),
+  cancelRun: ofContract.post(`${RUN}/cancel`, null, {
+    params: RunPath,
+    query: CancelQuery,
+    success: 202,
+    errors: [404, 409],
+  }),
+  cancelRuns: ofContract.post('/runs/cancel', null, {
+    query: BulkCancelQuery,
+    request: BulkCancelBody,
+    errors: [404],
+  }),
+} as const;
+
+/** Runs that are followed: joined, waited for, streamed. */
+export const FOLLOWED_RUNS_ENDPOINTS = {
+  joinRun: ofContract.get(`${RUN}/join`, RunOutput, { params: RunPath, query: JoinQuery, errors: [404] }),
+  waitRun: ofContract.post(`${RUNS}/wait`, RunOutput, {
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404, 409],
+  }),
+  waitStatelessRun: ofRelative.post('/runs/wait', RunOutput, {
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404],
+  }),
+  streamRun: ofContract.post(`${RUNS}/stream`, 'stream', {
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404, 409],
+  }),
+  streamStatelessRun: ofContract.post('/runs/stream', 'stream', {
+    query: FollowQuery,
+    request: RunCreate,
+    errors: [404],
+  }),
+  joinRunStream: ofContract.get(`${RUN}/stream`, 'stream', {
+    params: RunPath,
+    query: JoinStreamQuery,
+    errors: [404],
+  }),
+  joinStatelessRunStream: ofRelative.get('/runs/{run_id}/stream', 'stream', {
+    params: StatelessRunPath,
+    query: JoinStreamQuery,
+    errors: [404],
+  }),
+} as const;

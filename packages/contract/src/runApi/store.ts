@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { RELATIVE, withCommon } from '../endpoint.ts';
+import { ofRelative } from '../endpoint.ts';
 import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
 
@@ -11,15 +11,12 @@ const Label = nonEmptyText().regex(/^[^.]*$/u, { error: 'Input should not contai
 
 /** Where an item of the long-term store lies: the outermost label first (public client: `namespace`). */
 export const Namespace = z.array(Label).min(1).max(LIST_MAX).refine(fits, TOO_LONG);
-export type Namespace = z.infer<typeof Namespace>;
 
 /** The beginning of namespaces; an empty one is that of all. */
 const NamespacePrefix = z.array(Label).max(LIST_MAX).refine(fits, TOO_LONG);
-type NamespacePrefix = z.infer<typeof NamespacePrefix>;
 
 /** Which item within its namespace. */
 export const ItemKey = nonEmptyText().refine((key) => fits([key]), TOO_LONG);
-export type ItemKey = z.infer<typeof ItemKey>;
 
 /**
  * `PUT /store/items` of the public client: makes an item or replaces it. `ttl` is in minutes, after which the item is
@@ -32,7 +29,6 @@ export const ItemPut = z.object({
   index: z.union([z.literal(false), z.array(nonEmptyText()).max(LIST_MAX)]).nullish(),
   ttl: z.number().positive().max(INTEGER_MAX).nullish(),
 });
-export type ItemPut = z.infer<typeof ItemPut>;
 
 /** The query of `GET /store/items`. The namespace is one text, its labels separated by dots. */
 export const ItemQuery = z.object({
@@ -40,11 +36,9 @@ export const ItemQuery = z.object({
   key: ItemKey,
   refresh_ttl: QueryBoolean.default(true),
 });
-export type ItemQuery = z.infer<typeof ItemQuery>;
 
 /** `DELETE /store/items` of the public client. One that is not there is no error. */
 export const ItemDelete = z.object({ namespace: Namespace, key: ItemKey });
-export type ItemDelete = z.infer<typeof ItemDelete>;
 
 /** What a field of an item can be asked for beside a value that it equals. */
 export const FILTER_OPERATORS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin'] as const;
@@ -57,7 +51,6 @@ export type FilterOperator = (typeof FILTER_OPERATORS)[number];
 export const ItemFilter = StorableObject.refine(hasKnownOperators, {
   error: `Input should have no operators but ${FILTER_OPERATORS.join(', ')}; $in and $nin take lists`,
 });
-export type ItemFilter = z.infer<typeof ItemFilter>;
 
 /**
  * `POST /store/items/search` of the public client: newest first. Decision: `query` is taken and ranks nothing, as on the
@@ -71,7 +64,6 @@ export const ItemSearch = z.object({
   query: z.string().nullish(),
   refresh_ttl: z.boolean().nullish(),
 });
-export type ItemSearch = z.infer<typeof ItemSearch>;
 
 /** `POST /store/namespaces` of the public client. `*` in a prefix or suffix stands for any label. */
 export const NamespaceSearch = z.object({
@@ -81,7 +73,6 @@ export const NamespaceSearch = z.object({
   limit: integer(1, 1000).default(100),
   offset: integer(0, INTEGER_MAX).default(0),
 });
-export type NamespaceSearch = z.infer<typeof NamespaceSearch>;
 
 /** An item of the long-term store. */
 const Item = z.looseObject({
@@ -91,19 +82,15 @@ const Item = z.looseObject({
   created_at: Timestamp,
   updated_at: Timestamp,
 });
-type Item = z.infer<typeof Item>;
 
 /** `GET /store/items` answers null where there is no such item. */
 const ItemOrNull = Item.nullable();
-type ItemOrNull = z.infer<typeof ItemOrNull>;
 
 /** What a search answers. */
 const ItemsFound = z.looseObject({ items: z.array(Item) });
-type ItemsFound = z.infer<typeof ItemsFound>;
 
 /** What a search for namespaces answers. */
 const Namespaces = z.looseObject({ namespaces: z.array(z.array(z.string())) });
-type Namespaces = z.infer<typeof Namespaces>;
 
 /** Namespace and key are an index's row, which has a size; so has each label beside its bytes. */
 function fits(labels: readonly string[]): boolean {
@@ -122,48 +109,11 @@ function hasKnownOperators(filter: JsonObject): boolean {
   });
 }
 
-const COMMON = { service: 'runApi', section: RELATIVE } as const;
-
 /** The long-term store, which the contract does not have: what the public client offers for it. */
-export const STORE_ENDPOINTS = withCommon(COMMON, {
-  putItem: {
-    method: 'PUT',
-    path: '/store/items',
-    request: ItemPut,
-    response: null,
-    success: 204,
-    errors: [422],
-  },
-  getItem: {
-    method: 'GET',
-    path: '/store/items',
-    query: ItemQuery,
-    response: ItemOrNull,
-    success: 200,
-    errors: [422],
-  },
-  deleteItem: {
-    method: 'DELETE',
-    path: '/store/items',
-    request: ItemDelete,
-    response: null,
-    success: 204,
-    errors: [422],
-  },
-  searchItems: {
-    method: 'POST',
-    path: '/store/items/search',
-    request: ItemSearch,
-    response: ItemsFound,
-    success: 200,
-    errors: [422],
-  },
-  listNamespaces: {
-    method: 'POST',
-    path: '/store/namespaces',
-    request: NamespaceSearch,
-    response: Namespaces,
-    success: 200,
-    errors: [422],
-  },
-});
+export const STORE_ENDPOINTS = {
+  putItem: ofRelative.put('/store/items', null, { request: ItemPut }),
+  getItem: ofRelative.get('/store/items', ItemOrNull, { query: ItemQuery }),
+  deleteItem: ofRelative.delete('/store/items', null, { request: ItemDelete }),
+  searchItems: ofRelative.post('/store/items/search', ItemsFound, { request: ItemSearch }),
+  listNamespaces: ofRelative.post('/store/namespaces', Namespaces, { request: NamespaceSearch }),
+} as const;

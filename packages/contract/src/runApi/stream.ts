@@ -1,8 +1,10 @@
 import { z } from 'zod';
 
+import { ofRelative } from '../endpoint.ts';
 import { oneOf } from '../scalars.ts';
 import { FeedbackLinks } from './feedback.ts';
 import type { StreamMode } from './run.ts';
+import { ThreadPath } from './thread.ts';
 
 /**
  * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not shown":
@@ -57,23 +59,27 @@ export const ThreadStreamQuery = z.object({
     .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(ThreadStreamMode).min(1))
     .default(['run_modes']),
 });
-export type ThreadStreamQuery = z.infer<typeof ThreadStreamQuery>;
 
 /** The data of the first event of every stream: which run this is (contract 001, "Events"). */
 export const MetadataEvent = z.looseObject({ run_id: z.string(), attempt: z.int().min(1).nullish() });
-export type MetadataEvent = z.infer<typeof MetadataEvent>;
 
 /** The data of the `error` event (facts): what a failed run ends its stream with. */
 export const ErrorEvent = z.looseObject({ error: z.string(), message: z.string().nullish() });
-export type ErrorEvent = z.infer<typeof ErrorEvent>;
 
 /** The data of the `feedback` event: key to pre-signed link. */
 export const FeedbackEvent = FeedbackLinks;
-export type FeedbackEvent = z.infer<typeof FeedbackEvent>;
 
 /** The data of a `messages` event: a message chunk with its metadata, whose `graph_node` is the node's name. */
 export const MessagesEvent = z.tuple([
   z.looseObject({ content: z.unknown().optional() }),
   z.looseObject({ graph_node: z.string().nullish() }),
 ]);
-export type MessagesEvent = z.infer<typeof MessagesEvent>;
+
+/** A thread's stream (public client). */
+export const STREAM_ENDPOINTS = {
+  joinThreadStream: ofRelative.get('/threads/{thread_id}/stream', 'stream', {
+    params: ThreadPath,
+    query: ThreadStreamQuery,
+    errors: [404, 409],
+  }),
+} as const;

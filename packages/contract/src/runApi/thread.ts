@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
+import { ofContract, ofRelative } from '../endpoint.ts';
 import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
+  Count,
   integer,
   JsonObject,
   nonEmptyText,
@@ -16,7 +18,6 @@ import {
 
 /** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
 export const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
-export type ThreadStatus = z.infer<typeof ThreadStatus>;
 
 /** A free-form object that an absent or null one reads as. */
 const objectOrEmpty = JsonObject.nullish().transform((value) => value ?? {});
@@ -32,11 +33,9 @@ export const Thread = z.looseObject({
   // One of the public servers leaves `values` out on a new thread.
   values: JsonObject.nullish().transform((value) => value ?? null),
 });
-export type Thread = z.infer<typeof Thread>;
 
 /** `POST /threads/search` answers a list of threads. */
 export const Threads = z.array(Thread);
-export type Threads = z.infer<typeof Threads>;
 
 /** A point of a thread's history, as the public client names it. */
 export const Checkpoint = z.looseObject({
@@ -45,7 +44,6 @@ export const Checkpoint = z.looseObject({
   checkpoint_id: text().nullish(),
   checkpoint_map: JsonObject.nullish(),
 });
-export type Checkpoint = z.infer<typeof Checkpoint>;
 
 /**
  * A thread's state (contract 001, "Thread state"). The public servers give the checkpoint's ids nested only: they are
@@ -68,11 +66,9 @@ export const ThreadState = z
     checkpoint_id: state.checkpoint_id ?? state.checkpoint?.checkpoint_id ?? null,
     parent_checkpoint_id: state.parent_checkpoint_id ?? state.parent_checkpoint?.checkpoint_id ?? null,
   }));
-export type ThreadState = z.infer<typeof ThreadState>;
 
 /** `POST /threads/{thread_id}/history` answers states, newest first. */
 export const ThreadStates = z.array(ThreadState);
-export type ThreadStates = z.infer<typeof ThreadStates>;
 
 /** The `metadata` of a {@link ThreadState} (contract 001, "Thread state"). Every field may be absent. */
 export const ThreadStateMetadata = z.looseObject({
@@ -86,7 +82,6 @@ export const ThreadStateMetadata = z.looseObject({
   created_by: z.string().nullish(),
   assistant_id: z.string().nullish(),
 });
-export type ThreadStateMetadata = z.infer<typeof ThreadStateMetadata>;
 
 /**
  * One step of a state that is written by hand: what each node would have written in it. Decision: of the public
@@ -147,11 +142,9 @@ export const ThreadPrune = z.object({
   thread_ids: z.array(Uuid).max(LIST_MAX),
   strategy: oneOf(['delete', 'keep_latest']).default('delete'),
 });
-export type ThreadPrune = z.infer<typeof ThreadPrune>;
 
 /** What `POST /threads/prune` answers. */
 export const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
-export type ThreadPruned = z.infer<typeof ThreadPruned>;
 
 /** `POST /threads/{thread_id}/state` of the public client: writes values as if the node `as_node` had. */
 export const StateUpdate = z.object({
@@ -167,7 +160,6 @@ export const StateUpdated = z.looseObject({
   checkpoint: Checkpoint.nullish(),
   configurable: JsonObject.nullish(),
 });
-export type StateUpdated = z.infer<typeof StateUpdated>;
 
 /** `POST /threads/{thread_id}/history` of the public client. `before` is a checkpoint, its id, or a config. */
 export const HistoryQuery = z.object({
@@ -183,23 +175,71 @@ export const HistoryUrl = z.object({
   limit: queryInteger(1, 1000).default(10),
   before: nonEmptyText().optional(),
 });
-export type HistoryUrl = z.infer<typeof HistoryUrl>;
 
 /** The query of `GET /threads/{thread_id}/state`: whether the states of subgraphs stand in their tasks. */
 export const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
-export type StateQuery = z.infer<typeof StateQuery>;
 
 /** `POST /threads/{thread_id}/state/checkpoint` of the public client: the state at a checkpoint. */
 export const StateSearch = z.object({
   checkpoint: Checkpoint.nullish(),
   subgraphs: z.boolean().nullish(),
 });
-export type StateSearch = z.infer<typeof StateSearch>;
 
 /** The path of every request about one thread. */
 export const ThreadPath = z.object({ thread_id: Uuid });
-export type ThreadPath = z.infer<typeof ThreadPath>;
 
 /** The path of a request about one of a thread's states. */
 export const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
-export type StatePath = z.infer<typeof StatePath>;
+
+const THREAD = '/threads/{thread_id}';
+
+/** Threads: making, looking, changing, finding, following. */
+export const THREADS_ENDPOINTS = {
+  createThread: ofContract.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
+  getThread: ofRelative.get(THREAD, Thread, { params: ThreadPath, errors: [404] }),
+  patchThread: ofRelative.patch(THREAD, Thread, { params: ThreadPath, request: ThreadPatch, errors: [404] }),
+  deleteThread: ofRelative.delete(THREAD, null, { params: ThreadPath, errors: [404] }),
+  searchThreads: ofRelative.post('/threads/search', Threads, { request: ThreadSearch }),
+  countThreads: ofRelative.post('/threads/count', Count, { request: ThreadSearch }),
+  pruneThreads: ofRelative.post('/threads/prune', ThreadPruned, { request: ThreadPrune, errors: [409] }),
+  copyThread: ofRelative.post(`${THREAD}/copy`, Thread, { params: ThreadPath, errors: [404] }),
+} as const;
+
+/** The states of threads (contract 001, "Thread state"): reading, history, writing by hand. */
+export const THREAD_STATES_ENDPOINTS = {
+  getThreadState: ofContract.get(`${THREAD}/state`, ThreadState, {
+    params: ThreadPath,
+    query: StateQuery,
+    errors: [404, 409],
+  }),
+  getThreadStateAt: ofRelative.get(`${THREAD}/state/{checkpoint_id}`, ThreadState, {
+    params: StatePath,
+    query: StateQuery,
+    errors: [404, 409],
+  }),
+  findThreadState: ofRelative.post(`${THREAD}/state/checkpoint`, ThreadState, {
+    params: ThreadPath,
+    request: StateSearch,
+    errors: [404, 409],
+  }),
+  updateThreadState: ofRelative.post(`${THREAD}/state`, StateUpdated, {
+    params: ThreadPath,
+    request: StateUpdate,
+    errors: [404, 409],
+  }),
+  patchThreadState: ofRelative.patch(`${THREAD}/state`, null, {
+    params: ThreadPath,
+    request: ThreadPatch,
+    errors: [404],
+  }),
+  getThreadHistory: ofRelative.post(`${THREAD}/history`, ThreadStates, {
+    params: ThreadPath,
+    request: HistoryQuery,
+    errors: [404, 409],
+  }),
+  listThreadHistory: ofRelative.get(`${THREAD}/history`, ThreadStates, {
+    params: ThreadPath,
+    query: HistoryUrl,
+    errors: [404, 409],
+  }),
+} as const;

@@ -7,52 +7,23 @@ import {
   DeploymentsDeleteQuery,
   DeploymentsList,
   DeploymentsQuery,
-  DeploymentStatus,
 } from '../../src/controlPlane/deployment.ts';
-import { Source } from '../../src/controlPlane/source.ts';
 import { expectAccepted, expectRefused, placesOf } from '../checking.ts';
 import { BY_SOURCE, CREATES, deployment, createWith, ID, SOURCES, withValue } from './requests.ts';
 
-describe('Contract 000, Deployment: words', () => {
-  it('has these sources', () => {
-    expect(Source.options).toEqual(['repo_host', 'external_image', 'internal_image', 'internal_source']);
-  });
-
-  it('has these statuses', () => {
-    expect(DeploymentStatus.options).toEqual([
-      'AWAITING_DATABASE',
-      'READY',
-      'UNUSED',
-      'AWAITING_DELETE',
-      'UNKNOWN',
-    ]);
-  });
-});
-
 describe('Contract 000, Deployment: the answer', () => {
-  const answer = { ...deployment('internal_source') };
+  const answer = deployment('internal_source');
 
-  it.each([
-    'id',
-    'tenant_id',
-    'name',
-    'source',
-    'source_config',
-    'source_revision_config',
-    'secrets',
-    'created_at',
-    'updated_at',
-    'status',
-    'latest_revision_id',
-    'active_revision_id',
-  ])('must have %s', (field) => {
-    expectRefused(Deployment, withValue(answer, field, undefined), `body.${field}`, 'missing');
+  it('must have what is not nullable, and may have null as the rest', () => {
+    expect(placesOf(Deployment, {})).toEqual(
+      [
+        ...['id', 'tenant_id', 'name', 'source', 'source_config', 'source_revision_config', 'secrets'],
+        ...['created_at', 'updated_at', 'status', 'latest_revision_id', 'active_revision_id'],
+      ].map((field) => `body.${field}`),
+    );
+    const nulls = { latest_revision_id: null, secret_references: null, image_version: null };
+    expectAccepted(Deployment, { ...answer, ...nulls });
   });
-
-  it.each(['latest_revision_id', 'active_revision_id', 'secret_references', 'image_version'])(
-    'may have null as %s',
-    (field) => expectAccepted(Deployment, { ...answer, [field]: null }),
-  );
 
   it('keeps fields and words that no contract names', () => {
     const more = { ...answer, status: 'NEW', source: 'new', more: 1, source_config: { more: { deep: 2 } } };
@@ -70,38 +41,16 @@ describe('Contract 000, Deployment: the answer', () => {
 });
 
 describe('Contract 000, Deployment: create', () => {
-  it.each(SOURCES)('takes the smallest request for %s', (source) => {
-    expectAccepted(DeploymentCreate, CREATES[source]);
+  it('requires five fields', () => {
+    const required = ['name', 'source', 'source_config', 'source_revision_config', 'secrets'];
+    expect(placesOf(DeploymentCreate, {})).toEqual(required.map((field) => `body.${field}`));
   });
 
-  it.each(['name', 'source', 'source_config', 'source_revision_config', 'secrets'])(
-    'requires %s',
-    (field) => {
-      expectRefused(
-        DeploymentCreate,
-        createWith('internal_source', field, undefined),
-        `body.${field}`,
-        'missing',
-      );
-      expect(placesOf(DeploymentCreate, createWith('internal_source', field, null))).toEqual([
-        `body.${field}`,
-      ]);
-    },
-  );
-
-  it.each([
-    ['a', true],
-    ['Ein Agent für 名前', true],
-    ['x'.repeat(128), true],
-    ['x'.repeat(129), false],
-    ['', false],
-    [' a', false],
-    ['a\nb', false],
-    ['a\0b', false],
-  ])('bounds the name: %j', (name, right) => {
-    expect(placesOf(DeploymentCreate, createWith('internal_source', 'name', name))).toEqual(
-      right ? [] : ['body.name'],
-    );
+  it('has a name of one line and at most 128 characters', () => {
+    expectAccepted(DeploymentCreate, createWith('internal_source', 'name', 'x'.repeat(128)));
+    for (const name of ['x'.repeat(129), 'a\nb']) {
+      expectRefused(DeploymentCreate, createWith('internal_source', 'name', name), 'body.name');
+    }
   });
 
   it('ignores read-only and unknown fields', () => {
@@ -118,12 +67,6 @@ describe('Contract 000, Deployment: create', () => {
       source_revision_config: { graph_config_path: 'graph.json', repo_commit_sha: 'abc' },
     };
     expect(DeploymentCreate.parse(request)).toEqual(CREATES.internal_source);
-  });
-
-  it('takes image_version, which is not read-only', () => {
-    expect(DeploymentCreate.parse(createWith('internal_source', 'image_version', '3.11')).image_version).toBe(
-      '3.11',
-    );
   });
 
   it.each(SOURCES.flatMap((source) => BY_SOURCE.map(([path, ...rest]) => [source, path, ...rest] as const)))(
@@ -155,15 +98,11 @@ describe('Contract 000, Deployment: create', () => {
     expectRefused(DeploymentCreate, createWith(source, place, undefined), `body.${place}`, 'missing');
   });
 
-  it.each(['/graph.json', '../graph.json', 'a/../../graph.json', ''])(
-    'has a graph_config_path inside the source tree, not %j',
-    (path) => {
-      const place = 'source_revision_config.graph_config_path';
-      expect(placesOf(DeploymentCreate, createWith('internal_source', place, path))).toEqual([
-        `body.${place}`,
-      ]);
-    },
-  );
+  it('has a graph_config_path inside the source tree', () => {
+    const place = 'source_revision_config.graph_config_path';
+    const request = createWith('internal_source', place, '../graph.json');
+    expectRefused(DeploymentCreate, request, `body.${place}`);
+  });
 
   it.each([
     ['main', true],
@@ -240,15 +179,6 @@ describe('The queries of deployments (public relative)', () => {
       name_contains: 'a',
       status: 'READY',
     });
-  });
-
-  it.each([
-    ['limit', '0'],
-    ['limit', '101'],
-    ['limit', 'x'],
-    ['offset', '-1'],
-  ])('bound %s: not %s', (field, value) => {
-    expect(placesOf(DeploymentsQuery, { [field]: value }, 'query')).toEqual([`query.${field}`]);
   });
 
   it('take ids with commas between them, or several times, in either case', () => {

@@ -20,56 +20,24 @@ const BOUNDS: [string, number, number][] = [
   ['queue_cpu_limit', 0.1, 16],
   ['cache_cpu_limit', 0.1, 16],
 ];
-const UNBOUNDED_CPUS = [
-  'orchestrator_cpu',
-  'orchestrator_cpu_limit',
-  'executor_cpu',
-  'executor_cpu_limit',
-  'db_cpu',
-  'db_cpu_limit',
-];
+const UNBOUNDED_CPUS = ['orchestrator', 'executor', 'db'].flatMap((part) => [
+  `${part}_cpu`,
+  `${part}_cpu_limit`,
+]);
 const INTEGERS = [
-  'min_scale',
-  'max_scale',
-  'memory_mb',
-  'memory_limit_mb',
-  'queue_min_scale',
-  'queue_max_scale',
-  'queue_memory_mb',
-  'queue_memory_limit_mb',
-  'orchestrator_memory_mb',
-  'orchestrator_memory_limit_mb',
-  'orchestrator_min_scale',
-  'orchestrator_max_scale',
-  'executor_memory_mb',
-  'executor_memory_limit_mb',
-  'cache_memory_mb',
-  'cache_memory_limit_mb',
-  'db_memory_mb',
-  'db_memory_limit_mb',
+  ...['', 'queue_', 'orchestrator_'].flatMap((part) => [`${part}min_scale`, `${part}max_scale`]),
+  ...['', 'queue_', 'orchestrator_', 'executor_', 'cache_', 'db_'].flatMap((part) => [
+    `${part}memory_mb`,
+    `${part}memory_limit_mb`,
+  ]),
   'db_storage_gi',
   'db_max_connections',
 ];
-const OTHERS: [string, unknown, unknown][] = [
-  ['labels', { team: 'agents' }, { team: 1 }],
-  ['annotations', { note: 'x' }, { note: [] }],
-  ['service_account_name', 'runner', ''],
-  ['image_pull_secrets', [{ name: 'pull' }], [{}]],
-  ['volumes', [{ name: 'data' }], [{ name: 'Not A Label' }]],
-  ['volume_mounts', [], [{ name: 'data', mountPath: '' }]],
-  ['init_containers', [{ name: 'init', image: 'busybox' }], [{ name: 'init' }]],
-  ['sidecars', [{ name: 'side', image: 'proxy' }], [{ image: 'proxy' }]],
-];
 
 describe('Contract 000, ResourceSpec: fields', () => {
-  it('are exactly these', () => {
-    const names = [...BOUNDS, ...OTHERS].map(([name]) => name);
-    expect(Object.keys(ResourceSpec.shape).sort()).toEqual([...names, ...UNBOUNDED_CPUS, ...INTEGERS].sort());
-  });
-
-  it.each(Object.keys(ResourceSpec.shape))('%s is nullable and optional', (field) => {
+  it('are nullable and optional, all of them', () => {
     expectAccepted(ResourceSpec, {});
-    expectAccepted(ResourceSpec, { [field]: null });
+    for (const field of Object.keys(ResourceSpec.shape)) expectAccepted(ResourceSpec, { [field]: null });
   });
 
   it.each(BOUNDS)('%s is from %d to %d', (field, min, max) => {
@@ -77,18 +45,20 @@ describe('Contract 000, ResourceSpec: fields', () => {
     expectAccepted(ResourceSpec, { [field]: max });
     expectRefused(ResourceSpec, { [field]: min - 0.01 }, `body.${field}`, 'greater_than_equal');
     expectRefused(ResourceSpec, { [field]: max + 0.01 }, `body.${field}`, 'less_than_equal');
-    expectRefused(ResourceSpec, { [field]: '1' }, `body.${field}`, 'number_type');
+  });
+
+  it.each(UNBOUNDED_CPUS)('%s has no bound but zero', (field) => {
+    expectAccepted(ResourceSpec, { [field]: 64 });
+    expectRefused(ResourceSpec, { [field]: -1 }, `body.${field}`);
   });
 
   it.each([...BOUNDS.map(([name]) => name), ...UNBOUNDED_CPUS])(
     '%s is rounded to one decimal place',
     (field) => {
       for (const [given, kept] of [
-        [1, 1],
         [0.14, 0.1],
         [0.15, 0.2],
         [1.25, 1.3],
-        [2.349, 2.3],
         [7.96, 8],
       ]) {
         expect(ResourceSpec.parse({ [field]: given })).toEqual({ [field]: kept });
@@ -96,23 +66,11 @@ describe('Contract 000, ResourceSpec: fields', () => {
     },
   );
 
-  it.each(UNBOUNDED_CPUS)('%s has no bound but zero', (field) => {
-    expectAccepted(ResourceSpec, { [field]: 64 });
-    expectRefused(ResourceSpec, { [field]: -1 }, `body.${field}`);
-  });
-
-  it.each(INTEGERS)('%s is an integer', (field) => {
-    expectAccepted(ResourceSpec, { [field]: 0 });
-    expectAccepted(ResourceSpec, { [field]: 2_147_483_647 });
-    expectRefused(ResourceSpec, { [field]: 1.5 }, `body.${field}`, 'integer_type');
-    expectRefused(ResourceSpec, { [field]: -1 }, `body.${field}`);
-    expectRefused(ResourceSpec, { [field]: 2_147_483_648 }, `body.${field}`);
-    expectRefused(ResourceSpec, { [field]: '2' }, `body.${field}`, 'number_type');
-  });
-
-  it.each(OTHERS)('%s has its own type', (field, right, wrong) => {
-    expectAccepted(ResourceSpec, { [field]: right });
-    expect(placesOf(ResourceSpec, { [field]: wrong })[0]).toMatch(new RegExp(`^body\\.${field}(\\.|$)`, 'u'));
+  it.each(INTEGERS)('%s is an integer that is not negative', (field) => {
+    for (const right of [0, 2_147_483_647]) expectAccepted(ResourceSpec, { [field]: right });
+    for (const wrong of [1.5, -1, 2_147_483_648]) {
+      expectRefused(ResourceSpec, { [field]: wrong }, `body.${field}`);
+    }
   });
 });
 
@@ -203,80 +161,27 @@ describe('Contract 000, ResourceSpec: volumes', () => {
 });
 
 describe('Contract 000, nested types', () => {
-  it('LocalObjectReference: name, required', () => {
-    expectAccepted(LocalObjectReference, { name: 'pull' });
-    expectRefused(LocalObjectReference, {}, 'body.name', 'missing');
-  });
-
-  it('Volume: name, required, a DNS label', () => {
-    expectRefused(Volume, {}, 'body.name', 'missing');
-    for (const name of ['Data', 'a_b', '-a', '', 'a'.repeat(64)])
-      expectRefused(Volume, { name }, 'body.name');
-  });
-
-  it.each([
-    'configMap',
-    'secret',
-    'emptyDir',
-    'persistentVolumeClaim',
-    'nfs',
-    'projected',
-    'downwardAPI',
-    'csi',
-  ])('Volume: %s, an optional nullable object', (field) => {
-    for (const value of [undefined, null, {}, { any: { thing: [1] } }]) {
-      expectAccepted(Volume, { name: 'a', [field]: value });
-    }
-    expectRefused(Volume, { name: 'a', [field]: 'x' }, `body.${field}`, 'object_type');
-  });
-
-  it('VolumeMount: name and mountPath, required', () => {
+  it('have required names', () => {
+    expect(placesOf(LocalObjectReference, {})).toEqual(['body.name']);
+    expect(placesOf(Volume, {})).toEqual(['body.name']);
     expect(placesOf(VolumeMount, {})).toEqual(['body.name', 'body.mountPath']);
-  });
-
-  it.each([
-    ['subPath', 'a', 1],
-    ['mountPropagation', 'None', true],
-    ['readOnly', true, 'true'],
-    ['subPathExpr', '$(A)', {}],
-  ])('VolumeMount: %s, optional', (field, right, wrong) => {
-    const mount = { name: 'a', mountPath: '/a' };
-    expectAccepted(VolumeMount, { ...mount, [field]: right });
-    expectAccepted(VolumeMount, { ...mount, [field]: null });
-    expectRefused(VolumeMount, { ...mount, [field]: wrong }, `body.${field}`);
-  });
-
-  it('Container: name, a DNS label, and image, required', () => {
     expect(placesOf(Container, {})).toEqual(['body.name', 'body.image']);
+    expect(placesOf(EnvVar, {})).toEqual(['body.name']);
+  });
+
+  it('have names in the form that the contract gives', () => {
+    expectRefused(Volume, { name: 'Data' }, 'body.name');
     expectRefused(Container, { name: 'Side', image: 'x' }, 'body.name');
-    expectRefused(Container, { name: 'side', image: '' }, 'body.image');
+    expectRefused(EnvVar, { name: 'A-B' }, 'body.name');
   });
 
   it.each([
-    ['imagePullPolicy', ['Always', 'Never', 'IfNotPresent'], ['always', '', 1]],
-    ['restartPolicy', ['Always', 'OnFailure'], ['Never', 'always']],
-    ['command', [[], ['sh', '-c', 'x']], ['sh', [1]]],
-    ['args', [['a']], ['a']],
-    ['workingDir', ['/app'], [1]],
-    ['env', [[{ name: 'A' }]], [[{ name: '1A' }], {}]],
-    ['envFrom', [[{ configMapRef: { name: 'a' } }]], [['a'], {}]],
-    ['resources', [{}, { limits: { cpu: '1' }, requests: null }], [{ limits: { cpu: 1 } }, 'x']],
-    ['volumeMounts', [[{ name: 'a', mountPath: '/a' }]], [[{ name: 'a' }]]],
-    ['securityContext', [{ runAsUser: 1 }], ['root']],
-  ])('Container: %s, optional', (field, right, wrong) => {
+    ['imagePullPolicy', ['Always', 'Never', 'IfNotPresent'], 'always'],
+    ['restartPolicy', ['Always', 'OnFailure'], 'Never'],
+  ])('Container: %s is one of its words', (field, words, wrong) => {
     const container = { name: 'side', image: 'x' };
-    for (const value of [undefined, null, ...right])
-      expectAccepted(Container, { ...container, [field]: value });
-    for (const value of wrong) {
-      expect(placesOf(Container, { ...container, [field]: value })[0]).toMatch(
-        new RegExp(`^body\\.${field}`, 'u'),
-      );
-    }
-  });
-
-  it('EnvVar: name, required, in identifier form', () => {
-    expectRefused(EnvVar, {}, 'body.name', 'missing');
-    for (const name of ['1A', 'A-B', 'A.B', '', 'Ä']) expectRefused(EnvVar, { name }, 'body.name');
+    for (const word of [...words, null]) expectAccepted(Container, { ...container, [field]: word });
+    expectRefused(Container, { ...container, [field]: wrong }, `body.${field}`, 'enum');
   });
 
   it('EnvVar: value, empty by default', () => {

@@ -8,7 +8,7 @@ import {
   ListenersList,
   validateListenerConfig,
 } from '../../src/controlPlane/listener.ts';
-import { Revision, RevisionsQuery, RevisionStatus } from '../../src/controlPlane/revision.ts';
+import { Revision, RevisionsQuery } from '../../src/controlPlane/revision.ts';
 import { Secret, SecretReference, SecretReferences, Secrets } from '../../src/controlPlane/secret.ts';
 import { SourceConfig, SourceRevisionConfig } from '../../src/controlPlane/source.ts';
 import { UploadUrl } from '../../src/controlPlane/uploadUrl.ts';
@@ -18,38 +18,17 @@ import { ID } from './requests.ts';
 
 describe('Contract 000, SourceConfig', () => {
   it.each([
-    ['integration_id', ID, 'x'],
     ['repo_url', 'https://git.example/a', ''],
     ['deployment_type', 'dev_free', 'staging'],
-    ['deployment_type', 'dev', 1],
-    ['deployment_type', 'prod', 'PROD'],
-    ['build_on_push', true, 'true'],
     ['custom_url', 'https://a.example', 'a.example'],
     ['resource_spec', { cpu: 1 }, { cpu: 9 }],
-    ['listener_id', ID, 7],
     ['listener_config', { cluster_namespace: 'a' }, { cluster_namespace: 'A' }],
     ['install_command', 'npm ci', ''],
-    ['build_command', 'npm run build', 1],
-  ])('%s is nullable, optional, and may be %j but not %j', (field, right, wrong) => {
-    expectAccepted(SourceConfig, {});
+    ['build_command', 'npm run build', ''],
+  ])('%s may be null or %j, but not %j', (field, right, wrong) => {
     expectAccepted(SourceConfig, { [field]: null });
     expectAccepted(SourceConfig, { [field]: right });
     expect(placesOf(SourceConfig, { [field]: wrong })[0]).toMatch(new RegExp(`^body\\.${field}`, 'u'));
-  });
-
-  it('has exactly these fields', () => {
-    expect(Object.keys(SourceConfig.shape)).toEqual([
-      'integration_id',
-      'repo_url',
-      'deployment_type',
-      'build_on_push',
-      'custom_url',
-      'resource_spec',
-      'listener_id',
-      'listener_config',
-      'install_command',
-      'build_command',
-    ]);
   });
 });
 
@@ -60,21 +39,10 @@ describe('Contract 000, SourceRevisionConfig', () => {
     ['graph_config_path', 'a/graph.json'],
     ['image_uri', 'registry.example:5000/a/b@sha256:0'],
     ['source_tarball_path', 'uploads/1.tar.gz'],
-  ])('%s is nullable, optional, and may be %j', (field, right) => {
-    expectAccepted(SourceRevisionConfig, {});
+  ])('%s may be null or %j, but not empty', (field, right) => {
     expectAccepted(SourceRevisionConfig, { [field]: null });
     expectAccepted(SourceRevisionConfig, { [field]: right });
     expect(placesOf(SourceRevisionConfig, { [field]: '' })).toEqual([`body.${field}`]);
-    expect(placesOf(SourceRevisionConfig, { [field]: 1 })).toEqual([`body.${field}`]);
-  });
-
-  it('has exactly these fields', () => {
-    expect(Object.keys(SourceRevisionConfig.shape)).toEqual([
-      'repo_ref',
-      'graph_config_path',
-      'image_uri',
-      'source_tarball_path',
-    ]);
   });
 
   it('has a tag with a name', () => {
@@ -90,10 +58,7 @@ describe('Contract 000, Secret and SecretReference', () => {
   it('requires name and value', () => {
     expect(placesOf(Secret, {})).toEqual(['body.name', 'body.value']);
     expectAccepted(Secret, { name: 'A', value: '' });
-  });
-
-  it.each(['', 'A=B', 'A B', 'A\0', 'Ä'])('has a name that an environment can carry, not %j', (name) => {
-    expect(placesOf(Secret, { name, value: '' })).toEqual(['body.name']);
+    expectRefused(Secret, { name: 'A=B', value: '' }, 'body.name');
   });
 
   it('has a value that an environment can carry', () => {
@@ -118,24 +83,6 @@ describe('Contract 000, Secret and SecretReference', () => {
 });
 
 describe('Contract 000, Revision', () => {
-  it('has DEPLOYED, and the statuses of the public relative', () => {
-    expect(RevisionStatus.options).toEqual([
-      'CREATING',
-      'QUEUED',
-      'AWAITING_BUILD',
-      'BUILDING',
-      'AWAITING_DEPLOY',
-      'DEPLOYING',
-      'CREATE_FAILED',
-      'BUILD_FAILED',
-      'DEPLOY_FAILED',
-      'DEPLOYED',
-      'SKIPPED',
-      'INTERRUPTED',
-      'UNKNOWN',
-    ]);
-  });
-
   it('needs no more than an id and a status, which may be a new word', () => {
     expectAccepted(Revision, { id: ID, status: 'A_STATUS_OF_TOMORROW', more: 1 });
     expect(placesOf(Revision, {})).toEqual(['body.id', 'body.status']);

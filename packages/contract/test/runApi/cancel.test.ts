@@ -13,48 +13,21 @@ import { expectAccepted, issuesOf, placesOf } from '../checking.ts';
 
 const ID = '33333333-3333-4333-8333-333333333333';
 
-describe('Contract 001, cancelling one run', () => {
+describe('Contract 001, cancelling', () => {
   it('interrupts and does not wait by default', () => {
     expect(CancelQuery.parse({})).toEqual({ action: 'interrupt', wait: false });
-  });
-
-  it.each(['interrupt', 'rollback'])('takes the action %s', (action) => {
-    expect(CancelQuery.parse({ action }).action).toBe(action);
-  });
-
-  it.each(['', 'delete', 'ROLLBACK'])('refuses the action "%s"', (action) => {
-    expect(placesOf(CancelQuery, { action }, 'query')).toEqual(['query.action']);
-  });
-
-  it.each([
-    ['1', true],
-    ['true', true],
-    ['True', true],
-    ['0', false],
-    ['false', false],
-    ['', false],
-  ])('reads wait=%s as %s', (wait, read) => {
-    expect(CancelQuery.parse({ wait }).wait).toBe(read);
-  });
-
-  it('refuses another wait', () => {
-    expect(placesOf(CancelQuery, { wait: 'soon' }, 'query')).toEqual(['query.wait']);
-  });
-});
-
-describe('Contract 001, cancelling many runs', () => {
-  it('interrupts by default', () => {
+    expect(CancelQuery.parse({ action: 'rollback', wait: '1' })).toEqual({ action: 'rollback', wait: true });
+    expect(placesOf(CancelQuery, { action: 'delete', wait: 'soon' })).toEqual(['body.action', 'body.wait']);
     expect(BulkCancelQuery.parse({})).toEqual({ action: 'interrupt' });
     expect(BulkCancelQuery.parse({ action: 'rollback' })).toEqual({ action: 'rollback' });
   });
 
-  it.each(['pending', 'running', 'all'])('takes the status %s', (status) => {
+  it.each(['pending', 'running', 'all'])('takes many runs of the status %s', (status) => {
     expectAccepted(BulkCancelBody, { status });
     expectAccepted(BulkCancelBody, { status, thread_id: null, run_ids: null });
   });
 
-  it('takes a thread with its runs', () => {
-    expectAccepted(BulkCancelBody, { thread_id: ID, run_ids: [ID] });
+  it('takes many runs of a thread', () => {
     expectAccepted(BulkCancelBody, { thread_id: ID, run_ids: [ID], status: null });
   });
 
@@ -64,18 +37,8 @@ describe('Contract 001, cancelling many runs', () => {
     ['runs alone', { run_ids: [ID] }, ['body.thread_id missing']],
     ['status with a thread', { status: 'all', thread_id: ID }, ['body.thread_id not_applicable']],
     ['status with runs', { status: 'all', run_ids: [ID] }, ['body.run_ids not_applicable']],
-    [
-      'all of them',
-      { status: 'all', thread_id: ID, run_ids: [ID] },
-      ['body.thread_id not_applicable', 'body.run_ids not_applicable'],
-    ],
     ['no run at all', { thread_id: ID, run_ids: [] }, ['body.run_ids too_short']],
     ['another status', { status: 'success' }, ['body.status enum']],
-    [
-      'ids that are none',
-      { thread_id: 'x', run_ids: [ID, 'y'] },
-      ['body.thread_id string_format', 'body.run_ids.1 string_format'],
-    ],
   ])('refuses %s', (_what, body, expected) => {
     expect(issuesOf(BulkCancelBody, body).map(({ loc, type }) => `${loc.join('.')} ${type}`)).toEqual(
       expected,
@@ -88,9 +51,6 @@ describe("Contract 001, what a client's going away does", () => {
     ['cancel', true],
     ['Cancel', true],
     ['1', true],
-    ['true', true],
-    ['0', false],
-    ['false', false],
     ['continue', false],
     ['', false],
   ])('reads cancel_on_disconnect=%s as %s', (given, read) => {
@@ -99,23 +59,15 @@ describe("Contract 001, what a client's going away does", () => {
     expect(FollowQuery.parse({ on_disconnect: given }).on_disconnect).toBe(read);
   });
 
-  it('is nothing unless asked for', () => {
+  it('is nothing unless asked for, and refused in any other spelling', () => {
     expect(JoinQuery.parse({})).toEqual({ cancel_on_disconnect: false });
     expect(FollowQuery.parse({})).toEqual({});
-  });
-
-  it('is refused in any other spelling', () => {
-    expect(placesOf(JoinQuery, { cancel_on_disconnect: 'perhaps' }, 'query')).toEqual([
-      'query.cancel_on_disconnect',
-    ]);
-    expect(placesOf(FollowQuery, { on_disconnect: 'perhaps' }, 'query')).toEqual(['query.on_disconnect']);
+    expect(placesOf(FollowQuery, { on_disconnect: 'perhaps' })).toEqual(['body.on_disconnect']);
   });
 
   it.each([
     [{}, {}, 'continue'],
-    [{}, { on_disconnect: null }, 'continue'],
     [{}, { on_disconnect: 'cancel' as const }, 'cancel'],
-    [{ on_disconnect: true }, {}, 'cancel'],
     [{ cancel_on_disconnect: true }, {}, 'cancel'],
     [{ on_disconnect: false }, { on_disconnect: 'cancel' as const }, 'continue'],
     [{ on_disconnect: true }, { on_disconnect: 'continue' as const }, 'cancel'],
@@ -124,11 +76,9 @@ describe("Contract 001, what a client's going away does", () => {
   });
 
   it('may come with the modes that a joined stream shows, once or several times', () => {
-    expect(JoinStreamQuery.parse({ stream_mode: 'values' }).stream_mode).toEqual(['values']);
-    expect(JoinStreamQuery.parse({ stream_mode: ['values', 'debug'] }).stream_mode).toEqual([
-      'values',
-      'debug',
-    ]);
-    expect(placesOf(JoinStreamQuery, { stream_mode: 'x' }, 'query')).toEqual(['query.stream_mode.0']);
+    const modesOf = (stream_mode: unknown): unknown => JoinStreamQuery.parse({ stream_mode }).stream_mode;
+    expect(modesOf('values')).toEqual(['values']);
+    expect(modesOf(['values', 'debug'])).toEqual(['values', 'debug']);
+    expect(placesOf(JoinStreamQuery, { stream_mode: 'x' })).toEqual(['body.stream_mode.0']);
   });
 });

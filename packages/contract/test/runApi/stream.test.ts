@@ -22,10 +22,6 @@ describe('Contract 001, Events', () => {
     }
   });
 
-  it.each(['metadata', 'feedback', 'error', 'end'])('has the event %s beside the modes', (event) => {
-    expectAccepted(EventName, event);
-  });
-
   it.each([
     ['updates', [], 'updates'],
     ['updates', ['sub:1'], 'updates|sub:1'],

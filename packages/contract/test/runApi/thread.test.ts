@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { Assistant, AssistantSearch } from '../../src/runApi/assistant.ts';
 import {
   HistoryQuery,
   StateUpdate,
@@ -9,10 +8,8 @@ import {
   ThreadPatch,
   ThreadSearch,
   ThreadState,
-  ThreadStateMetadata,
-  ThreadStatus,
 } from '../../src/runApi/thread.ts';
-import { expectAccepted, expectRefused, placesOf } from '../checking.ts';
+import { expectAccepted, placesOf } from '../checking.ts';
 
 const ID = '33333333-3333-4333-8333-333333333333';
 const NOW = '2026-11-21T10:00:00+00:00';
@@ -32,9 +29,9 @@ describe('Contract 001, Thread', () => {
     expect(Thread.parse(thread)).toEqual(thread);
   });
 
-  it.each(['thread_id', 'created_at', 'updated_at', 'status'])('must have %s', (field) => {
-    const { [field as 'status']: _, ...rest } = thread;
-    expectRefused(Thread, rest, `body.${field}`, 'missing');
+  it('must have its id, its times and its status', () => {
+    const required = ['thread_id', 'created_at', 'updated_at', 'status'];
+    expect(placesOf(Thread, {})).toEqual(required.map((field) => `body.${field}`));
   });
 
   it.each([
@@ -46,14 +43,12 @@ describe('Contract 001, Thread', () => {
     expect(Thread.parse(rest)).toMatchObject({ [field]: read });
   });
 
-  it('has idle, and the statuses of the public servers, and may have others', () => {
-    expect(ThreadStatus.options).toEqual(['idle', 'busy', 'interrupted', 'error']);
+  it('may have statuses that nobody has named yet', () => {
     expectAccepted(Thread, { ...thread, status: 'sleeping' });
   });
 
   it('is created from an object that may be empty', () => {
     expectAccepted(ThreadCreate, {});
-    expectAccepted(ThreadCreate, { thread_id: ID, metadata: { a: 1 }, if_exists: 'do_nothing' });
     expectAccepted(ThreadCreate, {
       thread_id: null,
       metadata: null,
@@ -61,12 +56,6 @@ describe('Contract 001, Thread', () => {
       ttl: { ttl: 1 },
       supersteps: [],
     });
-    expect(placesOf(ThreadCreate, { thread_id: 'x', metadata: 1, if_exists: 'maybe' })).toEqual([
-      'body.thread_id',
-      'body.metadata',
-      'body.if_exists',
-    ]);
-    expect(placesOf(ThreadCreate, [])).toEqual(['body']);
   });
 
   it('is changed and searched as the public client does', () => {
@@ -95,22 +84,8 @@ describe('Contract 001, Thread state', () => {
     expect(ThreadState.parse(state)).toEqual(state);
   });
 
-  it('has metadata as the contract shows it', () => {
-    expectAccepted(ThreadStateMetadata, {
-      ...state.metadata,
-      user_id: 'u',
-      graph_id: 'agent',
-      thread_id: ID,
-      created_by: 'system',
-      assistant_id: ID,
-    });
-    expectAccepted(ThreadStateMetadata, {});
-    expect(placesOf(ThreadStateMetadata, { step: 'one' })).toEqual(['body.step']);
-  });
-
-  it.each(['next', 'tasks'])('must have %s, an array', (field) => {
-    expectRefused(ThreadState, { ...state, [field]: undefined }, `body.${field}`, 'missing');
-    expectRefused(ThreadState, { ...state, [field]: {} }, `body.${field}`, 'list_type');
+  it('must have its next nodes and its tasks', () => {
+    expect(placesOf(ThreadState, {})).toEqual(['body.next', 'body.tasks']);
   });
 
   it('has its checkpoint ids lifted to where the contract has them', () => {
@@ -130,17 +105,5 @@ describe('Contract 001, Thread state', () => {
     expectAccepted(HistoryQuery, { limit: 1000, before: 'c1', metadata: {} });
     expectAccepted(HistoryQuery, { before: { configurable: { checkpoint_id: 'c1' } } });
     expect(placesOf(HistoryQuery, { limit: 1001 })).toEqual(['body.limit']);
-  });
-});
-
-describe('An assistant (contract 001: not shown)', () => {
-  it('has an id and a graph', () => {
-    expectAccepted(Assistant, { assistant_id: ID, graph_id: 'agent', more: 1 });
-    expect(placesOf(Assistant, {})).toEqual(['body.assistant_id', 'body.graph_id']);
-  });
-
-  it('is searched as the public client does', () => {
-    expect(AssistantSearch.parse({})).toEqual({ limit: 10, offset: 0 });
-    expect(placesOf(AssistantSearch, { sort_order: 'up' })).toEqual(['body.sort_order']);
   });
 });

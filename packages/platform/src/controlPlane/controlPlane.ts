@@ -20,7 +20,7 @@ import { emptyTrash, homeLayout, removeScratches } from './homeLayout.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
-import { createLogFollowing } from './logFollowing.ts';
+import { LogFollowing } from './logFollowing.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
 import { createPushes } from './pushes/pushes.ts';
@@ -30,8 +30,7 @@ import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
 import { askAgain, createRevisions } from './revisions.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
-import { controlPlaneRoutes } from './routes/routes.ts';
-import { uploadRoutes } from './routes/uploadRoutes.ts';
+import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
 import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
@@ -180,7 +179,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     changed: () => orchestrator.wake(),
     interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
   });
-  const logFollowing = createLogFollowing({ kysely, logs });
+  const logFollowing = new LogFollowing({ kysely, logs });
 
   const branchWatch = createBranchWatch({
     kysely,

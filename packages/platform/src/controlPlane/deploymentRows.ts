@@ -18,6 +18,7 @@ import { HttpProblem } from '../http/problem.ts';
 import type { DeploymentsTable, RevisionsTable, Schema } from '../store/schema.ts';
 import type { Sealing } from '../store/sealing.ts';
 import { createTracingProject } from '../tracing/tracingStore.ts';
+import { findOwned } from './ownedRows.ts';
 
 /**
  * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
@@ -29,14 +30,7 @@ export async function findDeployment(
   id: string,
   options: { forChange?: boolean } = {},
 ): Promise<Selectable<DeploymentsTable>> {
-  let select = db
-    .selectFrom('deployments')
-    .selectAll()
-    .where('id', '=', id)
-    .where('tenant_id', '=', caller.tenantId);
-  if (options.forChange === true) select = select.forUpdate();
-  const row = await select.executeTakeFirst();
-  if (row === undefined) throw deploymentNotFound(id);
+  const row = await findOwned(db, 'deployments', caller, id, options);
   if (options.forChange === true && row.status === 'AWAITING_DELETE') {
     throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
   }
@@ -75,11 +69,6 @@ export async function latestRevisionConfig(
   return latest.source_revision_config;
 }
 
-/** What a deployment ID is answered that the caller's tenant does not have. */
-export function deploymentNotFound(id: string): HttpProblem {
-  return new HttpProblem(404, `Deployment ID ${id} not found.`);
-}
-
 /**
  * Inserts a deployment, its first revision and its tracing project.
  * @throws HttpProblem 409 where the caller's tenant has a deployment or a tracing project of that name.
@@ -91,20 +80,15 @@ export async function insertDeployment(
   secrets: StoredSecrets,
   vocabulary: Vocabulary,
 ): Promise<DeploymentWithConfig> {
-  const taken = await trx
-    .selectFrom('tracing_projects')
-    .select('name')
-    .where('tenant_id', '=', caller.tenantId)
-    .where('name', '=', request.name)
-    .union(
-      trx
-        .selectFrom('deployments')
-        .select('name')
-        .where('tenant_id', '=', caller.tenantId)
-        .where('name', '=', request.name),
-    )
-    .executeTakeFirst();
-  if (taken !== undefined) throw nameTaken(request.name);
+  for (const table of ['tracing_projects', 'deployments'] as const) {
+    const taken = await trx
+      .selectFrom(table)
+      .select('name')
+      .where('tenant_id', '=', caller.tenantId)
+      .where('name', '=', request.name)
+      .executeTakeFirst();
+    if (taken !== undefined) throw nameTaken(request.name);
+  }
   const id = randomUUID();
   const at = new Date();
   const row = await trx
@@ -144,11 +128,10 @@ export async function updateDeployment(
     .updateTable('deployments')
     .set({
       source_config: JSON.stringify(mergeSourceConfig(row.source_config, patch.source_config)),
-      ...(patch.secrets == null ? {} : { sealed_secrets: secrets.seal(patch.secrets, row.id) }),
-      ...(patch.secret_references == null
-        ? {}
-        : { secret_references: JSON.stringify(patch.secret_references) }),
-      ...(patch.image_version == null ? {} : { image_version: patch.image_version }),
+      sealed_secrets: patch.secrets == null ? undefined : secrets.seal(patch.secrets, row.id),
+      secret_references:
+        patch.secret_references == null ? undefined : JSON.stringify(patch.secret_references),
+      image_version: patch.image_version ?? undefined,
       updated_at: new Date(),
     })
     .where('id', '=', row.id)
@@ -230,18 +213,17 @@ function overlay(stored: Stored, requested: Stored): Stored {
 }
 
 /** Lists of secrets, sealed as one value with the id of their deployment as context. */
-export interface StoredSecrets {
-  seal(secrets: readonly Secret[], deploymentId: string): string;
-  /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG when they were sealed with another key. */
-  open(sealed: string, deploymentId: string): Secret[];
-}
+export type StoredSecrets = ReturnType<typeof createStoredSecrets>;
 
 /** Makes {@link StoredSecrets}. */
-export function createStoredSecrets(sealing: Sealing): StoredSecrets {
+export function createStoredSecrets(sealing: Sealing) {
   return {
-    seal: (secrets, deploymentId) => sealing.seal(JSON.stringify(secrets), deploymentId),
-    // Sealed by us from a checked list, and authenticated: it has the shape that we gave it.
-    open: (sealed, deploymentId) => JSON.parse(sealing.open(sealed, deploymentId)) as Secret[],
+    seal: (secrets: readonly Secret[], deploymentId: string): string =>
+      sealing.seal(JSON.stringify(secrets), deploymentId),
+    /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG when they were sealed with another key. */
+    open: (sealed: string, deploymentId: string): Secret[] =>
+      // Sealed by us from a checked list, and authenticated: it has the shape that we gave it.
+      JSON.parse(sealing.open(sealed, deploymentId)) as Secret[],
   };
 }
 

@@ -15,7 +15,6 @@ import { HttpProblem, invalid } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
 import { TracingProjectExists } from '../tracing/tracingStore.ts';
 import {
-  deploymentNotFound,
   deploymentView,
   type DeploymentWithConfig,
   findDeployment,
@@ -28,6 +27,7 @@ import {
   updateDeployment,
 } from './deploymentRows.ts';
 import type { Idempotency } from './idempotency.ts';
+import { notFound } from './ownedRows.ts';
 import { checkListener } from './listeners.ts';
 import { checkRepository, checkTarball } from './sourceCheck.ts';
 
@@ -35,50 +35,7 @@ import { checkRepository, checkTarball } from './sourceCheck.ts';
  * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's
  * tenant and nothing else: to it, another tenant's deployment does not exist. `origin`: see `deploymentView`.
  */
-export interface Deployments {
-  /**
-   * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
-   * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
-   * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
-   * as soon as a newer revision is created; nothing ever waits for it. `vocabulary` is remembered, see `vocabularyEdge`.
-   * With an `idempotencyKey` it is created once, see `Idempotency`; `replayed` tells that it was there already.
-   * @throws HttpProblem 409 where the tenant has a deployment or a tracing project of that name.
-   */
-  create(
-    caller: Caller,
-    request: DeploymentCreate,
-    origin: string,
-    vocabulary: Vocabulary,
-    idempotencyKey?: string,
-  ): Promise<{ deployment: Deployment; replayed: boolean }>;
-  /** @throws HttpProblem 404. */
-  get(caller: Caller, id: string, origin: string): Promise<Deployment>;
-  /** Newest first. */
-  list(
-    caller: Caller,
-    query: DeploymentsQuery,
-    origin: string,
-  ): Promise<{ resources: Deployment[]; offset: number }>;
-  /**
-   * Updates a deployment, and creates a revision if and only if one of the six revision-creating fields is set, in
-   * one transaction. Fields that were not sent are carried over from the latest revision (after a rollback too: the
-   * latest revision is the newest one, not the active one), secrets from the deployment.
-   * @throws HttpProblem 404, 422, 400 while it is being deleted.
-   */
-  patch(caller: Caller, id: string, patch: DeploymentPatch, origin: string): Promise<Deployment>;
-  /**
-   * Marks a deployment for deletion; it is `AWAITING_DELETE` until its agent has been drained, and then gone.
-   * @throws HttpProblem 404.
-   */
-  delete(caller: Caller, id: string, options: { deleteTracingProject: boolean }): Promise<void>;
-  /**
-   * Marks several deployments for deletion, each by itself: one that is not there keeps none of the others.
-   * @throws HttpProblem 404 where none of them is there.
-   */
-  deleteAll(caller: Caller, ids: readonly string[]): Promise<DeploymentsDeleted>;
-  /** Deletes the rows of a deployment that is marked for deletion. */
-  purge(id: string): Promise<void>;
-}
+export type Deployments = ReturnType<typeof createDeployments>;
 
 /** Makes {@link Deployments}; `changed` is called after each change that may need work, with the id of a new one. */
 export function createDeployments(options: {
@@ -86,7 +43,7 @@ export function createDeployments(options: {
   secrets: StoredSecrets;
   idempotency: Idempotency;
   changed: (created?: string) => void;
-}): Deployments {
+}) {
   const { kysely, secrets } = options;
 
   const view = (caller: Caller, row: DeploymentWithConfig, origin: string): Deployment =>
@@ -95,7 +52,11 @@ export function createDeployments(options: {
       origin,
     });
 
-  const remove: Deployments['delete'] = async (caller, id, { deleteTracingProject }) => {
+  const remove = async (
+    caller: Caller,
+    id: string,
+    { deleteTracingProject }: { deleteTracingProject: boolean },
+  ): Promise<void> => {
     await kysely.transaction().execute(async (trx) => {
       await findDeployment(trx, caller, id);
       await trx
@@ -113,7 +74,21 @@ export function createDeployments(options: {
   };
 
   return {
-    create: async (caller, request, origin, vocabulary, key) => {
+    /**
+     * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
+     * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
+     * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
+     * as soon as a newer revision is created; nothing ever waits for it. `vocabulary` is remembered, see
+     * `vocabularyEdge`. With a `key` it is created once, see `Idempotency`; `replayed`: it was there already.
+     * @throws HttpProblem 409 where the tenant has a deployment or a tracing project of that name.
+     */
+    create: async (
+      caller: Caller,
+      request: DeploymentCreate,
+      origin: string,
+      vocabulary: Vocabulary,
+      key?: string,
+    ): Promise<{ deployment: Deployment; replayed: boolean }> => {
       const insert = async (trx: Transaction<Schema>): Promise<Omit<Deployment, 'secrets'>> => {
         const issues = await checkListener(trx, caller, request.source_config);
         issues.push(...(await checkRepository(trx, caller, request.source_config)));
@@ -137,15 +112,17 @@ export function createDeployments(options: {
       return { deployment, replayed };
     },
 
-    get: async (caller, id, origin) => {
+    /** @throws HttpProblem 404. */
+    get: async (caller: Caller, id: string, origin: string): Promise<Deployment> => {
       const found = await selectDeployments(kysely, caller)
         .where('deployments.id', '=', id)
         .executeTakeFirst();
-      if (found === undefined) throw deploymentNotFound(id);
+      if (found === undefined) throw notFound('deployments', id);
       return view(caller, found, origin);
     },
 
-    list: async (caller, query, origin) => {
+    /** Newest first. */
+    list: async (caller: Caller, query: DeploymentsQuery, origin: string) => {
       let select = selectDeployments(kysely, caller)
         .orderBy('deployments.created_at', 'desc')
         .orderBy('deployments.id')
@@ -175,7 +152,18 @@ export function createDeployments(options: {
       return { resources, offset: query.offset + resources.length };
     },
 
-    patch: async (caller, id, patch, origin) => {
+    /**
+     * Updates a deployment, and creates a revision if and only if one of the six revision-creating fields is set, in
+     * one transaction. Fields that were not sent are carried over from the latest revision (after a rollback too: the
+     * latest revision is the newest one, not the active one), secrets from the deployment.
+     * @throws HttpProblem 404, 422, 400 while it is being deleted.
+     */
+    patch: async (
+      caller: Caller,
+      id: string,
+      patch: DeploymentPatch,
+      origin: string,
+    ): Promise<Deployment> => {
       const patched = await kysely.transaction().execute(async (trx) => {
         const found = await findDeployment(trx, caller, id, { forChange: true });
         const row = { ...found, latest_revision_config: await latestRevisionConfig(trx, found) };
@@ -192,9 +180,17 @@ export function createDeployments(options: {
       return patched;
     },
 
+    /**
+     * Marks a deployment for deletion; it is `AWAITING_DELETE` until its agent has been drained, and then gone.
+     * @throws HttpProblem 404.
+     */
     delete: remove,
 
-    deleteAll: async (caller, ids) => {
+    /**
+     * Marks several deployments for deletion, each by itself: one that is not there keeps none of the others.
+     * @throws HttpProblem 404 where none of them is there.
+     */
+    deleteAll: async (caller: Caller, ids: readonly string[]): Promise<DeploymentsDeleted> => {
       const deleted: string[] = [];
       const failed: DeploymentsDeleted['failed'] = [];
       for (const id of new Set(ids)) {
@@ -207,11 +203,12 @@ export function createDeployments(options: {
         }
       }
       const [first] = failed;
-      if (deleted.length === 0 && first !== undefined) throw deploymentNotFound(first.deployment_id);
+      if (deleted.length === 0 && first !== undefined) throw notFound('deployments', first.deployment_id);
       return { deleted, failed };
     },
 
-    purge: async (id) => {
+    /** Deletes the rows of a deployment that is marked for deletion. */
+    purge: async (id: string): Promise<void> => {
       await kysely.transaction().execute(async (trx) => {
         const row = await trx.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
         if (row?.delete_tracing_project === true) {

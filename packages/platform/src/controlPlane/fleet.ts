@@ -30,32 +30,6 @@ interface Handover {
   undo(): void;
 }
 
-/** The agents that serve: one per deployment. */
-export interface Fleet {
-  /** Starts an agent beside the one that serves. Throws why it did not become ready; then nothing is left of it. */
-  start(spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent>;
-  /** Sends the deployment's requests to an agent that is ready, and keeps it alive from now on. */
-  handOver(spec: AgentSpec, agent: RunningAgent): Handover;
-  /** Brings back what served before the platform stopped; goes on trying until something else is handed over. */
-  restore(spec: AgentSpec): void;
-  /** Drains and forgets a deployment's agents; resolves when none of them runs any more. */
-  remove(deploymentId: string): Promise<void>;
-  /** Drains everything. */
-  close(): Promise<void>;
-}
-
-/** What a fleet runs on. */
-export interface FleetOptions {
-  readonly gateway: Switchboard;
-  readonly log: Logger;
-  /** How long a start may take until the agent answers, in milliseconds. */
-  readonly readyTimeoutMs: number;
-  /** How long runs may go on with an agent that was switched away from, in milliseconds. */
-  readonly drainTimeoutMs: number;
-  /** How long agents may finish what they are at when the platform stops, in milliseconds. */
-  readonly closeTimeoutMs: number;
-}
-
 /** One deployment's agent and what keeps it alive. */
 interface Post {
   readonly spec: AgentSpec;
@@ -63,8 +37,20 @@ interface Post {
   agent: RunningAgent | undefined;
 }
 
+/** The agents that serve: one per deployment. */
+export type Fleet = ReturnType<typeof createFleet>;
+
 /** Makes a {@link Fleet} that has no agents yet. */
-export function createFleet(options: FleetOptions): Fleet {
+export function createFleet(options: {
+  gateway: Switchboard;
+  log: Logger;
+  /** How long a start may take until the agent answers, in milliseconds. */
+  readyTimeoutMs: number;
+  /** How long runs may go on with an agent that was switched away from, in milliseconds. */
+  drainTimeoutMs: number;
+  /** How long agents may finish what they are at when the platform stops, in milliseconds. */
+  closeTimeoutMs: number;
+}) {
   const posts = new Map<string, Post>();
   /** What goes on behind the scenes, and for which deployment. */
   const ending = new Map<Promise<void>, string>();
@@ -148,8 +134,10 @@ export function createFleet(options: FleetOptions): Fleet {
   };
 
   return {
+    /** Starts an agent beside the one that serves. Throws why it did not become ready; then nothing is left of it. */
     start,
-    handOver: (spec, agent) => {
+    /** Sends the deployment's requests to an agent that is ready, and keeps it alive from now on. */
+    handOver: (spec: AgentSpec, agent: RunningAgent): Handover => {
       const before = posts.get(spec.deploymentId);
       const requestsOver = switchTo(spec, agent);
       const post = take(spec, agent);
@@ -180,10 +168,12 @@ export function createFleet(options: FleetOptions): Fleet {
         },
       };
     },
-    restore: (spec) => {
+    /** Brings back what served before the platform stopped; goes on trying until something else is handed over. */
+    restore: (spec: AgentSpec): void => {
       if (!posts.has(spec.deploymentId)) take(spec, undefined);
     },
-    remove: async (deploymentId) => {
+    /** Drains and forgets a deployment's agents; resolves when none of them runs any more. */
+    remove: async (deploymentId: string): Promise<void> => {
       const post = posts.get(deploymentId);
       posts.delete(deploymentId);
       const requestsOver = options.gateway.remove(deploymentId);
@@ -191,7 +181,8 @@ export function createFleet(options: FleetOptions): Fleet {
       // Older agents of it may still be draining, too: nothing of it writes any more once this is over.
       await Promise.all([...ending].filter(([, id]) => id === deploymentId).map(([work]) => work));
     },
-    close: async () => {
+    /** Drains everything. */
+    close: async (): Promise<void> => {
       const left = [...posts.values()];
       posts.clear();
       // The listener has stopped: what is in flight ends with its agent, which finishes it while it drains.

@@ -3,53 +3,37 @@ import { access, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 /** Where things lie in a platform's home. */
-export interface HomeLayout {
-  readonly root: string;
-  /** Uploaded objects: a folder per deployment, a file per object. */
-  readonly objects: string;
-  /** Builds: a folder per deployment, a folder per revision. */
-  readonly builds: string;
-  /** The file of an uploaded object. */
-  object(objectPath: string): string;
-  /** Uploads that are not complete yet. */
-  readonly incoming: string;
-  /** What belongs to one deployment's uploads. */
-  objectsOf(deploymentId: string): string;
-  /** The workspace of one revision's build. */
-  build(deploymentId: string, revisionId: string): string;
-  buildsOf(deploymentId: string): string;
-  /** What work on one thing writes beside its result; removed when the work has ended. */
-  scratch(name: string): string;
-  readonly scratches: string;
-  /** What no row of the database knows, until it is old enough to be deleted. */
-  readonly trash: string;
-  /** The id that this home shares with its database. */
-  readonly instanceId: string;
-  /** The ssh host keys of repositories that were seen. */
-  readonly knownHosts: string;
-  /** The builder's cache, shared by all builds. */
-  readonly cache: string;
-}
+export type HomeLayout = ReturnType<typeof homeLayout>;
 
 /** The layout under a home directory; nothing is created. */
-export function homeLayout(home: string): HomeLayout {
+export function homeLayout(home: string) {
   const root = resolve(home);
   const objects = join(root, 'objects');
   const builds = join(root, 'builds');
+  const scratches = join(root, 'scratch');
   return {
     root,
+    /** Uploaded objects: a folder per deployment, a file per object. */
     objects: join(objects, 'tarballs'),
-    builds,
-    object: (objectPath) => within(objects, objectPath),
+    objectsOf: (deploymentId: string): string => within(objects, join('tarballs', deploymentId)),
+    /** The file of an uploaded object. */
+    object: (objectPath: string): string => within(objects, objectPath),
+    /** Uploads that are not complete yet. */
     incoming: join(root, 'incoming'),
-    objectsOf: (deploymentId) => within(objects, join('tarballs', deploymentId)),
-    build: (deploymentId, revisionId) => join(builds, deploymentId, revisionId),
-    buildsOf: (deploymentId) => join(builds, deploymentId),
-    scratch: (name) => join(root, 'scratch', name),
-    scratches: join(root, 'scratch'),
+    /** Builds: a folder per deployment, a folder per revision, which is its build's workspace. */
+    builds,
+    buildsOf: (deploymentId: string): string => join(builds, deploymentId),
+    build: (deploymentId: string, revisionId: string): string => join(builds, deploymentId, revisionId),
+    /** What work on one thing writes beside its result; removed when the work has ended. */
+    scratches,
+    scratch: (name: string): string => join(scratches, name),
+    /** What no row of the database knows, until it is old enough to be deleted. */
     trash: join(root, 'trash'),
+    /** The id that this home shares with its database. */
     instanceId: join(root, 'instance.id'),
+    /** The ssh host keys of repositories that were seen. */
     knownHosts: join(root, 'known_hosts'),
+    /** The builder's cache, shared by all builds. */
     cache: join(root, 'cache'),
   };
 }

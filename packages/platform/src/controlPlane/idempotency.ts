@@ -9,44 +9,33 @@ import type { Schema } from '../store/schema.ts';
 /** How long a key is remembered, in milliseconds: a day. */
 export const IDEMPOTENCY_KEPT_MS = 86_400_000;
 
-/** A request that must not be carried out twice. */
-interface KeyedRequest {
-  readonly tenantId: string;
-  /** Undefined: it is carried out however often it comes. */
-  readonly key: string | undefined;
-  /** What was asked for, read and checked: the order of fields makes no difference, unknown fields are not in it. */
-  readonly request: unknown;
-}
-
 /** Requests with an `Idempotency-Key`, each carried out once. */
-export interface Idempotency {
-  /**
-   * Carries out a request unless its key was used before; then gives what was answered then. The key is stored in the
-   * transaction of the work itself: of two at once the second waits for the first, and what a crash takes back takes
-   * its key along. Decisions, where the IETF draft leaves them open:
-   * - Only a success is remembered. What was refused has changed nothing, so asking again may go better.
-   * - A key is its tenant's, and outlives what was made with it: repeating a create within a day never creates a second
-   *   deployment, even after the first was deleted.
-   * - Secrets are not in the stored answer: the same request has the same ones. Of the request only a keyed digest is
-   *   stored, from which no secret can be guessed.
-   * @throws HttpProblem 422 where the key was used with another request.
-   */
-  once<T extends object>(
-    trx: Transaction<Schema>,
-    keyed: KeyedRequest,
-    work: () => Promise<T>,
-  ): Promise<{ readonly answer: T; readonly replayed: boolean }>;
-  /** Forgets keys that are older than a day. */
-  clean(kysely: Kysely<Schema>): Promise<void>;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Makes an {@link Idempotency}; `digestKey` is 32 bytes. */
-export function createIdempotency(digestKey: Buffer): Idempotency {
+export function createIdempotency(digestKey: Buffer) {
   const fingerprintOf = (request: unknown): string =>
     createHmac('sha256', digestKey).update(canonicalJson(request)).digest('base64url');
 
   return {
-    once: async (trx, { tenantId, key, request }, work) => {
+    /**
+     * Carries out a request unless its key was used before; then gives what was answered then. Without a key it is
+     * carried out however often it comes. The key is stored in the transaction of the work itself: of two at once the
+     * second waits for the first, and what a crash takes back takes its key along. Decisions, where the IETF draft
+     * leaves them open:
+     * - Only a success is remembered. What was refused has changed nothing, so asking again may go better.
+     * - A key is its tenant's, and outlives what was made with it: repeating a create within a day never creates a
+     *   second deployment, even after the first was deleted.
+     * - Secrets are not in the stored answer: the same request has the same ones. Of the request only a keyed digest is
+     *   stored, from which no secret can be guessed.
+     * @param keyed `request` is what was asked for, read and checked: without unknown fields, in any order.
+     * @throws HttpProblem 422 where the key was used with another request.
+     */
+    once: async <T extends object>(
+      trx: Transaction<Schema>,
+      { tenantId, key, request }: { tenantId: string; key: string | undefined; request: unknown },
+      work: () => Promise<T>,
+    ): Promise<{ readonly answer: T; readonly replayed: boolean }> => {
       if (key === undefined) return { answer: await work(), replayed: false };
       const fingerprint = fingerprintOf(request);
       const now = new Date();
@@ -63,7 +52,7 @@ export function createIdempotency(digestKey: Buffer): Idempotency {
         .onConflict((conflict) => conflict.columns(['tenant_id', 'key']).doNothing())
         .executeTakeFirstOrThrow();
       if (inserted === 0n)
-        return { answer: await replay(trx, { tenantId, key, fingerprint }), replayed: true };
+        return { answer: await replay<T>(trx, { tenantId, key, fingerprint }), replayed: true };
       const answer = await work();
       await trx
         .updateTable('idempotency_keys')
@@ -74,7 +63,8 @@ export function createIdempotency(digestKey: Buffer): Idempotency {
       return { answer, replayed: false };
     },
 
-    clean: async (kysely) => {
+    /** Forgets keys that are older than a day. */
+    clean: async (kysely: Kysely<Schema>): Promise<void> => {
       const oldest = new Date(Date.now() - IDEMPOTENCY_KEPT_MS);
       await kysely.deleteFrom('idempotency_keys').where('created_at', '<', oldest).execute();
     },

@@ -4,46 +4,38 @@ import { readFile } from 'node:fs/promises';
 import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { readSecretReference, secretInFile } from '@slipway/contract/secretReference';
-import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 
 import type { Caller } from '../access/caller.ts';
 import { GitFailure } from '../git/gitCommand.ts';
 import { readGitUrl, type Remote } from '../git/gitUrl.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { IntegrationsTable, Schema } from '../store/schema.ts';
+import { removeUnused } from './ownedRows.ts';
 import { isCovered } from './sourceCheck.ts';
 
 /**
  * Integrations with hosts of git repositories: what their endpoints do. Every problem is an {@link HttpProblem}. Another
  * tenant's do not exist. `origin`: under which the platform is reached.
+ *
+ * Decision: only the platform's own key registers and removes integrations (`ENDPOINT_SCOPES`), for whichever tenant it
+ * names. Their credentials are read from the machine of the platform, and sent to where the prefix says: whoever may
+ * choose both may read every secret there is.
  */
-export interface Integrations {
-  /**
-   * Decision: only the platform's own key registers and removes integrations, for whichever tenant it names. Their
-   * credentials are read from the machine of the platform, and sent to where the prefix says: whoever may choose both
-   * may read every secret there is.
-   * @throws HttpProblem 403 with any other key; 409 where the tenant has one of that name; 422 for a prefix that is no
-   * address.
-   */
-  create(caller: Caller, request: IntegrationCreate, origin: string): Promise<IntegrationInstall>;
-  /** All of them, newest first. */
-  list(caller: Caller, origin: string): Promise<IntegrationInstall[]>;
-  /**
-   * Decision: an integration that a deployment names stays, because its next revision could not be built. Whoever has
-   * to lock a credential out revokes it at the host.
-   * @throws HttpProblem 403 as above; 404; 409 while a deployment names it.
-   */
-  delete(caller: Caller, id: string): Promise<void>;
-}
+export type Integrations = ReturnType<typeof createIntegrations>;
 
 /** GitHub wants this name beside a token, and other hosts take any. */
 const TOKEN_USERNAME = 'x-access-token';
 
 /** Makes {@link Integrations}. */
-export function createIntegrations(kysely: Kysely<Schema>): Integrations {
+export function createIntegrations(kysely: Kysely<Schema>) {
   return {
-    create: async (caller, request, origin) => {
-      requireOperator(caller);
+    /** @throws HttpProblem 409 where the tenant has one of that name; 422 for a prefix that is no address. */
+    create: async (
+      caller: Caller,
+      request: IntegrationCreate,
+      origin: string,
+    ): Promise<IntegrationInstall> => {
       const issues = prefixIssues(request);
       if (issues.length > 0) throw invalid(issues);
       const created = await kysely
@@ -66,7 +58,8 @@ export function createIntegrations(kysely: Kysely<Schema>): Integrations {
       return integrationView(created, origin);
     },
 
-    list: async (caller, origin) => {
+    /** All of them, newest first. */
+    list: async (caller: Caller, origin: string): Promise<IntegrationInstall[]> => {
       const rows = await kysely
         .selectFrom('integrations')
         .selectAll()
@@ -77,52 +70,25 @@ export function createIntegrations(kysely: Kysely<Schema>): Integrations {
       return rows.map((row) => integrationView(row, origin));
     },
 
-    delete: async (caller, id) => {
-      requireOperator(caller);
-      await kysely.transaction().execute(async (trx) => {
-        const row = await trx
-          .selectFrom('integrations')
-          .select('id')
-          .where('id', '=', id)
-          .where('tenant_id', '=', caller.tenantId)
-          .forUpdate()
-          .executeTakeFirst();
-        if (row === undefined) throw new HttpProblem(404, `Integration ID ${id} not found.`);
-        const user = await trx
-          .selectFrom('deployments')
-          .select('name')
-          .where(sql<string>`source_config ->> 'integration_id'`, '=', id)
-          .executeTakeFirst();
-        if (user !== undefined)
-          throw new HttpProblem(409, `Integration ID ${id} is used by deployment '${user.name}'.`);
-        await trx.deleteFrom('integrations').where('id', '=', id).execute();
-      });
-    },
+    /** See `removeUnused`. */
+    delete: (caller: Caller, id: string): Promise<void> => removeUnused(kysely, 'integrations', caller, id),
   };
 }
 
-function requireOperator(caller: Caller): void {
-  if (caller.keyId === 'operator') return;
-  throw new HttpProblem(403, "Integrations are registered and removed with the platform's own API key.");
-}
-
 function prefixIssues({ url_prefix: prefix, credential }: IntegrationCreate): ValidationIssue[] {
+  const issue = (field: string, msg: string, type: string) => [{ loc: ['body', field], msg, type }];
   const reading = readGitUrl(prefix);
-  if (!reading.ok) {
-    return [{ loc: ['body', 'url_prefix'], msg: `The address ${reading.why}`, type: 'git_url' }];
-  }
+  if (!reading.ok) return issue('url_prefix', `The address ${reading.why}`, 'git_url');
   const { protocol } = reading.url;
   if (protocol === 'file' && credential != null) {
-    return [
-      {
-        loc: ['body', 'credential'],
-        msg: 'Repositories on the disk of the platform take no credential',
-        type: 'not_applicable',
-      },
-    ];
+    return issue(
+      'credential',
+      'Repositories on the disk of the platform take no credential',
+      'not_applicable',
+    );
   }
   if (protocol === 'ssh' && credential == null) {
-    return [{ loc: ['body', 'credential'], msg: 'Required for ssh: a private key', type: 'missing' }];
+    return issue('credential', 'Required for ssh: a private key', 'missing');
   }
   return [];
 }

@@ -12,33 +12,21 @@ import type { SourceConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import type { PageQuery } from '@slipway/contract/scalars';
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { ListenersTable, Schema } from '../store/schema.ts';
+import { findOwned, removeUnused } from './ownedRows.ts';
 
 /** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. Another tenant's do not exist. */
-export interface Listeners {
-  /** `vocabulary` is remembered, see `vocabularyEdge`. @throws HttpProblem 409 where the compute id is registered already. */
-  create(caller: Caller, request: ListenerCreate, vocabulary: Vocabulary): Promise<Listener>;
-  /** @throws HttpProblem 404. */
-  get(caller: Caller, id: string): Promise<Listener>;
-  /** Newest first. */
-  list(caller: Caller, query: PageQuery): Promise<{ resources: Listener[]; offset: number }>;
-  /** @throws HttpProblem 404, 422. */
-  patch(caller: Caller, id: string, patch: ListenerPatch): Promise<Listener>;
-  /**
-   * Decision: a listener that a deployment names stays, because the deployment could not be deployed again.
-   * @throws HttpProblem 404; 409 while a deployment names it.
-   */
-  delete(caller: Caller, id: string): Promise<void>;
-}
+export type Listeners = ReturnType<typeof createListeners>;
 
 /** Makes {@link Listeners}. */
-export function createListeners(kysely: Kysely<Schema>): Listeners {
+export function createListeners(kysely: Kysely<Schema>) {
   return {
-    create: async (caller, request, vocabulary) => {
+    /** `vocabulary` is remembered, see `vocabularyEdge`. @throws HttpProblem 409 where the compute id is registered already. */
+    create: async (caller: Caller, request: ListenerCreate, vocabulary: Vocabulary): Promise<Listener> => {
       const { version, compute_type: type, compute_id: compute, compute_config: config } = request;
       const at = new Date();
       const created = await kysely
@@ -62,9 +50,12 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
       return listenerView(created);
     },
 
-    get: async (caller, id) => listenerView(await findListener(kysely, caller, id)),
+    /** @throws HttpProblem 404. */
+    get: async (caller: Caller, id: string): Promise<Listener> =>
+      listenerView(await findOwned(kysely, 'listeners', caller, id)),
 
-    list: async (caller, { limit, offset }) => {
+    /** Newest first. */
+    list: async (caller: Caller, { limit, offset }: PageQuery) => {
       const rows = await kysely
         .selectFrom('listeners')
         .selectAll()
@@ -77,16 +68,17 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
       return { resources: rows.map(listenerView), offset: offset + rows.length };
     },
 
-    patch: async (caller, id, patch) =>
+    /** @throws HttpProblem 404, 422. */
+    patch: async (caller: Caller, id: string, patch: ListenerPatch): Promise<Listener> =>
       kysely.transaction().execute(async (trx) => {
-        const current = listenerView(await findListener(trx, caller, id, { forChange: true }));
+        const current = listenerView(await findOwned(trx, 'listeners', caller, id, { forChange: true }));
         const issues = validateListenerPatch(current, patch);
         if (issues.length > 0) throw invalid(issues);
         const updated = await trx
           .updateTable('listeners')
           .set({
-            ...(patch.version == null ? {} : { version: patch.version }),
-            ...(patch.compute_config == null ? {} : { compute_config: JSON.stringify(patch.compute_config) }),
+            version: patch.version ?? undefined,
+            compute_config: patch.compute_config == null ? undefined : JSON.stringify(patch.compute_config),
             updated_at: new Date(),
           })
           .where('id', '=', id)
@@ -95,40 +87,9 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
         return listenerView(updated);
       }),
 
-    delete: async (caller, id) =>
-      kysely.transaction().execute(async (trx) => {
-        await findListener(trx, caller, id, { forChange: true });
-        const user = await trx
-          .selectFrom('deployments')
-          .select('name')
-          .where(sql<string>`source_config ->> 'listener_id'`, '=', id)
-          .executeTakeFirst();
-        if (user !== undefined)
-          throw new HttpProblem(409, `Listener ID ${id} is used by deployment '${user.name}'.`);
-        await trx.deleteFrom('listeners').where('id', '=', id).execute();
-      }),
+    /** See `removeUnused`. */
+    delete: (caller: Caller, id: string): Promise<void> => removeUnused(kysely, 'listeners', caller, id),
   };
-}
-
-/**
- * The listener of that id, of the caller's tenant; `forChange` locks it until the transaction ends.
- * @throws HttpProblem 404 where there is none.
- */
-async function findListener(
-  db: Kysely<Schema>,
-  caller: Caller,
-  id: string,
-  options: { forChange?: boolean } = {},
-): Promise<Selectable<ListenersTable>> {
-  let select = db
-    .selectFrom('listeners')
-    .selectAll()
-    .where('id', '=', id)
-    .where('tenant_id', '=', caller.tenantId);
-  if (options.forChange === true) select = select.forUpdate();
-  const row = await select.executeTakeFirst();
-  if (row === undefined) throw new HttpProblem(404, `Listener ID ${id} not found.`);
-  return row;
 }
 
 /** A listener as it is answered (contract 000, "Other resources", with the fields of the public relative). */

@@ -8,46 +8,47 @@ import type { Schema } from '../store/schema.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
+/** How many lines are read at once. */
+const LINES_AT_ONCE = 500;
+/** How often the log is looked at while nothing comes, in milliseconds. Lines are stored every 200 ms. */
+const LOOK_EVERY_MS = 300;
+
+interface Stored {
+  readonly kysely: Kysely<Schema>;
+  readonly logs: RevisionLogs;
+}
+
+interface Following {
+  readonly after: string | undefined;
+  readonly stage: LogStage | undefined;
+}
+
 /** Revisions' logs as they grow. */
-export interface LogFollowing {
+export class LogFollowing {
+  readonly #stored: Stored;
+  readonly #followers = new Set<Follower>();
+
+  constructor(stored: Stored) {
+    this.#stored = stored;
+  }
+
   /**
    * A revision's status, its lines after the one with the id `after` (from the first), and what comes, as events
    * `status`, `log` and, when no more can come, `end`. That is when the revision has ended and is not the active one,
    * whose agent goes on writing; of the build alone, when that is over. A reader gets the next lines only once it has
    * read those before: whoever reads slowly costs no memory.
    */
-  follow(
-    revisionId: string,
-    options: { after: string | undefined; stage: LogStage | undefined },
-  ): EventReader;
+  follow(revisionId: string, following: Following): EventReader {
+    const onLeave = (): unknown => this.#followers.delete(follower);
+    const follower = new Follower({ ...this.#stored, ...following, revisionId, onLeave });
+    this.#followers.add(follower);
+    return follower;
+  }
+
   /** Ends every stream, without `end`: whoever reads comes back to where it was. */
-  close(): void;
-}
-
-/** How many lines are read at once. */
-const LINES_AT_ONCE = 500;
-/** How often the log is looked at while nothing comes, in milliseconds. Lines are stored every 200 ms. */
-const LOOK_EVERY_MS = 300;
-
-/** Makes a {@link LogFollowing}. */
-export function createLogFollowing(options: { kysely: Kysely<Schema>; logs: RevisionLogs }): LogFollowing {
-  const followers = new Set<Follower>();
-  return {
-    follow: (revisionId, { after, stage }) => {
-      const follower = new Follower({
-        ...options,
-        revisionId,
-        after,
-        stage,
-        onLeave: () => followers.delete(follower),
-      });
-      followers.add(follower);
-      return follower;
-    },
-    close: () => {
-      for (const follower of followers) follower.leave();
-    },
-  };
+  close(): void {
+    for (const follower of this.#followers) follower.leave();
+  }
 }
 
 /** A stored line as it is answered. */
@@ -60,13 +61,9 @@ export function revisionLogLine(line: {
   return { id: line.id, stage: line.stage, message: line.line, timestamp: line.at.toISOString() };
 }
 
-interface FollowerOptions {
-  readonly kysely: Kysely<Schema>;
-  readonly logs: RevisionLogs;
+interface FollowerOptions extends Stored, Following {
   readonly revisionId: string;
-  readonly after: string | undefined;
-  readonly stage: LogStage | undefined;
-  readonly onLeave: () => void;
+  readonly onLeave: () => unknown;
 }
 
 class Follower implements EventReader {
@@ -83,16 +80,16 @@ class Follower implements EventReader {
   }
 
   async next(idleMs: number): Promise<Uint8Array | 'idle' | undefined> {
-    const over = this.#left.signal;
+    const { signal } = this.#left;
     const idleAt = performance.now() + idleMs;
-    while (!isOver(over)) {
+    while (!signal.aborted) {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
       if (this.#ended) break;
       await this.#look();
       if (this.#frames.length > 0) continue;
       if (performance.now() >= idleAt) return 'idle';
-      await sleep(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
+      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
     }
     this.leave();
     return undefined;
@@ -150,8 +147,3 @@ const BEFORE_THE_BUILD_ENDS: ReadonlySet<RevisionStatus> = new Set([
   'AWAITING_BUILD',
   'BUILDING',
 ]);
-
-/** Asked anew each time: what the type system remembers of a signal may be over. */
-function isOver(signal: AbortSignal): boolean {
-  return signal.aborted;
-}

@@ -6,40 +6,13 @@ import type { Logger } from 'pino';
 import type { Schema } from '../store/schema.ts';
 import type { Fleet } from './fleet.ts';
 import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
-import { recordChange } from './revisionLedger.ts';
+import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import { isSettled, REVISION_STATUSES } from './revisionStates.ts';
 import type { CallOff, RevisionWork } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 
 /** How often a restart may find one revision half done before it is given up. */
 export const RESTARTS_MAX = 3;
-
-/** What an orchestrator runs on. */
-export interface OrchestratorOptions {
-  readonly kysely: Kysely<Schema>;
-  readonly log: Logger;
-  readonly work: RevisionWork;
-  readonly fleet: Fleet;
-  readonly sources: Sources;
-  /** How many builds run at once over all deployments. */
-  readonly buildSlots: number;
-  /** Called after work on a revision, however it ended, to make room on the disk; failures are logged. */
-  readonly afterWork: (deploymentId: string) => Promise<void>;
-  /** Removes what is left of a deployment that was deleted, once nothing of it runs. */
-  readonly removeDeployment: (deploymentId: string) => Promise<void>;
-}
-
-/** Moves revisions on: looks at what is stored, plans, acts; again whenever something has changed. */
-export interface Orchestrator {
-  /** Takes up what an earlier process left half done, and begins. */
-  start(): Promise<void>;
-  /** Something was stored that may need work. */
-  wake(): void;
-  /** Ends the work on a revision whose interruption is stored already; without effect where nothing runs for it. */
-  interrupt(revisionId: string): void;
-  /** Stops what runs; it is taken up again at the next start. */
-  close(): Promise<void>;
-}
 
 interface Job extends RunningJob {
   building: boolean;
@@ -51,8 +24,23 @@ interface Job extends RunningJob {
 const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
 const RETRY_AFTER_MS = 1_000;
 
+/** Moves revisions on: looks at what is stored, plans, acts; again whenever something has changed. */
+export type Orchestrator = ReturnType<typeof createOrchestrator>;
+
 /** Makes an {@link Orchestrator}; nothing happens before its `start`. */
-export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
+export function createOrchestrator(options: {
+  kysely: Kysely<Schema>;
+  log: Logger;
+  work: RevisionWork;
+  fleet: Fleet;
+  sources: Sources;
+  /** How many builds run at once over all deployments. */
+  buildSlots: number;
+  /** Called after work on a revision, however it ended, to make room on the disk; failures are logged. */
+  afterWork: (deploymentId: string) => Promise<void>;
+  /** Removes what is left of a deployment that was deleted, once nothing of it runs. */
+  removeDeployment: (deploymentId: string) => Promise<void>;
+}) {
   const { kysely, log, work, fleet } = options;
   const jobs = new Map<string, Job>();
   const removals = new Map<string, Promise<void>>();
@@ -83,57 +71,37 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
   };
 
   const pass = async (): Promise<void> => {
-    for (const deploymentId of await deletedDeployments(kysely)) remove(deploymentId);
+    const deleted = kysely.selectFrom('deployments').select('id').where('status', '=', 'AWAITING_DELETE');
+    for (const { id } of await deleted.execute()) remove(id);
     const revisions = await unsettledRevisions(kysely, options.sources);
     for (const action of planWork(revisions, jobs, options.buildSlots)) {
       if (stopping.signal.aborted) return;
-      await act(action, revisions);
+      await act(action);
     }
   };
 
-  const act = async (action: Action, revisions: readonly PlannedRevision[]): Promise<void> => {
+  const act = async (action: Action): Promise<void> => {
     switch (action.kind) {
       case 'queue':
-        await recordChange(kysely, { revisionId: action.revisionId, event: 'created' });
+        await recordChange(kysely, { revisionId: action.revision.id, event: 'created' });
         again = true;
         return;
       case 'admit': {
-        const revision = revisions.find((each) => each.id === action.revisionId);
-        const reason = revision?.hasSource === true ? undefined : 'It has no source yet.';
-        await recordChange(kysely, {
-          revisionId: action.revisionId,
-          event: 'admitted',
-          reason,
-        });
+        const { id: revisionId, hasSource } = action.revision;
+        const reason = hasSource ? undefined : 'It has no source yet.';
+        await recordChange(kysely, { revisionId, event: 'admitted', reason });
         again = true;
         return;
       }
       case 'skip':
-        await skip(action.revisionId, action.by);
+        await recordEnd(kysely, action.revision.id, 'superseded', `Revision ID ${action.by} took its place.`);
         return;
       case 'interrupt':
         callOff(action.deploymentId, `Revision ID ${action.by} was redeployed.`);
         return;
-      case 'run': {
-        const revision = revisions.find((each) => each.id === action.revisionId);
-        if (revision !== undefined) run(revision, action.building);
-        return;
-      }
+      case 'run':
+        run(action.revision, action.building);
     }
-  };
-
-  const skip = async (revisionId: string, by: string): Promise<void> => {
-    const active = await kysely
-      .selectFrom('deployments')
-      .select('id')
-      .where('active_revision_id', '=', revisionId)
-      .executeTakeFirst();
-    const reason = `Revision ID ${by} took its place.`;
-    await recordChange(kysely, {
-      revisionId,
-      event: active === undefined ? 'superseded' : 'keptServing',
-      reason,
-    });
   };
 
   const callOff = (deploymentId: string, reason: string): void => {
@@ -160,21 +128,16 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
         wake();
         await work.deploy(revision.id, controller.signal);
       }
-      await tidy(revision.deploymentId);
+      await options.afterWork(revision.deploymentId).catch((error: unknown) => {
+        const of = { err: error, deployment: revision.deploymentId };
+        log.warn(of, 'old builds and sources could not be removed');
+      });
     };
     job.done = buildAndDeploy().finally(() => {
       jobs.delete(revision.deploymentId);
       wake();
     });
     jobs.set(revision.deploymentId, job);
-  };
-
-  const tidy = async (deploymentId: string): Promise<void> => {
-    try {
-      await options.afterWork(deploymentId);
-    } catch (error) {
-      log.warn({ err: error, deployment: deploymentId }, 'old builds and sources could not be removed');
-    }
   };
 
   const remove = (deploymentId: string): void => {
@@ -194,18 +157,22 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
   };
 
   return {
-    start: async () => {
+    /** Takes up what an earlier process left half done, and begins. */
+    start: async (): Promise<void> => {
       await takeUp(kysely, log);
       wake();
     },
+    /** Something was stored that may need work. */
     wake,
-    interrupt: (revisionId) => {
+    /** Ends the work on a revision whose interruption is stored already; without effect where nothing runs for it. */
+    interrupt: (revisionId: string): void => {
       const job = [...jobs.values()].find((each) => each.revisionId === revisionId);
       if (job === undefined) return;
       job.interrupted = true;
       job.controller.abort({ kind: 'recorded', reason: 'It was asked for again.' } satisfies CallOff);
     },
-    close: async () => {
+    /** Stops what runs; it is taken up again at the next start. */
+    close: async (): Promise<void> => {
       stopping.abort();
       await passing;
       for (const job of jobs.values()) {
@@ -225,32 +192,16 @@ async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
     .where('status', 'in', ['BUILDING', 'DEPLOYING'])
     .execute();
   for (const { id: revisionId, restarts } of halfDone) {
-    const status = await recordChange(
-      kysely,
+    const change: Omit<RevisionChange, 'revisionId'> =
       restarts < RESTARTS_MAX
-        ? {
-            revisionId,
-            event: 'takenUpAgain',
-            reason: 'The platform was restarted.',
-            set: { restarts: restarts + 1 },
-          }
+        ? { event: 'takenUpAgain', reason: 'The platform was restarted.', set: { restarts: restarts + 1 } }
         : {
-            revisionId,
             event: 'interrupted',
             reason: `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`,
-          },
-    );
+          };
+    const status = await recordChange(kysely, { revisionId, ...change });
     log.info({ revision: revisionId, status }, 'a revision was half done');
   }
-}
-
-async function deletedDeployments(kysely: Kysely<Schema>): Promise<string[]> {
-  const rows = await kysely
-    .selectFrom('deployments')
-    .select('id')
-    .where('status', '=', 'AWAITING_DELETE')
-    .execute();
-  return rows.map((row) => row.id);
 }
 
 /** The revisions that are not settled, of deployments that are not being deleted. */

@@ -23,13 +23,13 @@ export interface RunningJob {
 /** One thing to do. */
 export type Action =
   /** CREATING to QUEUED. */
-  | { readonly kind: 'queue'; readonly revisionId: string }
+  | { readonly kind: 'queue'; readonly revision: PlannedRevision }
   /** QUEUED to AWAITING_BUILD: it is this one's turn. */
-  | { readonly kind: 'admit'; readonly revisionId: string }
+  | { readonly kind: 'admit'; readonly revision: PlannedRevision }
   /** Build and deploy it, or deploy it where it is built already. */
-  | { readonly kind: 'run'; readonly revisionId: string; readonly building: boolean }
+  | { readonly kind: 'run'; readonly revision: PlannedRevision; readonly building: boolean }
   /** A newer one takes its place. */
-  | { readonly kind: 'skip'; readonly revisionId: string; readonly by: string }
+  | { readonly kind: 'skip'; readonly revision: PlannedRevision; readonly by: string }
   /** Stop what runs, because a redeploy waits. */
   | { readonly kind: 'interrupt'; readonly deploymentId: string; readonly by: string };
 
@@ -47,59 +47,36 @@ export function planWork(
   buildSlots: number,
 ): Action[] {
   let freeSlots = buildSlots - [...jobs.values()].filter((job) => job.building).length;
-  const oldestFirst = [...newestPerDeployment(revisions, jobs)].sort((a, b) => a.requested - b.requested);
-  const actions: Action[] = skipOthers(revisions, jobs, oldestFirst);
-  for (const revision of oldestFirst) {
+  const waiting = revisions.filter(
+    ({ id, status, deploymentId }) => isWaiting(status) && jobs.get(deploymentId)?.revisionId !== id,
+  );
+  const newest = new Map<string, PlannedRevision>();
+  for (const revision of [...waiting].sort((a, b) => a.requested - b.requested)) {
+    // Away first: the map is in the order in which the newest ones were asked for.
+    newest.delete(revision.deploymentId);
+    newest.set(revision.deploymentId, revision);
+  }
+  const actions = waiting.flatMap((revision): Action[] => {
+    const by = newest.get(revision.deploymentId)?.id ?? revision.id;
+    return by === revision.id ? [] : [{ kind: 'skip', revision, by }];
+  });
+  for (const revision of newest.values()) {
     const job = jobs.get(revision.deploymentId);
     if (revision.status === 'CREATING') {
-      actions.push({ kind: 'queue', revisionId: revision.id });
+      actions.push({ kind: 'queue', revision });
     } else if (job !== undefined) {
       const overtakes = revision.requestedBy === 'redeploy' && revision.requested > job.requested;
       if (overtakes && !job.interrupted) {
         actions.push({ kind: 'interrupt', deploymentId: revision.deploymentId, by: revision.id });
       }
     } else if (revision.status === 'QUEUED') {
-      actions.push({ kind: 'admit', revisionId: revision.id });
+      actions.push({ kind: 'admit', revision });
     } else if (revision.status === 'AWAITING_DEPLOY') {
-      actions.push({ kind: 'run', revisionId: revision.id, building: false });
+      actions.push({ kind: 'run', revision, building: false });
     } else if (revision.hasSource && freeSlots > 0) {
       freeSlots -= 1;
-      actions.push({ kind: 'run', revisionId: revision.id, building: true });
+      actions.push({ kind: 'run', revision, building: true });
     }
   }
   return actions;
-}
-
-function waitingOf(
-  revisions: readonly PlannedRevision[],
-  jobs: ReadonlyMap<string, RunningJob>,
-): PlannedRevision[] {
-  return revisions.filter(
-    (revision) => isWaiting(revision.status) && jobs.get(revision.deploymentId)?.revisionId !== revision.id,
-  );
-}
-
-function newestPerDeployment(
-  revisions: readonly PlannedRevision[],
-  jobs: ReadonlyMap<string, RunningJob>,
-): Iterable<PlannedRevision> {
-  const newest = new Map<string, PlannedRevision>();
-  for (const revision of waitingOf(revisions, jobs)) {
-    const known = newest.get(revision.deploymentId);
-    if (known === undefined || known.requested < revision.requested)
-      newest.set(revision.deploymentId, revision);
-  }
-  return newest.values();
-}
-
-function skipOthers(
-  revisions: readonly PlannedRevision[],
-  jobs: ReadonlyMap<string, RunningJob>,
-  chosen: readonly PlannedRevision[],
-): Action[] {
-  return waitingOf(revisions, jobs).flatMap((revision): Action[] => {
-    const by = chosen.find((other) => other.deploymentId === revision.deploymentId);
-    if (by === undefined || by.id === revision.id) return [];
-    return [{ kind: 'skip', revisionId: revision.id, by: by.id }];
-  });
 }

@@ -49,3 +49,21 @@ export async function recordChange(
     .execute();
   return status;
 }
+
+/**
+ * Ends a revision that was superseded or interrupted; the active one goes on serving as it did instead.
+ * @returns As {@link recordChange}.
+ */
+export async function recordEnd(
+  db: Kysely<Schema>,
+  revisionId: string,
+  event: 'superseded' | 'interrupted',
+  reason: string,
+): Promise<RevisionStatus | undefined> {
+  const active = await db
+    .selectFrom('deployments')
+    .select('id')
+    .where('active_revision_id', '=', revisionId)
+    .executeTakeFirst();
+  return recordChange(db, { revisionId, event: active === undefined ? event : 'keptServing', reason });
+}

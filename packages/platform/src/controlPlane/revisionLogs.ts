@@ -36,22 +36,10 @@ export interface LogPage {
 }
 
 /** What builds and agents wrote, kept per revision. */
-export interface RevisionLogs {
-  /** A sink for lines; writing to it never fails and never waits. */
-  sink(revisionId: string, stage: LogStage): (line: string) => void;
-  /** Resolves when every line so far is stored (or could not be). */
-  flush(): Promise<void>;
-  /** A page of a revision's lines, or of those of all revisions of a deployment. */
-  read(
-    of: string | { readonly deploymentId: string },
-    page: LogPage,
-  ): Promise<{ id: string; stage: LogStage; line: string; at: Date }[]>;
-  /** Flushes and stops. */
-  close(): Promise<void>;
-}
+export type RevisionLogs = ReturnType<typeof createRevisionLogs>;
 
 /** Logs in the database's `revision_logs`, written in batches. */
-export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger): RevisionLogs {
+export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
   let waiting: WaitingLine[] = [];
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -93,11 +81,17 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger): Revisio
   };
 
   return {
-    sink: (revisionId, stage) => (line) => {
+    /** A sink for lines; writing to it never fails and never waits. */
+    sink: (revisionId: string, stage: LogStage) => (line: string) => {
       add({ revisionId, stage, line: printable(line), at: new Date() });
     },
+    /** Resolves when every line so far is stored (or could not be). */
     flush,
-    read: async (of, { order, limit, after, stage, contains, from, until }) => {
+    /** A page of a revision's lines, or of those of all revisions of a deployment. */
+    read: async (
+      of: string | { readonly deploymentId: string },
+      { order, limit, after, stage, contains, from, until }: LogPage,
+    ) => {
       let query = kysely
         .selectFrom('revision_logs')
         .select(['id', 'stage', 'line', 'at'])
@@ -118,6 +112,7 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger): Revisio
       if (until !== undefined) query = query.where('at', '<=', until);
       return query.execute();
     },
+    /** Flushes and stops. */
     close: flush,
   };
 }

@@ -8,7 +8,7 @@ import { isDiskFull } from '../http/problem.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import type { AgentSpec, Fleet } from './fleet.ts';
 import { type HomeLayout, isThere, withScratch } from './homeLayout.ts';
-import { recordChange, type RevisionChange } from './revisionLedger.ts';
+import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import type { BuildResult, BuildRevision, StartAgent } from './dependencies.ts';
 import type { TreeSource } from './sources/source.ts';
@@ -27,32 +27,22 @@ export interface CallOff {
 const INTERRUPTED_MEANWHILE: CallOff = { kind: 'recorded', reason: 'It was asked for again.' };
 const CALLED_OFF: BuildResult = { ok: false, reason: 'The build was called off.' };
 
-/** What work on a revision runs on. */
-export interface RevisionWorkOptions {
-  readonly kysely: Kysely<Schema>;
-  readonly home: HomeLayout;
-  readonly logs: RevisionLogs;
-  readonly log: Logger;
-  readonly fleet: Fleet;
-  readonly sources: Sources;
-  readonly buildRevision: BuildRevision;
-  readonly startAgent: StartAgent;
-  /** What the agent of a revision is started with: its secrets, and what the platform tells it. */
-  readonly environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
-}
-
 /** Builds and deploys single revisions. */
-export interface RevisionWork {
-  /** Builds a revision that awaits its build. Never throws: every end is a status; true when it awaits deployment. */
-  build(revisionId: string, signal: AbortSignal): Promise<boolean>;
-  /** Deploys a revision that awaits that. Never throws: every end is a status. */
-  deploy(revisionId: string, signal: AbortSignal): Promise<void>;
-  /** Everything it takes to start the agent of a revision that is built; undefined when what was built is gone. */
-  specOf(revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined>;
-}
+export type RevisionWork = ReturnType<typeof createRevisionWork>;
 
 /** Makes a {@link RevisionWork}. */
-export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
+export function createRevisionWork(options: {
+  kysely: Kysely<Schema>;
+  home: HomeLayout;
+  logs: RevisionLogs;
+  log: Logger;
+  fleet: Fleet;
+  sources: Sources;
+  buildRevision: BuildRevision;
+  startAgent: StartAgent;
+  /** What the agent of a revision is started with: its secrets, and what the platform tells it. */
+  environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
+}) {
   const { kysely, home, logs, fleet, sources } = options;
 
   const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
@@ -72,12 +62,9 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
       await record({ revisionId, event: 'takenUpAgain', reason });
       return;
     }
-    const active = await kysely
-      .selectFrom('deployments')
-      .select('id')
-      .where('active_revision_id', '=', revisionId)
-      .executeTakeFirst();
-    await record({ revisionId, event: active === undefined ? 'interrupted' : 'keptServing', reason });
+    await logs.flush();
+    const status = await recordEnd(kysely, revisionId, 'interrupted', reason);
+    options.log.info({ revision: revisionId, status, reason }, 'a revision was interrupted');
   };
 
   const runBuild = async (
@@ -117,12 +104,8 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     const revision = await load(revisionId);
     const source = sources(revision.source);
     if (source.kind === 'image') {
-      return record({
-        revisionId,
-        event: 'built',
-        reason: 'An image needs no build.',
-        set: { built_at: new Date() },
-      });
+      const set = { built_at: new Date() };
+      return record({ revisionId, event: 'built', reason: 'An image needs no build.', set });
     }
     const result = signal.aborted ? CALLED_OFF : await runBuild(source, revision, signal);
     if (signal.aborted) {
@@ -150,22 +133,17 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     const env = await options.environmentOf(revision);
     const drainMs = drainSettingOf(env);
     const log = logs.sink(revisionId, 'deploy');
+    const spec = { deploymentId, revisionId, drainMs };
     const source = sources(revision.source);
-    if (source.kind === 'image')
-      return {
-        deploymentId,
-        revisionId,
-        drainMs,
-        start: (limits) => source.start(revision, { env, log, ...limits }),
-      };
+    if (source.kind === 'image') {
+      return { ...spec, start: (limits) => source.start(revision, { env, log, ...limits }) };
+    }
     if (revision.agent_dir === null) return undefined;
     const agentDir = join(home.root, revision.agent_dir);
     if (!(await isThere(agentDir))) return undefined;
     const graphConfigPath = revision.agent_graph_config ?? 'graph.json';
     return {
-      deploymentId,
-      revisionId,
-      drainMs,
+      ...spec,
       start: (limits) => options.startAgent({ agentDir, graphConfigPath, env, log, ...limits }),
     };
   };
@@ -222,9 +200,32 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     handover.finish();
   };
 
+  /** Where the platform itself fails (its database, say), the revision ends as failed if that can still be written. */
+  const guarded =
+    <T>(work: (revisionId: string, signal: AbortSignal) => Promise<T>, otherwise: T) =>
+    async (revisionId: string, signal: AbortSignal): Promise<T> => {
+      try {
+        return await work(revisionId, signal);
+      } catch (error) {
+        options.log.error({ err: error, revision: revisionId }, 'work on a revision failed');
+      }
+      const reason = 'The platform failed unexpectedly; see its log.';
+      try {
+        const ended = await record({ revisionId, event: 'buildFailed', reason });
+        if (!ended) await record({ revisionId, event: 'deployFailed', reason });
+      } catch (error) {
+        // It stays as it is until the platform starts again and takes it up.
+        options.log.error({ err: error, revision: revisionId }, 'the failure could not be recorded');
+      }
+      return otherwise;
+    };
+
   return {
-    build: async (revisionId, signal) => (await guarded(build, options, record)(revisionId, signal)) ?? false,
-    deploy: guarded(deploy, options, record),
+    /** Builds a revision that awaits its build. Never throws: every end is a status; true when it awaits deployment. */
+    build: guarded(build, false),
+    /** Deploys a revision that awaits that. Never throws: every end is a status. */
+    deploy: guarded(deploy, undefined),
+    /** Everything it takes to start the agent of a revision that is built; undefined when what was built is gone. */
     specOf,
   };
 }
@@ -256,30 +257,6 @@ async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTabl
       .execute();
     return true;
   });
-}
-
-/** Where the platform itself fails (its database, say), the revision ends as failed if that can still be written. */
-function guarded<T>(
-  work: (revisionId: string, signal: AbortSignal) => Promise<T>,
-  options: RevisionWorkOptions,
-  record: (change: RevisionChange) => Promise<boolean>,
-): (revisionId: string, signal: AbortSignal) => Promise<T | undefined> {
-  return async (revisionId, signal) => {
-    try {
-      return await work(revisionId, signal);
-    } catch (error) {
-      options.log.error({ err: error, revision: revisionId }, 'work on a revision failed');
-    }
-    const reason = 'The platform failed unexpectedly; see its log.';
-    try {
-      const ended = await record({ revisionId, event: 'buildFailed', reason });
-      if (!ended) await record({ revisionId, event: 'deployFailed', reason });
-    } catch (error) {
-      // It stays as it is until the platform starts again and takes it up.
-      options.log.error({ err: error, revision: revisionId }, 'the failure could not be recorded');
-    }
-    return undefined;
-  };
 }
 
 /** Asked anew each time: what the type system remembers of a signal may be over. */

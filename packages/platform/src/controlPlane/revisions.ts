@@ -1,46 +1,19 @@
 import type { Revision, RevisionsQuery } from '@slipway/contract/controlPlane/revision';
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
-import type { DeploymentsTable, RevisionsTable, Schema } from '../store/schema.ts';
+import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { findDeployment, revisionView } from './deploymentRows.ts';
-import { recordChange } from './revisionLedger.ts';
+import { recordChange, recordEnd } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
 /**
  * Revisions: what their endpoints do. Every problem is an {@link HttpProblem}. As with deployments, another tenant's do
  * not exist to a caller.
  */
-export interface Revisions {
-  /** @throws HttpProblem 404. */
-  get(caller: Caller, deploymentId: string, revisionId: string): Promise<Revision>;
-  /** Newest first. @throws HttpProblem 404. */
-  list(
-    caller: Caller,
-    deploymentId: string,
-    query: RevisionsQuery,
-  ): Promise<{ resources: Revision[]; offset: number }>;
-  /**
-   * Asks for an earlier revision again. Decisions, where the contract shows nothing:
-   * - It is that same revision that is deployed again: its id stays, its status goes through `AWAITING_DEPLOY` and
-   *   `DEPLOYING` to `DEPLOYED` once more, with the source, the secrets and the commands that it was created with.
-   *   What was built is used again; if it is gone, it is built anew from its tarball. Where that is gone too (see
-   *   `removeOldSources`), it is a 400.
-   * - The deployment's `latest_revision_id` stays what it was, the newest revision: whoever redeploys follows the
-   *   revision that was asked for. `active_revision_id` moves when it serves.
-   * - It does not wait for what runs (see `planWork`). A revision that is on its way already is left alone.
-   * @throws HttpProblem 404; 400 for a revision that was never built, for one whose build and source have been removed,
-   * or while the deployment is being deleted.
-   */
-  redeploy(caller: Caller, deploymentId: string, revisionId: string): Promise<void>;
-  /**
-   * Stops a revision that waits, is built or is deployed, see `recordInterruption`; the work on it ends right after.
-   * @throws HttpProblem 404; 409 for a revision that has ended; 400 while the deployment is being deleted.
-   */
-  interrupt(caller: Caller, deploymentId: string, revisionId: string): Promise<Revision>;
-}
+export type Revisions = ReturnType<typeof createRevisions>;
 
 /** Makes {@link Revisions}; `changed` is called after each change that may need work. */
 export function createRevisions(options: {
@@ -48,10 +21,11 @@ export function createRevisions(options: {
   changed: () => void;
   /** Ends the work on a revision. */
   interruptWork: (revisionId: string) => void;
-}): Revisions {
+}) {
   const { kysely } = options;
   return {
-    get: async (caller, deploymentId, revisionId) => {
+    /** @throws HttpProblem 404. */
+    get: async (caller: Caller, deploymentId: string, revisionId: string): Promise<Revision> => {
       const found = await selectRevisions(kysely, caller, deploymentId)
         .where('revisions.id', '=', revisionId)
         .executeTakeFirst();
@@ -60,7 +34,8 @@ export function createRevisions(options: {
       throw revisionNotFound(revisionId);
     },
 
-    list: async (caller, deploymentId, query) => {
+    /** Newest first. @throws HttpProblem 404. */
+    list: async (caller: Caller, deploymentId: string, query: RevisionsQuery) => {
       let select = selectRevisions(kysely, caller, deploymentId)
         .orderBy('revisions.number', 'desc')
         .limit(query.limit)
@@ -78,7 +53,19 @@ export function createRevisions(options: {
       return { resources: rows.map(revisionView), offset: query.offset + rows.length };
     },
 
-    redeploy: async (caller, deploymentId, revisionId) => {
+    /**
+     * Asks for an earlier revision again. Decisions, where the contract shows nothing:
+     * - It is that same revision that is deployed again: its id stays, its status goes through `AWAITING_DEPLOY` and
+     *   `DEPLOYING` to `DEPLOYED` once more, with the source, the secrets and the commands that it was created with.
+     *   What was built is used again; if it is gone, it is built anew from its tarball. Where that is gone too (see
+     *   `removeOldSources`), it is a 400.
+     * - The deployment's `latest_revision_id` stays what it was, the newest revision: whoever redeploys follows the
+     *   revision that was asked for. `active_revision_id` moves when it serves.
+     * - It does not wait for what runs (see `planWork`). A revision that is on its way already is left alone.
+     * @throws HttpProblem 404; 400 for a revision that was never built, for one whose build and source have been
+     * removed, or while the deployment is being deleted.
+     */
+    redeploy: async (caller: Caller, deploymentId: string, revisionId: string): Promise<void> => {
       await kysely.transaction().execute(async (trx) => {
         await findDeployment(trx, caller, deploymentId, { forChange: true });
         const revision = await findRevision(trx, deploymentId, revisionId);
@@ -101,10 +88,25 @@ export function createRevisions(options: {
       options.changed();
     },
 
-    interrupt: async (caller, deploymentId, revisionId) => {
+    /**
+     * Stops a revision that waits, is built or is deployed; the work on it ends right after. Neither the contract nor
+     * its public relative has an endpoint for this, only the status; decisions:
+     * - A revision that waits, is built or is being deployed becomes `INTERRUPTED` at once, before its work has ended,
+     *   so that no restart takes it up again. It can be redeployed later, if it was built.
+     * - The active revision that is on its way once more goes on serving as it did: it is `DEPLOYED` again.
+     * - Interrupting an `INTERRUPTED` revision again changes nothing.
+     * - Once traffic was switched to a revision, it cannot be interrupted any more.
+     * @throws HttpProblem 404; 409 for a revision that has ended otherwise; 400 while the deployment is being deleted.
+     */
+    interrupt: async (caller: Caller, deploymentId: string, revisionId: string): Promise<Revision> => {
       const interrupted = await kysely.transaction().execute(async (trx) => {
-        const deployment = await findDeployment(trx, caller, deploymentId, { forChange: true });
-        await recordInterruption(trx, deployment, await findRevision(trx, deploymentId, revisionId));
+        await findDeployment(trx, caller, deploymentId, { forChange: true });
+        const revision = await findRevision(trx, deploymentId, revisionId);
+        const status = await recordEnd(trx, revisionId, 'interrupted', 'It was interrupted on request.');
+        if (status === undefined && revision.status !== 'INTERRUPTED') {
+          const detail = `Revision ID ${revisionId} is ${revision.status}: there is nothing to interrupt.`;
+          throw new HttpProblem(409, detail);
+        }
         await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id: revisionId });
         return revisionView(await findRevision(trx, deploymentId, revisionId));
       });
@@ -133,7 +135,7 @@ export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: s
     revisionId,
     event: 'redeployRequested',
     reason,
-    set: { requested_by: 'redeploy', restarts: 0, ...(row === undefined ? {} : { requested: row.next }) },
+    set: { requested_by: 'redeploy', restarts: 0, requested: row?.next },
   });
 }
 
@@ -166,32 +168,4 @@ async function findRevision(
 
 function revisionNotFound(revisionId: string): HttpProblem {
   return new HttpProblem(404, `Revision ID ${revisionId} not found.`);
-}
-
-/**
- * Makes it durable that somebody stopped a revision. Neither the contract nor its public relative has an endpoint for
- * this, only the status; decisions:
- * - A revision that waits, is built or is being deployed becomes `INTERRUPTED` at once, before its work has ended, so
- *   that no restart takes it up again. It can be redeployed later, if it was built.
- * - The active revision that is on its way once more goes on serving as it did: it is `DEPLOYED` again.
- * - Interrupting an `INTERRUPTED` revision again changes nothing.
- * - Once traffic was switched to a revision, it cannot be interrupted any more.
- * @throws HttpProblem 409 for a revision that has ended otherwise, with its status.
- */
-async function recordInterruption(
-  trx: Transaction<Schema>,
-  deployment: Selectable<DeploymentsTable>,
-  revision: Selectable<RevisionsTable>,
-): Promise<void> {
-  const { id: revisionId } = revision;
-  const status = await recordChange(trx, {
-    revisionId,
-    event: deployment.active_revision_id === revisionId ? 'keptServing' : 'interrupted',
-    reason: 'It was interrupted on request.',
-  });
-  if (status !== undefined || revision.status === 'INTERRUPTED') return;
-  throw new HttpProblem(
-    409,
-    `Revision ID ${revisionId} is ${revision.status}: there is nothing to interrupt.`,
-  );
 }

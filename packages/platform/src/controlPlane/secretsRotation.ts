@@ -11,29 +11,18 @@ import {
 import type { RotatingSealing } from '../store/sealing.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** Gives the stored secrets a new master key. */
-export interface SecretsRotation {
-  /**
-   * Makes a new master key, seals every stored secret with it, and lets go of the one before. Safe to break off at any
-   * instant: until the last row has the new key both are kept, and `resume` goes on where it was. Called while one is
-   * under way, it answers with that one.
-   * @returns how many values were sealed anew.
-   * @throws HttpProblem 409 where the key comes from the environment, which only its owner changes.
-   */
-  rotate(): Promise<number>;
-  /** Goes on with a rotation that a process before this one began. To be called before anything is opened. */
-  resume(): Promise<void>;
-}
-
 const BATCH = 200;
 const TABLES = ['deployments', 'revisions'] as const;
+
+/** Gives the stored secrets a new master key. */
+export type SecretsRotation = ReturnType<typeof createSecretsRotation>;
 
 /** Makes a {@link SecretsRotation}; `home` is where the key's file is. */
 export function createSecretsRotation(options: {
   kysely: Kysely<Schema>;
   home: string;
   sealing: RotatingSealing;
-}): SecretsRotation {
+}) {
   const { kysely, home, sealing } = options;
   let underWay: Promise<number> | undefined;
 
@@ -53,7 +42,14 @@ export function createSecretsRotation(options: {
   };
 
   return {
-    rotate: () => {
+    /**
+     * Makes a new master key, seals every stored secret with it, and lets go of the one before. Safe to break off at any
+     * instant: until the last row has the new key both are kept, and `resume` goes on where it was. Called while one is
+     * under way, it answers with that one.
+     * @returns how many values were sealed anew.
+     * @throws HttpProblem 409 where the key comes from the environment, which only its owner changes.
+     */
+    rotate: (): Promise<number> => {
       if (isMasterKeyGiven()) {
         throw new HttpProblem(
           409,
@@ -63,10 +59,17 @@ export function createSecretsRotation(options: {
       underWay ??= rotate().finally(() => (underWay = undefined));
       return underWay;
     },
-    resume: async () => {
+    /** Goes on with a rotation that a process before this one began. To be called before anything is opened. */
+    resume: async (): Promise<void> => {
       if ((await pendingMasterKey(home)) !== undefined) await rotate();
     },
   };
+}
+
+interface SealedRow {
+  readonly id: string;
+  readonly context: string;
+  readonly sealed_secrets: string;
 }
 
 /** Seals what an older key has sealed, some rows at a time, in the order of their ids. */
@@ -78,11 +81,8 @@ async function resealInBatches(
   const context = sql.ref(table === 'deployments' ? 'id' : 'deployment_id');
   let resealed = 0;
   for (let after: string | null = null; ;) {
-    const { rows }: { rows: { id: string; context: string; sealed_secrets: string }[] } = await sql<{
-      id: string;
-      context: string;
-      sealed_secrets: string;
-    }>`select id, ${context} as context, sealed_secrets from ${sql.table(table)}
+    const { rows }: { rows: SealedRow[] } =
+      await sql<SealedRow>`select id, ${context} as context, sealed_secrets from ${sql.table(table)}
       where ${after}::uuid is null or id > ${after}::uuid order by id limit ${BATCH}`.execute(db);
     for (const row of rows) {
       if (sealing.isNewest(row.sealed_secrets, row.context)) continue;

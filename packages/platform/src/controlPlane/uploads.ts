@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
@@ -17,43 +17,8 @@ import { sourcePath } from './retention.ts';
 /** How long an object path that no revision uses is kept, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
 
-/** An object that was stored. */
-interface StoredObject {
-  readonly object_path: string;
-  /** Bytes. */
-  readonly size: number;
-  readonly sha256: string;
-}
-
 /** Object paths, and what is uploaded to them. */
-export interface Uploads {
-  /**
-   * A new object path of a deployment, and the token that lets its holder upload to it.
-   * @throws HttpProblem 404 for a deployment that is not of the caller's tenant.
-   */
-  offer(
-    caller: Caller,
-    deploymentId: string,
-    contentLength?: number | null,
-  ): Promise<{ objectPath: string; token: string }>;
-  /**
-   * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
-   * whole or not at all. An upload that broke off may be sent again; one that is there is there for good, so that what
-   * a revision is made from is what whoever asked for the URL sent first. It is recorded as a change by the key that
-   * asked for the URL, from where it came, also where it is refused.
-   * @param declaredSize `Content-Length`, where it was given.
-   * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
-   * 200 MB, 400 when nothing came or not as much as was said, 409 once something is there.
-   */
-  receive(
-    token: string,
-    body: AsyncIterable<Uint8Array>,
-    declaredSize: number | undefined,
-    from: Origin,
-  ): Promise<StoredObject>;
-  /** Removes what was begun and never finished, and objects that no revision came to use within a day. */
-  clean(): Promise<void>;
-}
+export type Uploads = ReturnType<typeof createUploads>;
 
 /** Makes {@link Uploads}. */
 export function createUploads(options: {
@@ -63,13 +28,17 @@ export function createUploads(options: {
   tokens: UploadTokens;
   /** In bytes; default: 200 MB. */
   maxBytes?: number;
-}): Uploads {
+}) {
   const { kysely, home, log, tokens } = options;
   const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
   const underWay = new Set<string>();
 
   return {
-    offer: async (caller, deploymentId, contentLength) => {
+    /**
+     * A new object path of a deployment, and the token that lets its holder upload to it.
+     * @throws HttpProblem 404 for a deployment that is not of the caller's tenant.
+     */
+    offer: async (caller: Caller, deploymentId: string, contentLength?: number | null) => {
       await findDeployment(kysely, caller, deploymentId);
       if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
       const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
@@ -83,8 +52,22 @@ export function createUploads(options: {
       };
     },
 
-    receive: async (token, body, declaredSize, from) => {
-      const grant = grantOf(tokens, token);
+    /**
+     * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
+     * whole or not at all. An upload that broke off may be sent again; one that is there is there for good, so that
+     * what a revision is made from is what whoever asked for the URL sent first. It is recorded as a change by the key
+     * that asked for the URL, from where it came, also where it is refused.
+     * @param declaredSize `Content-Length`, where it was given.
+     * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
+     * 200 MB, 400 when nothing came or not as much as was said, 409 once something is there.
+     */
+    receive: async (
+      token: string,
+      body: AsyncIterable<Uint8Array>,
+      declaredSize: number | undefined,
+      from: Origin,
+    ): Promise<StoredObject> => {
+      const grant = tokens.read(token);
       const { objectPath } = grant;
       const caller = await uploaderOf(kysely, grant, from);
       try {
@@ -116,7 +99,8 @@ export function createUploads(options: {
       }
     },
 
-    clean: async () => {
+    /** Removes what was begun and never finished, and objects that no revision came to use within a day. */
+    clean: async (): Promise<void> => {
       const unused = await kysely
         .deleteFrom('uploads')
         .where('created_at', '<', new Date(Date.now() - UNUSED_KEPT_MS))
@@ -137,17 +121,6 @@ export function createUploads(options: {
       await removeAbandoned(home.incoming, underWay);
     },
   };
-}
-
-function grantOf(tokens: UploadTokens, token: string): UploadGrant {
-  const reading = tokens.read(token);
-  if (reading.ok) return reading.grant;
-  throw new HttpProblem(
-    403,
-    reading.why === 'expired'
-      ? 'The upload URL has expired; ask for a new one.'
-      : 'The upload URL is not valid.',
-  );
 }
 
 /** The key that asked for the URL, as the caller of the upload. @throws HttpProblem 404. */
@@ -194,26 +167,24 @@ async function checkUnused(kysely: Kysely<Schema>, objectPath: string): Promise<
 
 function checkLength(size: number, contentLength: number | null): void {
   if (contentLength === null || size === contentLength) return;
-  throw new HttpProblem(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`, {
-    headers: { connection: 'close' },
-  });
+  throw refused(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
+}
+
+/** The rest of the body is not read, so the connection cannot serve another request. */
+function refused(status: 400 | 404 | 409 | 413, detail: string): HttpProblem {
+  return new HttpProblem(status, detail, { headers: { connection: 'close' } });
 }
 
 function unknownPath(): HttpProblem {
-  return new HttpProblem(404, 'The object path is not known any more.', { headers: { connection: 'close' } });
+  return refused(404, 'The object path is not known any more.');
 }
 
 function alreadyUsed(): HttpProblem {
-  return new HttpProblem(409, 'The upload URL has been used; ask for a new one.', {
-    headers: { connection: 'close' },
-  });
+  return refused(409, 'The upload URL has been used; ask for a new one.');
 }
 
 function tooLarge(maxBytes: number): HttpProblem {
-  // The rest of the body is not read, so the connection cannot serve another request.
-  return new HttpProblem(413, `The upload is larger than ${maxBytes} bytes.`, {
-    headers: { connection: 'close' },
-  });
+  return refused(413, `The upload is larger than ${maxBytes} bytes.`);
 }
 
 async function writeAside(
@@ -229,7 +200,8 @@ async function writeAside(
       size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       hash.update(chunk);
-      await writeAll(file, chunk);
+      // Unlike `write`, it goes on until all of the chunk is written.
+      await file.appendFile(chunk);
     }
     await file.sync();
   } finally {
@@ -239,12 +211,11 @@ async function writeAside(
   return { size, sha256: hash.digest('hex') };
 }
 
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  let rest = chunk;
-  while (rest.byteLength > 0) {
-    const { bytesWritten } = await file.write(rest);
-    rest = rest.subarray(bytesWritten);
-  }
+/** An object that was stored; its size in bytes. */
+interface StoredObject {
+  readonly object_path: string;
+  readonly size: number;
+  readonly sha256: string;
 }
 
 async function place(
@@ -294,41 +265,36 @@ interface UploadGrant {
   readonly askedBy: { readonly keyId: string; readonly keyName: string };
 }
 
-/** What a token says, or why it says nothing. */
-type TokenReading =
-  | { readonly ok: true; readonly grant: UploadGrant }
-  | { readonly ok: false; readonly why: 'invalid' | 'expired' };
+/** Tokens of an upload; see {@link createUploadTokens}. */
+type UploadTokens = ReturnType<typeof createUploadTokens>;
 
-/** Signed tokens, each for one object path, a limited time, and a length where one was given. */
-interface UploadTokens {
-  sign(grant: UploadGrant, now?: number): string;
-  read(token: string, now?: number): TokenReading;
-}
-
-/** Tokens signed by HMAC-SHA256 with a 32-byte key: `<payload>.<signature>`, both in base64url. */
-export function createUploadTokens(key: Buffer): UploadTokens {
+/**
+ * Signed tokens, each for one object path, a limited time, and a length where one was given:
+ * `<payload>.<signature>`, both in base64url, by HMAC-SHA256 with a 32-byte key.
+ */
+export function createUploadTokens(key: Buffer) {
   const signatureOf = (payload: string): string =>
     createHmac('sha256', key).update(payload).digest('base64url');
   return {
-    sign: ({ objectPath, contentLength, askedBy }, now = Date.now()) => {
+    sign: ({ objectPath, contentLength, askedBy }: UploadGrant, now = Date.now()): string => {
       const claims = [objectPath, now + UPLOAD_URL_MS, contentLength, askedBy.keyId, askedBy.keyName];
       const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
       return `${payload}.${signatureOf(payload)}`;
     },
-    read: (token, now = Date.now()) => {
+    /** @throws HttpProblem 403 for a token that is not of ours, or no longer good. */
+    read: (token: string, now = Date.now()): UploadGrant => {
       // Compared as texts: a decoder overlooks what does not belong, and a token has one spelling.
       const [payload = '', ...rest] = token.split('.');
       const given = Buffer.from(rest.join('.'));
       const expected = Buffer.from(signatureOf(payload));
       if (given.length !== expected.length || !timingSafeEqual(given, expected))
-        return { ok: false, why: 'invalid' };
+        throw new HttpProblem(403, 'The upload URL is not valid.');
       // Signed by us, so it has the shape that we gave it.
       const [objectPath, expires, contentLength, keyId, keyName] = JSON.parse(
         Buffer.from(payload, 'base64url').toString(),
       ) as [string, number, number | null, string, string];
-      return now < expires
-        ? { ok: true, grant: { objectPath, contentLength, askedBy: { keyId, keyName } } }
-        : { ok: false, why: 'expired' };
+      if (now >= expires) throw new HttpProblem(403, 'The upload URL has expired; ask for a new one.');
+      return { objectPath, contentLength, askedBy: { keyId, keyName } };
     },
   };
 }

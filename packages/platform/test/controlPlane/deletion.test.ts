@@ -14,16 +14,17 @@ const platform = TestPlatform.use();
 async function remove(id: string): Promise<void> {
   const { status } = await platform.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=true`);
   expect(status).toBe(204);
-  await vi.waitFor(async () =>
-    expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
-  );
+  await gone(id);
+}
+
+async function gone(id: string): Promise<void> {
+  const status = async () => (await platform.call('GET', `/v2/deployments/${id}`)).status;
+  await vi.waitFor(async () => expect(await status()).toBe(404), { timeout: 30_000 });
 }
 
 describe('several deployments that are deleted', () => {
   const removeAll = async (...ids: string[]) =>
     platform.call('DELETE', `/v2/deployments?deployment_ids=${ids.join('&deployment_ids=')}`);
-  const gone = async (id: string): Promise<void> =>
-    vi.waitFor(async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404));
 
   it('are all gone, and it is told which', async () => {
     const [one, two] = [await platform.create('several 1'), await platform.create('several 2')];
@@ -48,9 +49,7 @@ describe('several deployments that are deleted', () => {
 
 describe('a deployment that is deleted', () => {
   it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {
-    const id = await platform.create('deleted');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('deleted');
     await remove(id);
     expect(platform.agentOf(revision).drained).toBe(true);
     expect(platform.serving.has(id)).toBe(false);

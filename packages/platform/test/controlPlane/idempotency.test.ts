@@ -3,18 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
 import { IDEMPOTENCY_KEPT_MS } from '../../src/controlPlane/idempotency.ts';
-import { type AnswerBody, TestPlatform } from './testPlatform.ts';
+import { type AnswerBody, createBody, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
 
-const request = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  name: `d-${randomUUID()}`,
-  source: 'internal_source',
-  source_config: {},
-  source_revision_config: { graph_config_path: 'graph.json' },
-  secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
-  ...more,
-});
+const request = (more: Record<string, unknown> = {}): Record<string, unknown> =>
+  createBody({ secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }], ...more });
 
 interface Created {
   readonly status: number;

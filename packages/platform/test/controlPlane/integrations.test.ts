@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Answer, TestPlatform } from './testPlatform.ts';
+import { type Answer, createBody, TestPlatform } from './testPlatform.ts';
 
 const PATH = '/v1/integrations/github/install';
 const platform = TestPlatform.use();
@@ -9,14 +9,12 @@ function register(body: Record<string, unknown>): Promise<Answer> {
   return platform.call('POST', PATH, { name: crypto.randomUUID(), ...body });
 }
 
-function deploy(sourceConfig: Record<string, unknown>): Promise<Answer> {
-  return platform.call('POST', '/v2/deployments', {
-    name: crypto.randomUUID(),
-    source: 'repo_host',
-    source_config: sourceConfig,
-    source_revision_config: { graph_config_path: 'graph.json', repo_ref: 'main' },
-    secrets: [],
-  });
+function deploy(
+  sourceConfig: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const body = createBody({ source: 'repo_host', source_config: sourceConfig });
+  return platform.call('POST', '/v2/deployments', body, headers);
 }
 
 describe('an integration', () => {
@@ -78,18 +76,8 @@ describe('an integration', () => {
     const elsewhere = { 'x-tenant-id': crypto.randomUUID() };
     expect((await platform.call('GET', PATH, undefined, elsewhere)).json).toEqual([]);
     expect((await platform.call('DELETE', `${PATH}/${json.id}`, undefined, elsewhere)).status).toBe(404);
-    const refused = await platform.call(
-      'POST',
-      '/v2/deployments',
-      {
-        name: 'elsewhere',
-        source: 'repo_host',
-        source_config: { integration_id: json.id, repo_url: 'https://git.example/a' },
-        source_revision_config: { graph_config_path: 'graph.json' },
-        secrets: [],
-      },
-      elsewhere,
-    );
+    const config = { integration_id: json.id, repo_url: 'https://git.example/a' };
+    const refused = await deploy(config, elsewhere);
     expect(refused.json.detail).toMatchObject([{ type: 'integration_unknown' }]);
   });
 });

@@ -22,8 +22,7 @@ describe('a revision that is interrupted', () => {
   it('while it is built is INTERRUPTED at once, and its build is called off', async () => {
     const builds = buildUntilCalledOff();
     const id = await platform.create('interrupted build');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'BUILDING');
+    const revision = await platform.release(id, 'BUILDING');
     const { status, json } = await interrupt(id, revision);
     expect(status).toBe(200);
     expect(json).toMatchObject({
@@ -44,15 +43,12 @@ describe('a revision that is interrupted', () => {
   it('while it waits is not built afterwards, and the next one is', async () => {
     buildUntilCalledOff();
     const id = await platform.create('interrupted in the queue');
-    const first = await platform.release(id);
-    await platform.reaches(id, first, 'BUILDING');
-    const waiting = await platform.release(id);
-    await platform.reaches(id, waiting, 'QUEUED');
+    const first = await platform.release(id, 'BUILDING');
+    const waiting = await platform.release(id, 'QUEUED');
     expect((await interrupt(id, waiting)).json.status).toBe('INTERRUPTED');
     platform.playAsUsual();
     expect((await interrupt(id, first)).json.status).toBe('INTERRUPTED');
-    const next = await platform.release(id);
-    await platform.reaches(id, next, 'DEPLOYED');
+    const next = await platform.release(id, 'DEPLOYED');
     expect(await platform.history(waiting)).toEqual(['CREATING', 'QUEUED', 'INTERRUPTED']);
     expect((await platform.deployment(id)).active_revision_id).toBe(next);
   });
@@ -67,19 +63,15 @@ describe('a revision that is interrupted', () => {
   });
 
   it('while its agent starts leaves the active one serving', async () => {
-    const id = await platform.create('interrupted start');
-    const good = await platform.release(id);
-    await platform.reaches(id, good, 'DEPLOYED');
+    const { id, revision: good } = await platform.deployed('interrupted start');
     platform.onStart = async ({ signal }) => {
       await aborted(signal);
       throw new Error('called off');
     };
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYING');
+    const revision = await platform.release(id, 'DEPLOYING');
     expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
     platform.playAsUsual();
-    const next = await platform.release(id);
-    await platform.reaches(id, next, 'DEPLOYED');
+    await platform.release(id, 'DEPLOYED');
     expect(platform.agentOf(good).killed).toBe(false);
     expect(await platform.status(id, revision)).toBe('INTERRUPTED');
   });
@@ -88,8 +80,7 @@ describe('a revision that is interrupted', () => {
     const id = await platform.create('interrupted late');
     const up = gate();
     platform.onStart = () => up.promise;
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYING');
+    const revision = await platform.release(id, 'DEPLOYING');
     expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
     up.open();
     await vi.waitFor(() => expect(platform.agentOf(revision).killed).toBe(true));
@@ -100,8 +91,7 @@ describe('a revision that is interrupted', () => {
   it('for the second time is answered as it is, also for two at once', async () => {
     buildUntilCalledOff();
     const id = await platform.create('interrupted twice');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'BUILDING');
+    const revision = await platform.release(id, 'BUILDING');
     const both = await Promise.all([interrupt(id, revision), interrupt(id, revision)]);
     const again = await interrupt(id, revision);
     for (const { status, json } of [...both, again]) {
@@ -114,8 +104,7 @@ describe('a revision that is interrupted', () => {
     const id = await platform.create('interrupted and wanted');
     const up = gate();
     platform.onStart = () => up.promise;
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYING');
+    const revision = await platform.release(id, 'DEPLOYING');
     await interrupt(id, revision);
     expect((await platform.redeploy(id, revision)).status).toBe(200);
     up.open();
@@ -124,9 +113,7 @@ describe('a revision that is interrupted', () => {
   });
 
   it('while the active one is on its way again goes on serving as DEPLOYED', async () => {
-    const id = await platform.create('interrupted redeploy');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('interrupted redeploy');
     const up = gate();
     platform.onStart = () => up.promise;
     await platform.redeploy(id, revision);
@@ -141,9 +128,7 @@ describe('a revision that is interrupted', () => {
 
 describe('interrupting is refused', () => {
   it('with 409 and the status, for a revision that has ended', async () => {
-    const id = await platform.create('ended');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('ended');
     const { status, json } = await interrupt(id, revision);
     expect(status).toBe(409);
     expect(json).toEqual({ detail: `Revision ID ${revision} is DEPLOYED: there is nothing to interrupt.` });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Answer, TestPlatform } from './testPlatform.ts';
+import { type Answer, createBody, TestPlatform } from './testPlatform.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
@@ -16,14 +16,20 @@ function register(computeId: string, more: Record<string, unknown> = {}): Promis
 }
 
 /** Creates a deployment of an image with this `source_config`. */
-function deploy(name: string, sourceConfig: Record<string, unknown>): Promise<Answer> {
-  return platform.call('POST', '/v2/deployments', {
-    name,
-    source: 'external_image',
-    source_config: sourceConfig,
-    source_revision_config: {},
-    secrets: [],
-  });
+function deploy(sourceConfig: Record<string, unknown>, name: string = crypto.randomUUID()): Promise<Answer> {
+  const image = { source: 'external_image', source_revision_config: {} };
+  return platform.call(
+    'POST',
+    '/v2/deployments',
+    createBody({ name, ...image, source_config: sourceConfig }),
+  );
+}
+
+/** Sends a deployment's `source_config` back as it was answered, or with a change. */
+async function patchConfig(id: string, sourceConfig: Record<string, unknown>): Promise<Answer> {
+  const answer = await platform.call('PATCH', `/v2/deployments/${id}`, { source_config: sourceConfig });
+  expect(answer.status, JSON.stringify(answer.json)).toBe(200);
+  return answer;
 }
 
 function problemsOf({ status, json }: Answer): [number, [string, string][]] {
@@ -119,7 +125,7 @@ describe('a listener', () => {
 
 describe('a deployment with a listener', () => {
   it('must name one that is registered', async () => {
-    expect(problemsOf(await deploy('of nobody', { listener_id: UNKNOWN }))).toEqual([
+    expect(problemsOf(await deploy({ listener_id: UNKNOWN }))).toEqual([
       422,
       [['body.source_config.listener_id', 'listener_unknown']],
     ]);
@@ -133,34 +139,26 @@ describe('a deployment with a listener', () => {
       listener_id: id,
       listener_config: { cluster_namespace: namespace },
     });
-    expect(problemsOf(await deploy('n1', config(cluster, 'others')))).toEqual([
+    expect(problemsOf(await deploy(config(cluster, 'others')))).toEqual([
       422,
       [[place, 'namespace_unknown']],
     ]);
-    expect(problemsOf(await deploy('n2', config(engine, 'agents')))).toEqual([
-      422,
-      [[place, 'not_applicable']],
-    ]);
-    const { status, json } = await deploy('n3', config(cluster, 'agents'));
+    expect(problemsOf(await deploy(config(engine, 'agents')))).toEqual([422, [[place, 'not_applicable']]]);
+    const { status, json } = await deploy(config(cluster, 'agents'));
     expect(status).toBe(201);
     expect(json.source_config).toMatchObject(config(cluster, 'agents'));
   });
 
   it('keeps its namespace through a PATCH that says nothing of it, also when the listener gave it up', async () => {
     const listener = (await register('gives up')).json.id;
-    const { json } = await deploy('keeps its namespace', {
-      listener_id: listener,
-      listener_config: { cluster_namespace: 'agents' },
-    });
+    const agents = { listener_config: { cluster_namespace: 'agents' } };
+    const { json } = await deploy({ listener_id: listener, ...agents });
     await platform.call('PATCH', `/v2/listeners/${listener}`, {
       compute_config: { cluster_namespaces: ['b'] },
     });
     for (const config of [{}, { cluster_namespace: null }, { cluster_namespace: 'agents' }]) {
-      const patched = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
-        source_config: { listener_config: config },
-      });
-      expect(patched.status, JSON.stringify(patched.json)).toBe(200);
-      expect(patched.json.source_config['listener_config']).toEqual({ cluster_namespace: 'agents' });
+      const patched = await patchConfig(json.id, { listener_config: config });
+      expect(patched.json.source_config).toMatchObject(agents);
     }
     const moved = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
       source_config: { listener_config: { cluster_namespace: 'elsewhere' } },
@@ -176,7 +174,7 @@ describe('a deployment with a listener', () => {
 
   it('keeps that listener from being removed', async () => {
     const listener = (await register('in use')).json.id;
-    await deploy('its user', { listener_id: listener });
+    await deploy({ listener_id: listener }, 'its user');
     const { status, json } = await platform.call('DELETE', `/v2/listeners/${listener}`);
     expect([status, json.detail]).toEqual([409, `Listener ID ${listener} is used by deployment 'its user'.`]);
   });
@@ -184,7 +182,7 @@ describe('a deployment with a listener', () => {
 
 describe('a resource_spec', () => {
   it('is stored as it was sent, and answered with the defaults of its table', async () => {
-    const { json } = await deploy('resources', { resource_spec: { cpu: 0.55, memory_mb: 512 } });
+    const { json } = await deploy({ resource_spec: { cpu: 0.55, memory_mb: 512 } });
     const answered = {
       cpu: 0.6,
       cpu_limit: 1.2,
@@ -203,18 +201,13 @@ describe('a resource_spec', () => {
       .executeTakeFirstOrThrow();
     expect(row.source_config['resource_spec']).toEqual({ cpu: 0.6, memory_mb: 512 });
     // What was read can be sent back, and is then what was sent.
-    const again = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
-      source_config: json.source_config,
-    });
-    expect(again.status, JSON.stringify(again.json)).toBe(200);
+    const again = await patchConfig(json.id, json.source_config);
     expect(again.json.source_config['resource_spec']).toEqual(answered);
   });
 
   it('is overwritten whole by a PATCH', async () => {
-    const { json } = await deploy('overwritten', { resource_spec: { cpu: 1, labels: { team: 'agents' } } });
-    const patched = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
-      source_config: { resource_spec: { memory_mb: 512 } },
-    });
+    const { json } = await deploy({ resource_spec: { cpu: 1, labels: { team: 'agents' } } });
+    const patched = await patchConfig(json.id, { resource_spec: { memory_mb: 512 } });
     expect(patched.json.source_config['resource_spec']).toEqual({
       memory_mb: 512,
       memory_limit_mb: 1024,
@@ -224,12 +217,9 @@ describe('a resource_spec', () => {
   });
 
   it('of the largest numbers can be sent back as it was answered', async () => {
-    const { json } = await deploy('large', {
+    const { json } = await deploy({
       resource_spec: { memory_mb: 2_147_483_647, db_cpu: 1_500_000_000 },
     });
-    const again = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
-      source_config: json.source_config,
-    });
-    expect(again.status, JSON.stringify(again.json)).toBe(200);
+    await patchConfig(json.id, json.source_config);
   });
 });

@@ -89,8 +89,7 @@ describe('a log that is followed', () => {
     expect((await events.next()).done).toBe(true);
     await platform.reaches(id, revision, 'DEPLOYED');
     platform.playAsUsual();
-    const next = await platform.release(id);
-    await platform.reaches(id, next, 'DEPLOYED');
+    await platform.release(id, 'DEPLOYED');
     const old = await follow(id, revision);
     const told = await until(old.events, 'end');
     expect(messages(told)).toEqual(['before', 'after', 'built']);
@@ -119,8 +118,7 @@ describe('a log that is followed', () => {
       for (let line = 0; line < 2_000; line++) build.log(`line ${line}`);
       return onBuild(build);
     };
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const revision = await platform.release(id, 'DEPLOYED');
     const { events } = await follow(id, revision, { query: 'stage=build' });
     await until(events, 'line 0');
     // What the stream has not read yet it cannot know: the line is found all the same once the reader comes to it.
@@ -134,9 +132,7 @@ describe('a log that is followed', () => {
   });
 
   it('of a deployment that is deleted meanwhile ends and says so', async () => {
-    const id = await platform.create('deleted while followed');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('deleted while followed');
     const { events } = await follow(id, revision);
     await until(events, 'status');
     await platform.call('DELETE', `/v2/deployments/${id}`);

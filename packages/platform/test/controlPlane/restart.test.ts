@@ -16,9 +16,7 @@ async function killedAndStartedAgain(): Promise<void> {
 
 describe('a platform that was killed', () => {
   it('brings the agents of the active revisions back', async () => {
-    const id = await platform.create('was serving');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('was serving');
     const before = platform.agentOf(revision);
     await killedAndStartedAgain();
     await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision));
@@ -62,9 +60,7 @@ describe('a platform that was killed', () => {
   });
 
   it('builds an active revision again whose directory is gone', async () => {
-    const id = await platform.create('lost its directory');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id, revision } = await platform.deployed('lost its directory');
     await rm(`${platform.home}/builds`, { recursive: true });
     await killedAndStartedAgain();
     await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
@@ -88,16 +84,14 @@ describe('a platform that was killed', () => {
 describe('a platform that is stopped in good order', () => {
   it('puts what it was at back, without counting that against it, and drains the agents', async () => {
     const serving = await platform.create('drained at stop');
-    const active = await platform.release(serving);
-    await platform.reaches(serving, active, 'DEPLOYED');
+    const active = await platform.release(serving, 'DEPLOYED');
     const agent = platform.agentOf(active);
     const id = await platform.create('stopped half way');
     platform.onBuild = async (build) => {
       await aborted(build.signal);
       return { ok: false, reason: 'called off' };
     };
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'BUILDING');
+    const revision = await platform.release(id, 'BUILDING');
     await platform.controlPlane.close();
     expect(agent.drained).toBe(true);
     const row = await platform.kysely

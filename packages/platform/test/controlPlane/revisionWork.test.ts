@@ -11,8 +11,7 @@ describe('a revision', () => {
   it('goes through every status to DEPLOYED, and becomes the active one with the switch', async () => {
     const id = await platform.create('whole way');
     const first = (await platform.deployment(id)).latest_revision_id;
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const revision = await platform.release(id, 'DEPLOYED');
     expect(await platform.history(revision)).toEqual([
       'CREATING',
       'QUEUED',
@@ -32,8 +31,7 @@ describe('a revision', () => {
     const id = await platform.create('not early');
     const ready = gate();
     platform.onStart = () => ready.promise;
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYING');
+    const revision = await platform.release(id, 'DEPLOYING');
     expect((await platform.deployment(id)).active_revision_id).toBeNull();
     expect(platform.serving.has(id)).toBe(false);
     ready.open();
@@ -49,12 +47,9 @@ describe('a revision', () => {
   });
 
   it('that cannot be built ends BUILD_FAILED with the reason, and leaves the active one serving', async () => {
-    const id = await platform.create('build fails');
-    const good = await platform.release(id);
-    await platform.reaches(id, good, 'DEPLOYED');
+    const { id, revision: good } = await platform.deployed('build fails');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'npm ended with 1.' });
-    const bad = await platform.release(id);
-    await platform.reaches(id, bad, 'BUILD_FAILED');
+    const bad = await platform.release(id, 'BUILD_FAILED');
     const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${bad}`);
     expect(json.status_message).toBe('npm ended with 1.');
     expect((await platform.deployment(id)).active_revision_id).toBe(good);
@@ -63,12 +58,9 @@ describe('a revision', () => {
   });
 
   it('whose agent does not start ends DEPLOY_FAILED with the reason, and leaves the active one serving', async () => {
-    const id = await platform.create('start fails');
-    const good = await platform.release(id);
-    await platform.reaches(id, good, 'DEPLOYED');
+    const { id, revision: good } = await platform.deployed('start fails');
     platform.onStart = () => Promise.reject(new Error('It exited with 1.'));
-    const bad = await platform.release(id);
-    await platform.reaches(id, bad, 'DEPLOY_FAILED');
+    await platform.release(id, 'DEPLOY_FAILED');
     expect((await platform.deployment(id)).active_revision_id).toBe(good);
     expect(platform.serving.get(id)).toBe(good);
   });
@@ -76,21 +68,19 @@ describe('a revision', () => {
   it('ends BUILD_FAILED when the builder itself breaks, also on a full disk', async () => {
     const id = await platform.create('builder breaks');
     platform.onBuild = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
-    const full = await platform.release(id);
-    await platform.reaches(id, full, 'BUILD_FAILED');
+    const full = await platform.release(id, 'BUILD_FAILED');
     const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${full}`);
     expect(json.status_message).toContain('disk');
     platform.onBuild = () => Promise.reject(new Error('a bug'));
-    const broken = await platform.release(id);
-    await platform.reaches(id, broken, 'BUILD_FAILED');
+    await platform.release(id, 'BUILD_FAILED');
   });
 });
 
 describe('a redeploy', () => {
   it('brings the same revision back with the secrets it was created with, without building it', async () => {
-    const id = await platform.create('back', { secrets: [{ name: 'COLOR', value: 'blue' }] });
-    const blue = await platform.release(id);
-    await platform.reaches(id, blue, 'DEPLOYED');
+    const { id, revision: blue } = await platform.deployed('back', {
+      secrets: [{ name: 'COLOR', value: 'blue' }],
+    });
     const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
       secrets: [{ name: 'COLOR', value: 'green' }],
     });
@@ -114,11 +104,8 @@ describe('a redeploy', () => {
   });
 
   it('builds the revision again when what was built is gone', async () => {
-    const id = await platform.create('gone');
-    const first = await platform.release(id);
-    await platform.reaches(id, first, 'DEPLOYED');
-    const second = await platform.release(id);
-    await platform.reaches(id, second, 'DEPLOYED');
+    const { id, revision: first } = await platform.deployed('gone');
+    await platform.release(id, 'DEPLOYED');
     await rm(`${platform.home}/builds/${id}/${first}`, { recursive: true });
     await platform.redeploy(id, first);
     await vi.waitFor(
@@ -136,15 +123,12 @@ describe('a redeploy', () => {
   });
 
   it('does not wait for a build: it interrupts it', async () => {
-    const id = await platform.create('interrupts');
-    const good = await platform.release(id);
-    await platform.reaches(id, good, 'DEPLOYED');
+    const { id, revision: good } = await platform.deployed('interrupts');
     platform.onBuild = async (build) => {
       await aborted(build.signal);
       return { ok: false, reason: 'called off' };
     };
-    const slow = await platform.release(id);
-    await platform.reaches(id, slow, 'BUILDING');
+    const slow = await platform.release(id, 'BUILDING');
     await platform.redeploy(id, good);
     await platform.reaches(id, slow, 'INTERRUPTED');
     await platform.reaches(id, good, 'DEPLOYED');
@@ -170,11 +154,8 @@ describe('a redeploy', () => {
   });
 
   it('that fails leaves the agent that serves alone', async () => {
-    const id = await platform.create('redeploy fails');
-    const first = await platform.release(id);
-    await platform.reaches(id, first, 'DEPLOYED');
-    const second = await platform.release(id);
-    await platform.reaches(id, second, 'DEPLOYED');
+    const { id, revision: first } = await platform.deployed('redeploy fails');
+    const second = await platform.release(id, 'DEPLOYED');
     platform.onStart = () => Promise.reject(new Error('no'));
     await platform.redeploy(id, first);
     await platform.reaches(id, first, 'DEPLOY_FAILED');
@@ -183,9 +164,7 @@ describe('a redeploy', () => {
   });
 
   it('of the active revision starts its agent anew', async () => {
-    const id = await platform.create('again');
-    const only = await platform.release(id);
-    await platform.reaches(id, only, 'DEPLOYED');
+    const { id, revision: only } = await platform.deployed('again');
     const before = platform.agentOf(only);
     await platform.redeploy(id, only);
     await vi.waitFor(() => expect(platform.agentOf(only)).not.toBe(before));

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -233,14 +234,7 @@ export class TestPlatform {
 
   /** Creates a deployment of source `internal_source`; its id. */
   async create(name: string, more: Record<string, unknown> = {}): Promise<string> {
-    const { status, json } = await this.call('POST', '/v2/deployments', {
-      name,
-      source: 'internal_source',
-      source_config: {},
-      source_revision_config: { graph_config_path: 'graph.json' },
-      secrets: [],
-      ...more,
-    });
+    const { status, json } = await this.call('POST', '/v2/deployments', createBody({ name, ...more }));
     expect(status, JSON.stringify(json)).toBe(201);
     return json.id;
   }
@@ -254,13 +248,23 @@ export class TestPlatform {
     return json.object_path;
   }
 
-  /** Uploads and patches; the new revision's id. */
-  async release(deploymentId: string): Promise<string> {
+  /** Creates a deployment with a revision that serves. */
+  async deployed(
+    name: string,
+    more: Record<string, unknown> = {},
+  ): Promise<{ id: string; revision: string }> {
+    const id = await this.create(name, more);
+    return { id, revision: await this.release(id, 'DEPLOYED') };
+  }
+
+  /** Uploads and patches, and waits until the revision has a status, if any; its id. */
+  async release(deploymentId: string, until?: RevisionStatus): Promise<string> {
     const path = await this.upload(deploymentId);
     const { status, json } = await this.call('PATCH', `/v2/deployments/${deploymentId}`, {
       source_revision_config: { source_tarball_path: path },
     });
     expect(status, JSON.stringify(json)).toBe(200);
+    if (until !== undefined) await this.reaches(deploymentId, json.latest_revision_id, until);
     return json.latest_revision_id;
   }
 
@@ -307,6 +311,18 @@ export class TestPlatform {
     if (agent === undefined) throw new Error(`No agent of revision ${revisionId} was started.`);
     return agent;
   }
+}
+
+/** A request to create a deployment of source `internal_source`. */
+export function createBody(more: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    name: `d-${randomUUID()}`,
+    source: 'internal_source',
+    source_config: {},
+    source_revision_config: { graph_config_path: 'graph.json' },
+    secrets: [],
+    ...more,
+  };
 }
 
 /** Resolves when the signal is aborted, or was before. */

@@ -16,27 +16,6 @@ const ASKED_AT_ONCE = 16;
 /** A repository that fails is asked again after twice as long each time, up to this, in milliseconds. */
 const ASK_AGAIN_MAX_MS = 15 * 60_000;
 
-/** What a watch runs on. */
-export interface BranchWatchOptions {
-  readonly kysely: Kysely<Schema>;
-  readonly home: HomeLayout;
-  readonly limits: GitLimits;
-  readonly log: Logger;
-  /** Milliseconds between two looks at one repository, a fifth more or less; 0: none but those that are asked for. */
-  readonly everyMs: number;
-  /** Called after revisions were made. */
-  readonly changed: () => void;
-}
-
-/** Asks repositories where the branches are that deployments follow. */
-export interface BranchWatch {
-  start(): void;
-  /** Has the repositories of these branches asked now, and once more where they are being asked already. */
-  lookUp(branches: readonly FollowedBranch[]): void;
-  /** Ends what is being asked. */
-  close(): Promise<void>;
-}
-
 /** One repository, through one integration: asked once for all branches of it that are followed. */
 interface Watched {
   isAsked: boolean;
@@ -47,10 +26,19 @@ interface Watched {
 }
 
 /**
- * Makes a {@link BranchWatch}. Repositories are asked side by side, each within its own time: one that hangs holds up
- * nobody but itself. Where no deployment has `build_on_push`, nothing is asked.
+ * Asks repositories where the branches are that deployments follow. Repositories are asked side by side, each within its
+ * own time: one that hangs holds up nobody but itself. Where no deployment has `build_on_push`, nothing is asked.
  */
-export function createBranchWatch(options: BranchWatchOptions): BranchWatch {
+export function createBranchWatch(options: {
+  kysely: Kysely<Schema>;
+  home: HomeLayout;
+  limits: GitLimits;
+  log: Logger;
+  /** Milliseconds between two looks at one repository, a fifth more or less; 0: none but those that are asked for. */
+  everyMs: number;
+  /** Called after revisions were made. */
+  changed: () => void;
+}) {
   const { kysely, log, everyMs } = options;
   const stopping = new AbortController();
   const watched = new Map<string, Watched>();
@@ -165,11 +153,13 @@ export function createBranchWatch(options: BranchWatchOptions): BranchWatch {
   };
 
   return {
-    start: () => {
+    start: (): void => {
       if (everyMs > 0) void round().finally(next);
     },
+    /** Has the repositories of these branches asked now, and once more where they are being asked already. */
     lookUp,
-    close: async () => {
+    /** Ends what is being asked. */
+    close: async (): Promise<void> => {
       stopping.abort();
       clearTimeout(timer);
       waiting.clear();

@@ -27,20 +27,7 @@ interface PushedDeployment {
 const REMEMBERED_MS = 7 * 86_400_000;
 
 /** Pushes that hosts tell of. */
-export interface Pushes {
-  /**
-   * Takes one delivery: makes a revision of each deployment that follows the branch, in one transaction with the
-   * delivery itself, so the same delivery again makes nothing and is answered the same.
-   *
-   * Decision: a push that does not go on from the commit that a deployment was followed to (one before it was missed,
-   * or came later) is only a sign: the repository is asked where the branch is now. Whatever comes in which order, what
-   * is built last is what the branch has.
-   * @param deliveryId The sender's own id of it; undefined where it has none.
-   */
-  take(integrationId: string, deliveryId: string | undefined, push: Push): Promise<PushAnswer>;
-  /** Forgets deliveries of more than a week ago. */
-  clean(): Promise<void>;
-}
+export type Pushes = ReturnType<typeof createPushes>;
 
 /** Makes {@link Pushes}. */
 export function createPushes(options: {
@@ -49,10 +36,19 @@ export function createPushes(options: {
   changed: () => void;
   /** Has the repositories of these branches asked. */
   lookUp: (branches: readonly FollowedBranch[]) => void;
-}): Pushes {
+}) {
   const { kysely } = options;
   return {
-    take: async (integrationId, deliveryId, push) => {
+    /**
+     * Takes one delivery: makes a revision of each deployment that follows the branch, in one transaction with the
+     * delivery itself, so the same delivery again makes nothing and is answered the same.
+     *
+     * Decision: a push that does not go on from the commit that a deployment was followed to (one before it was missed,
+     * or came later) is only a sign: the repository is asked where the branch is now. Whatever comes in which order,
+     * what is built last is what the branch has.
+     * @param deliveryId The sender's own id of it; undefined where it has none.
+     */
+    take: async (integrationId: string, deliveryId: string | undefined, push: Push): Promise<PushAnswer> => {
       const unclear: FollowedBranch[] = [];
       const answer = await kysely.transaction().execute(async (trx) => {
         const earlier = deliveryId === undefined ? undefined : await remember(trx, integrationId, deliveryId);
@@ -73,7 +69,8 @@ export function createPushes(options: {
       return answer;
     },
 
-    clean: async () => {
+    /** Forgets deliveries of more than a week ago. */
+    clean: async (): Promise<void> => {
       await kysely
         .deleteFrom('push_deliveries')
         .where('at', '<', new Date(Date.now() - REMEMBERED_MS))
@@ -124,12 +121,11 @@ async function decide(
       deployments,
     };
   }
-  const decisions = deployments.map(({ decision }) => decision);
-  if (decisions.includes('built')) {
-    return { decision: 'built', reason: `Commit ${push.after} is built.`, deployments };
-  }
-  if (decisions.includes('looked_up')) {
-    return { decision: 'looked_up', reason: 'The repository is asked where the branch is now.', deployments };
+  for (const [decision, reason] of [
+    ['built', `Commit ${push.after} is built.`],
+    ['looked_up', 'The repository is asked where the branch is now.'],
+  ] as const) {
+    if (deployments.some((each) => each.decision === decision)) return { decision, reason, deployments };
   }
   return { decision: 'nothing', reason: `Commit ${push.after} has a revision already.`, deployments };
 }
@@ -146,13 +142,11 @@ async function decideFor(
     if (meaning === 'unclear') unclear.push(branch);
     return meaning === 'moved';
   });
-  if (revision !== undefined) {
-    return { deployment_id: deploymentId, decision: 'built', revision_id: revision };
-  }
+  const unbuilt = (meaning as PushMeaning) === 'unclear' ? 'looked_up' : 'known';
   return {
     deployment_id: deploymentId,
-    decision: (meaning as PushMeaning) === 'unclear' ? 'looked_up' : 'known',
-    revision_id: null,
+    decision: revision === undefined ? unbuilt : 'built',
+    revision_id: revision ?? null,
   };
 }
 

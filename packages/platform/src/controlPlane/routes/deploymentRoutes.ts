@@ -1,104 +1,75 @@
 import {
   DeploymentCreate,
   DeploymentCreateHeaders,
-  DeploymentDeleteQuery,
   DeploymentPatch,
-  DeploymentPath,
-  DeploymentsDeleteQuery,
-  DeploymentsQuery,
 } from '@slipway/contract/controlPlane/deployment';
+import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/publicRequest';
-import { RevisionPath, RevisionsQuery } from '@slipway/contract/controlPlane/revision';
-import { type Context, Hono } from 'hono';
 
-import { callerOf } from '../../access/caller.ts';
-import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
+import { parseBody, parseHeaders } from '../../http/parse.ts';
+import { HttpProblem } from '../../http/problem.ts';
 import type { Deployments } from '../deployments.ts';
 import type { Revisions } from '../revisions.ts';
+import type { Uploads } from '../uploads.ts';
+import type { Serve } from './serve.ts';
 import { vocabularyOf } from './vocabularyEdge.ts';
 
-/** Deployments: create, list, get, patch, delete one or several. */
-export function deploymentRoutes({
-  deployments,
-  origin,
-}: {
-  deployments: Deployments;
-  origin: OriginOf;
-}): Hono {
-  const app = new Hono();
-  app.post('/v2/deployments', async (c) => {
+/** Deployments, their revisions, and where their sources are uploaded to. */
+export function serveDeployments(
+  serve: Serve,
+  { deployments, revisions, uploads }: { deployments: Deployments; revisions: Revisions; uploads: Uploads },
+): void {
+  serve({ ...ENDPOINTS.createDeployment, request: undefined }, async ({ caller, origin }, c) => {
     const vocabulary = vocabularyOf(c);
-    const request = await parseBody(vocabulary === 'public' ? PublicDeploymentCreate : DeploymentCreate, c);
+    const body = await parseBody(vocabulary === 'public' ? PublicDeploymentCreate : DeploymentCreate, c);
     const { 'idempotency-key': key } = parseHeaders(DeploymentCreateHeaders, c);
-    const { deployment, replayed } = await deployments.create(
-      callerOf(c),
-      request,
-      origin(c),
-      vocabulary,
-      key,
-    );
+    const { deployment, replayed } = await deployments.create(caller, body, origin, vocabulary, key);
     if (replayed) c.header('idempotent-replayed', 'true');
-    return c.json(deployment, 201);
+    return deployment;
   });
-  app.get('/v2/deployments', async (c) =>
-    c.json(await deployments.list(callerOf(c), parseQuery(DeploymentsQuery, c), origin(c))),
+  serve(ENDPOINTS.listDeployments, ({ caller, query, origin }) => deployments.list(caller, query, origin));
+  serve(ENDPOINTS.getDeployment, ({ caller, params, origin }) =>
+    deployments.get(caller, params.deployment_id, origin),
   );
-  app.get('/v2/deployments/:deployment_id', async (c) => {
-    const { deployment_id: id } = parsePath(DeploymentPath, c);
-    return c.json(await deployments.get(callerOf(c), id, origin(c)));
+  serve({ ...ENDPOINTS.patchDeployment, request: undefined }, async ({ caller, params, origin }, c) => {
+    const body = await parseBody(vocabularyOf(c) === 'public' ? PublicDeploymentPatch : DeploymentPatch, c);
+    return deployments.patch(caller, params.deployment_id, body, origin);
   });
-  app.patch('/v2/deployments/:deployment_id', async (c) => {
-    const { deployment_id: id } = parsePath(DeploymentPath, c);
-    const request = await parseBody(
-      vocabularyOf(c) === 'public' ? PublicDeploymentPatch : DeploymentPatch,
-      c,
-    );
-    return c.json(await deployments.patch(callerOf(c), id, request, origin(c)));
-  });
-  app.delete('/v2/deployments/:deployment_id', async (c) => {
-    const { deployment_id: id } = parsePath(DeploymentPath, c);
-    const query = parseQuery(DeploymentDeleteQuery, c);
-    await deployments.delete(callerOf(c), id, { deleteTracingProject: query.delete_tracing_project });
-    return c.body(null, 204);
-  });
-  app.delete('/v2/deployments', async (c) => {
-    const { deployment_ids: ids } = parseQuery(DeploymentsDeleteQuery, c);
-    const answer = await deployments.deleteAll(callerOf(c), ids);
+  serve(ENDPOINTS.deleteDeployment, ({ caller, params, query }) =>
+    deployments.delete(caller, params.deployment_id, { deleteTracingProject: query.delete_tracing_project }),
+  );
+  serve(ENDPOINTS.deleteDeployments, async ({ caller, query }, c) => {
+    const answer = await deployments.deleteAll(caller, query.deployment_ids);
     return c.json(answer, answer.failed.length === 0 ? 200 : 207);
   });
-  return app;
-}
 
-/** Revisions: list, get, redeploy, interrupt. */
-export function revisionRoutes({
-  deployments,
-  revisions,
-  origin,
-}: {
-  deployments: Deployments;
-  revisions: Revisions;
-  origin: OriginOf;
-}): Hono {
-  const app = new Hono();
-  app.get('/v2/deployments/:deployment_id/revisions', async (c) => {
-    const { deployment_id: id } = parsePath(DeploymentPath, c);
-    return c.json(await revisions.list(callerOf(c), id, parseQuery(RevisionsQuery, c)));
+  serve(ENDPOINTS.listRevisions, ({ caller, params, query }) =>
+    revisions.list(caller, params.deployment_id, query),
+  );
+  serve(ENDPOINTS.getRevision, ({ caller, params }) =>
+    revisions.get(caller, params.deployment_id, params.revision_id),
+  );
+  serve(ENDPOINTS.redeployRevision, async ({ caller, params, origin }) => {
+    await revisions.redeploy(caller, params.deployment_id, params.revision_id);
+    return deployments.get(caller, params.deployment_id, origin);
   });
-  app.get('/v2/deployments/:deployment_id/revisions/:revision_id', async (c) => {
-    const path = parsePath(RevisionPath, c);
-    return c.json(await revisions.get(callerOf(c), path.deployment_id, path.revision_id));
-  });
-  app.post('/v2/deployments/:deployment_id/revisions/:revision_id/redeploy', async (c) => {
-    const path = parsePath(RevisionPath, c);
-    await revisions.redeploy(callerOf(c), path.deployment_id, path.revision_id);
-    return c.json(await deployments.get(callerOf(c), path.deployment_id, origin(c)));
-  });
-  app.post('/v2/deployments/:deployment_id/revisions/:revision_id/interrupt', async (c) => {
-    const path = parsePath(RevisionPath, c);
-    return c.json(await revisions.interrupt(callerOf(c), path.deployment_id, path.revision_id));
-  });
-  return app;
-}
+  serve(ENDPOINTS.interruptRevision, ({ caller, params }) =>
+    revisions.interrupt(caller, params.deployment_id, params.revision_id),
+  );
 
-/** Under which the platform was reached, or is to be reached: without a slash at the end. */
-export type OriginOf = (c: Context) => string;
+  for (const endpoint of [ENDPOINTS.createUploadUrl, ENDPOINTS.createUploadUrlVersioned]) {
+    serve(endpoint, async ({ caller, params: { deployment_id: id }, body, origin }) => {
+      const { source, status } = await deployments.get(caller, id, origin);
+      if (source !== 'internal_source') {
+        throw new HttpProblem(400, `Deployment ID ${id} has source ${source}, which takes no uploads.`);
+      }
+      if (status === 'AWAITING_DELETE') throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
+      const { objectPath, token } = await uploads.offer(caller, id, body.content_length);
+      return {
+        upload_url: `${origin}/uploads/${token}`,
+        object_path: objectPath,
+        upload_headers: { 'content-type': 'application/gzip' },
+      };
+    });
+  }
+}

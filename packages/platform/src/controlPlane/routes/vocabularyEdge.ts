@@ -112,14 +112,10 @@ async function changeAnswer(c: Context, change: (answer: Record<string, unknown>
  * by. None ever changes its vocabulary, and the database has one owner, so the ids are read when one was made and kept: about a
  * hundred bytes each, and none on a platform that no public client has used.
  */
-export interface PublicResources {
-  ids(): Promise<ReadonlySet<string>>;
-  /** Says that another may have been made. */
-  changed(): void;
-}
+export type PublicResources = ReturnType<typeof createPublicResources>;
 
 /** Makes {@link PublicResources}; nothing is read before it is asked. */
-export function createPublicResources(kysely: Kysely<Schema>): PublicResources {
+export function createPublicResources(kysely: Kysely<Schema>) {
   const ids = new Set<string>();
   let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
@@ -129,7 +125,7 @@ export function createPublicResources(kysely: Kysely<Schema>): PublicResources {
     }
   };
   return {
-    ids: async () => {
+    ids: async (): Promise<ReadonlySet<string>> => {
       reading ??= read();
       try {
         await reading;
@@ -139,6 +135,9 @@ export function createPublicResources(kysely: Kysely<Schema>): PublicResources {
       }
       return ids;
     },
-    changed: () => (reading = undefined),
+    /** Says that another may have been made. */
+    changed: (): void => {
+      reading = undefined;
+    },
   };
 }

@@ -19,6 +19,10 @@ export function rightBodies(known: Known): Readonly<Record<string, fc.Arbitrary<
   };
 }
 
+/** An object any of whose fields may be left out. */
+const optional = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.record(fields, { requiredKeys: [] });
+
 const name = fc
   .string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 12 })
   .map((text) => `f-${text.trim()}.`);
@@ -74,29 +78,23 @@ const references = fc.array(fc.record({ name: identifier, secret_name: label, se
 });
 const sourceConfigs = (known: Known) =>
   ({
-    repo_host: fc.record(
-      {
-        repo_url: fc.constant('https://git.invalid/agent.git'),
-        deployment_type: fc.constantFrom('dev_free', 'dev', 'prod'),
-        build_on_push: fc.boolean(),
-        integration_id: fc.constantFrom(...known.integrations),
-      },
-      { requiredKeys: [] },
-    ),
-    external_image: fc.record(
-      {
-        custom_url: fc.constant('https://agent.invalid'),
-        resource_spec: resourceSpec,
-        listener_id: fc.constantFrom(...known.listeners),
-        listener_config: fc.constant({ cluster_namespace: 'default' }),
-      },
-      { requiredKeys: [] },
-    ),
+    repo_host: optional({
+      repo_url: fc.constant('https://git.invalid/agent.git'),
+      deployment_type: fc.constantFrom('dev_free', 'dev', 'prod'),
+      build_on_push: fc.boolean(),
+      integration_id: fc.constantFrom(...known.integrations),
+    }),
+    external_image: optional({
+      custom_url: fc.constant('https://agent.invalid'),
+      resource_spec: resourceSpec,
+      listener_id: fc.constantFrom(...known.listeners),
+      listener_config: fc.constant({ cluster_namespace: 'default' }),
+    }),
     internal_image: fc.constant({}),
-    internal_source: fc.record(
-      { install_command: fc.constant('npm ci'), build_command: fc.constant('npm run build') },
-      { requiredKeys: [] },
-    ),
+    internal_source: optional({
+      install_command: fc.constant('npm ci'),
+      build_command: fc.constant('npm run build'),
+    }),
   }) as const;
 const graphConfig = fc.constantFrom('graph.json', 'app/graph.json');
 const repoRef = fc.constantFrom('main', 'refs/tags/v1', 'feature/x');
@@ -108,8 +106,8 @@ const revisionConfigs = (known: Known) =>
       { graph_config_path: graphConfig, repo_ref: repoRef },
       { requiredKeys: ['graph_config_path'] },
     ),
-    external_image: fc.record({ image_uri: image }, { requiredKeys: [] }),
-    internal_image: fc.record({ image_uri: image }, { requiredKeys: [] }),
+    external_image: optional({ image_uri: image }),
+    internal_image: optional({ image_uri: image }),
     internal_source: fc.record(
       {
         graph_config_path: graphConfig,
@@ -144,15 +142,12 @@ function patchBody(known: Known): fc.Arbitrary<unknown> {
     { requiredKeys: [] },
   );
   const ofOneSource = fc.constantFrom(...SOURCES).chain((source) =>
-    fc.record(
-      {
-        source_config: sourceConfigs(known)[source],
-        source_revision_config: revisionConfigs(known)[source],
-        secrets,
-        secret_references: source === 'external_image' ? references : fc.constant(null),
-      },
-      { requiredKeys: [] },
-    ),
+    optional({
+      source_config: sourceConfigs(known)[source],
+      source_revision_config: revisionConfigs(known)[source],
+      secrets,
+      secret_references: source === 'external_image' ? references : fc.constant(null),
+    }),
   );
   return fc.oneof({ weight: 1, arbitrary: ofAnySource }, { weight: 4, arbitrary: ofOneSource });
 }
@@ -163,7 +158,7 @@ const listenerBody = fc.oneof(
     {
       compute_type: fc.constant('cluster'),
       compute_id: name,
-      compute_config: fc.record({ cluster_namespaces: namespaces }, { requiredKeys: [] }),
+      compute_config: optional({ cluster_namespaces: namespaces }),
       version: fc.constantFrom('1', null),
     },
     { requiredKeys: ['compute_type', 'compute_id', 'compute_config'] },
@@ -178,7 +173,7 @@ const listenerPatch = fc.record(
   {
     version: fc.constantFrom('1', '2', null),
     compute_type: fc.constantFrom('cluster', null),
-    compute_config: fc.record({ cluster_namespaces: namespaces }, { requiredKeys: [] }),
+    compute_config: optional({ cluster_namespaces: namespaces }),
   },
   { requiredKeys: [] },
 );
@@ -212,14 +207,11 @@ const uploadBody = fc.record(
   { content_length: fc.oneof(fc.integer({ min: 1, max: 209_715_200 }), fc.constant(null)) },
   { requiredKeys: [] },
 );
-const logsBody = fc.record(
-  {
-    order: fc.constantFrom('asc', 'desc'),
-    limit: fc.integer({ min: 1, max: 1_000 }),
-    offset: fc.constantFrom('1', 5, null),
-    query: fc.constantFrom('built', '%', '', null),
-    start_time: fc.constantFrom('2026-01-01T00:00:00Z', null),
-    end_time: fc.constantFrom('2999-01-01T00:00:00Z', null),
-  },
-  { requiredKeys: [] },
-);
+const logsBody = optional({
+  order: fc.constantFrom('asc', 'desc'),
+  limit: fc.integer({ min: 1, max: 1_000 }),
+  offset: fc.constantFrom('1', 5, null),
+  query: fc.constantFrom('built', '%', '', null),
+  start_time: fc.constantFrom('2026-01-01T00:00:00Z', null),
+  end_time: fc.constantFrom('2999-01-01T00:00:00Z', null),
+});

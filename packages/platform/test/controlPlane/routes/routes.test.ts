@@ -8,18 +8,9 @@ import { Revision } from '@slipway/contract/controlPlane/revision';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { HttpValidationError } from '@slipway/contract/httpErrors';
 import { DEFAULT_TENANT_ID } from '../../../src/access/caller.ts';
-import { type AnswerBody, API_KEY, TestPlatform } from '../testPlatform.ts';
+import { type AnswerBody, API_KEY, createBody, TestPlatform } from '../testPlatform.ts';
 
 const platform = TestPlatform.use();
-
-const body = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  name: `d-${randomUUID()}`,
-  source: 'internal_source',
-  source_config: {},
-  source_revision_config: { graph_config_path: 'graph.json' },
-  secrets: [],
-  ...more,
-});
 
 const locations = (json: AnswerBody): string[] =>
   HttpValidationError.parse(json).detail.map((issue) => issue.loc.join('.'));
@@ -45,9 +36,7 @@ describe('every endpoint of the contract', () => {
 });
 
 it('redeployRevision takes each of the three ways to say who asks', async () => {
-  const id = await platform.create('three ways');
-  const revision = await platform.release(id);
-  await platform.reaches(id, revision, 'DEPLOYED');
+  const { id, revision } = await platform.deployed('three ways');
   const redeployed = async (headers: Record<string, string>): Promise<number> => {
     const path = `/v2/deployments/${id}/revisions/${revision}/redeploy`;
     return (await platform.app.request(path, { method: 'POST', headers })).status;
@@ -70,7 +59,7 @@ describe('creating a deployment', () => {
     const { status, json, headers } = await platform.call(
       'POST',
       '/v2/deployments',
-      body({ name: 'created', secrets: [{ name: 'A', value: 'b' }] }),
+      createBody({ name: 'created', secrets: [{ name: 'A', value: 'b' }] }),
     );
     expect(status).toBe(201);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -105,7 +94,7 @@ describe('creating a deployment', () => {
       .where('deployment_id', '=', id)
       .execute();
     expect(projects).toEqual([{ name: 'taken' }]);
-    const again = await platform.call('POST', '/v2/deployments', body({ name: 'taken' }));
+    const again = await platform.call('POST', '/v2/deployments', createBody({ name: 'taken' }));
     expect(again.status).toBe(409);
     expect(again.json).toEqual({ detail: expect.stringContaining("'taken'") });
     await platform.kysely
@@ -117,11 +106,11 @@ describe('creating a deployment', () => {
         created_at: new Date(),
       })
       .execute();
-    expect((await platform.call('POST', '/v2/deployments', body({ name: 'traced already' }))).status).toBe(
-      409,
-    );
+    expect(
+      (await platform.call('POST', '/v2/deployments', createBody({ name: 'traced already' }))).status,
+    ).toBe(409);
     const both = await Promise.all(
-      [1, 2].map(() => platform.call('POST', '/v2/deployments', body({ name: 'at once' }))),
+      [1, 2].map(() => platform.call('POST', '/v2/deployments', createBody({ name: 'at once' }))),
     );
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
   });
@@ -149,7 +138,7 @@ describe('creating a deployment', () => {
       const { status, json } = await platform.call(
         'POST',
         '/v2/deployments',
-        body({ source_revision_config }),
+        createBody({ source_revision_config }),
       );
       expect(status).toBe(422);
       expect(json.detail).toEqual([
@@ -163,13 +152,17 @@ describe('creating a deployment', () => {
     const { status } = await platform.call(
       'POST',
       '/v2/deployments',
-      body({ source_revision_config: { graph_config_path: 'graph.json', source_tarball_path: null } }),
+      createBody({ source_revision_config: { graph_config_path: 'graph.json', source_tarball_path: null } }),
     );
     expect(status).toBe(201);
   });
 
   it('refuses a body of more than 1 MB with 413', async () => {
-    const { status } = await platform.call('POST', '/v2/deployments', body({ more: 'x'.repeat(1_100_000) }));
+    const { status } = await platform.call(
+      'POST',
+      '/v2/deployments',
+      createBody({ more: 'x'.repeat(1_100_000) }),
+    );
     expect(status).toBe(413);
   });
 });
@@ -277,9 +270,7 @@ describe('lists', () => {
   });
 
   it('of revisions are filtered by several statuses', async () => {
-    const id = await platform.create('revision list');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { id } = await platform.deployed('revision list');
     const list = async (status: string): Promise<string[]> => {
       const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions?status=${status}`);
       return json.resources.map((each) => each.status);
@@ -298,8 +289,7 @@ describe('the logs of a revision', () => {
       for (let i = 0; i < 5; i++) build.log(`line ${i}\0\uD800`);
       return onBuild(build);
     };
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const revision = await platform.release(id, 'DEPLOYED');
     platform.onBuild = onBuild;
     const read = async (request: unknown) => {
       const path = `/v1/projects/${id}/revisions/${revision}/build_logs`;
@@ -324,7 +314,7 @@ describe('the logs of a revision', () => {
 describe('an upload URL', () => {
   it('is refused for a source that takes no uploads', async () => {
     const { json } = await platform.call('POST', '/v2/deployments', {
-      ...body({ source: 'external_image' }),
+      ...createBody({ source: 'external_image' }),
       source_revision_config: {},
     });
     const { status } = await platform.call('POST', `/v2/deployments/${json.id}/upload-url`);
@@ -334,9 +324,9 @@ describe('an upload URL', () => {
 
 describe('secrets', () => {
   it('are nowhere in the database or the logs as they are', async () => {
-    const id = await platform.create('sealed', { secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }] });
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
+    const { revision } = await platform.deployed('sealed', {
+      secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
+    });
     expect(platform.agentOf(revision).env['TOKEN']).toBe('hunter2-hunter2');
     const rows = [
       ...(await platform.kysely.selectFrom('deployments').selectAll().execute()),
@@ -347,11 +337,9 @@ describe('secrets', () => {
   });
 
   it('cannot take an agent away from its platform', async () => {
-    const id = await platform.create('disguised', {
+    const { id, revision } = await platform.deployed('disguised', {
       secrets: [{ name: 'SLIPWAY_AGENT_DEPLOYMENT_ID', value: 'another' }],
     });
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
     expect(platform.agentOf(revision).env['SLIPWAY_AGENT_DEPLOYMENT_ID']).toBe(id);
   });
 });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { publicAnswerProblems } from '../../../../contract/test/controlPlane/publicDocument.ts';
-import { type Answer, TestPlatform } from '../testPlatform.ts';
+import { type Answer, createBody, TestPlatform } from '../testPlatform.ts';
 
 const platform = TestPlatform.use();
 afterAll(() => platform.close());
@@ -14,14 +14,6 @@ const commandCreates = (name: string = randomUUID()): Record<string, unknown> =>
   source: 'internal_source',
   source_config: { deployment_type: 'dev' },
   source_revision_config: {},
-});
-
-const contractCreates = (name: string = randomUUID()): Record<string, unknown> => ({
-  name,
-  source: 'internal_source',
-  source_config: {},
-  source_revision_config: { graph_config_path: 'graph.json' },
-  secrets: [],
 });
 
 const publicImage = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
@@ -69,7 +61,7 @@ describe('a platform that speaks both vocabularies', () => {
     expect((await platform.call('PATCH', path, again)).status).toBe(200);
     const { resources } = (await platform.call('GET', `/v2/deployments?deployment_type=${type}`)).json;
     expect(resources.map(({ id }) => id)).toEqual([json.id]);
-    const named = { ...contractCreates(), source: 'repo_host', source_config: { deployment_type: type } };
+    const named = { ...createBody(), source: 'repo_host', source_config: { deployment_type: type } };
     const refused = await platform.call('POST', '/v2/deployments', named);
     expect(issues(refused).map(([loc]) => loc)).toContain('source_config.deployment_type');
     // The published document, by which other answers are checked, does not know these types yet.
@@ -92,7 +84,7 @@ describe('a platform that speaks both vocabularies', () => {
       },
       secrets: [{ name: 'repo_host', value: 'external_image' }],
     });
-    expect(await made(contractCreates())).toMatchObject({
+    expect(await made(createBody())).toMatchObject({
       source_revision_config: { graph_config_path: 'graph.json' },
     });
   });
@@ -125,7 +117,7 @@ describe('a platform that speaks both vocabularies', () => {
   it('lists each deployment in the names that it was made in', async () => {
     const mark = randomUUID();
     await made(publicImage({ name: `${mark}-public` }));
-    await made(contractCreates(`${mark}-contract`));
+    await made(createBody({ name: `${mark}-contract` }));
     const { json } = await platform.call('GET', `/v2/deployments?name_contains=${mark}`);
     expect(
       json.resources
@@ -242,12 +234,12 @@ describe('a platform that speaks both vocabularies', () => {
   });
 
   it('holds a request in the contract’s names to the contract', async () => {
-    const { secrets: _, ...withoutSecrets } = contractCreates();
+    const { secrets: _, ...withoutSecrets } = createBody();
     expect((await platform.call('POST', '/v2/deployments', withoutSecrets)).status).toBe(422);
-    const foreign = { ...contractCreates(), source_config: { deployment_type: 'dev' } };
+    const foreign = { ...createBody(), source_config: { deployment_type: 'dev' } };
     const refused = await platform.call('POST', '/v2/deployments', foreign);
     expect(issues(refused).map(([loc]) => loc)).toEqual(['source_config.deployment_type']);
-    const unnamed = { ...contractCreates(), source_revision_config: {} };
+    const unnamed = { ...createBody(), source_revision_config: {} };
     expect((await platform.call('POST', '/v2/deployments', unnamed)).status).toBe(422);
   });
 });
@@ -259,17 +251,17 @@ describe('a platform that speaks one vocabulary', () => {
     const refused = await platform.call('POST', '/v2/deployments', publicImage());
     expect(issues(refused).map(([loc, type]) => [loc, type])).toEqual([['source', 'enum']]);
     expect((await platform.call('POST', '/v2/deployments', commandCreates())).status).toBe(422);
-    const { id } = await made(contractCreates());
+    const { id } = await made(createBody());
     expect((await platform.deployment(id)).source_revision_config).toEqual({
       graph_config_path: 'graph.json',
     });
   });
 
   it('refuses the contract’s names where it speaks the public ones, and answers everything in those', async () => {
-    const { id } = await made(contractCreates());
+    const { id } = await made(createBody());
     await platform.controlPlane.close();
     await platform.start({ vocabulary: 'public' });
-    const refused = await platform.call('POST', '/v2/deployments', contractCreates());
+    const refused = await platform.call('POST', '/v2/deployments', createBody());
     expect(issues(refused).map(([loc, type]) => [loc, type])).toEqual([
       ['source_revision_config.graph_config_path', 'vocabulary_unknown'],
     ]);

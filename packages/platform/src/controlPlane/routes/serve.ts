@@ -1,0 +1,49 @@
+import type { Endpoint } from '@slipway/contract/endpoint';
+import type { Context, Hono } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { z } from 'zod';
+
+import { type Caller, callerOf } from '../../access/caller.ts';
+import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
+
+type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+/** A request to an endpoint, as its schemas read it; what has no schema is undefined. */
+interface Asked<E extends Endpoint> {
+  readonly caller: Caller;
+  /** Under which the platform was reached, or is to be reached: without a slash at the end. */
+  readonly origin: string;
+  readonly params: Read<E['params']>;
+  readonly query: Read<E['query']>;
+  readonly body: Read<E['request']>;
+}
+
+/** Serves an endpoint of the contract: reads the request, and answers with what `work` gives. */
+export type Serve = <E extends Endpoint>(
+  endpoint: E,
+  work: (asked: Asked<E>, c: Context) => Promise<unknown>,
+) => void;
+
+/**
+ * Makes {@link Serve} for the routes of an app; a `Response` that `work` gives is the answer itself. A POST whose fields
+ * are all optional may have no body.
+ */
+export function serveOn(app: Hono, originOf: (c: Context) => string): Serve {
+  return (endpoint, work) => {
+    const { method, path, params, query, request, response, success } = endpoint;
+    const parse =
+      method === 'POST' && request?.safeParse({}).success === true ? parseOptionalBody : parseBody;
+    app.on(method, path.replaceAll(/\{(\w+)\}/gu, ':$1'), async (c) => {
+      const asked = {
+        caller: callerOf(c),
+        origin: originOf(c),
+        params: params && parsePath(params, c),
+        query: query && parseQuery(query, c),
+        body: request && (await parse(request, c)),
+      };
+      const answer = await work(asked as Asked<typeof endpoint>, c);
+      if (answer instanceof Response) return answer;
+      return response === null ? c.body(null, 204) : c.json(answer, success as ContentfulStatusCode);
+    });
+  };
+}
