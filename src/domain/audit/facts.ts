@@ -123,28 +123,58 @@ export interface ObservedRequest {
   readonly revisionId: string | null;
 }
 
-/** A safety rule that was broken. */
-export interface Violation {
-  /** The number of the rule. */
-  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
+/** Where a safety rule was broken. */
+export interface Breach {
   /** The workflow in which it happened. */
   readonly workflowId: string;
   /** What happened: one sentence. */
   readonly what: string;
 }
 
-/** What a rule is held against. */
+/** A safety rule that was broken. */
+export interface Violation extends Breach {
+  /** The number of the rule. */
+  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
+}
+
+/** What rules are checked against. */
 export interface Evidence {
   readonly target: TargetFacts;
   /** The other targets that were looked at: none of them may change the same deployment. Absent: none was. */
   readonly others?: readonly TargetFacts[];
-  /** What the control plane has; `null` where it was not asked. */
+  /** What the control plane has; `null`: it was not asked. */
   readonly observed: readonly ObservedRevision[] | null;
-  /** What the control plane was asked to change, where that was written down, and all of it by Slipway. */
+  /** What the control plane was asked to change, if all of it was written down and came from Slipway. */
   readonly requests?: readonly ObservedRequest[];
   /** Values that must stand nowhere. */
   readonly secrets: readonly string[];
 }
 
-/** One rule: finds where it was broken. */
-export type Rule = (evidence: Evidence) => readonly Violation[];
+/** Finds where a rule was broken. */
+export type Rule = (evidence: Evidence) => readonly Breach[];
+
+/** A rule about each release and rollback by itself. `find` says what was wrong with one. */
+export function perWork(
+  find: (work: WorkFact, evidence: Evidence, index: number) => readonly string[],
+): Rule {
+  return (evidence) =>
+    evidence.target.works.flatMap((work, index) =>
+      find(work, evidence, index).map((what) => ({ workflowId: work.workflowId, what })),
+    );
+}
+
+/** The activities of a name, in order. */
+export function named(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
+  return activities.filter((activity) => activity.name === name);
+}
+
+/** The activities from the first one of a name on; empty: there is none. */
+export function fromFirst(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
+  const first = activities.findIndex((activity) => activity.name === name);
+  return first === -1 ? [] : activities.slice(first);
+}
+
+/** The revision that an activity is about. */
+export function revisionOf({ input }: ActivityFact): string {
+  return String(input['revisionId']);
+}

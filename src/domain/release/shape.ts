@@ -1,3 +1,5 @@
+import { isRecord } from '../scalars.ts';
+
 /**
  * Says what is wrong with a value that came from outside; `undefined` if nothing is. The sentence names the field by its
  * path and never quotes the value, which may be a secret. A rule never throws, whatever the value is.
@@ -136,8 +138,4 @@ function firstProblem<T>(
     if (problem !== undefined) return problem;
   }
   return undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
