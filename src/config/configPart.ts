@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
 
+import { isRecord } from '../domain/scalars.ts';
 import {
   type ConfigProblem,
   type ConfigSource,
@@ -171,8 +172,4 @@ function mergeTwo(nearer: unknown, further: unknown): unknown {
       .filter((name) => !(nearer[name] === null && further[name] !== undefined))
       .map((name) => [name, mergeTwo(nearer[name], further[name])]),
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

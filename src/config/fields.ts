@@ -17,8 +17,8 @@ import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/target/targetSpec.ts'
 /** A text that says something. */
 export const Text = z.string().trim().min(1, 'must not be empty');
 
-/** What {@link Duration} takes, for editors. */
-export const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
+/** What a duration looks like, for editors. */
+const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 
 /** A duration as people write it, in milliseconds. */
 export const Duration = durationField(

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 
 import type { z } from 'zod';
 
+import { isRecord } from '../domain/scalars.ts';
 import { ConfigError } from './configError.ts';
 import type { ConfigProblem } from './configPlace.ts';
 import { type ConfigPart, configPart, extendedParts, mergeParts } from './configPart.ts';
@@ -132,8 +133,4 @@ function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly strin
   if (isRecord(properties)) return Object.keys(properties);
   const names = isRecord(propertyNames) ? propertyNames['enum'] : undefined;
   return Array.isArray(names) ? names.map(String) : [];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
