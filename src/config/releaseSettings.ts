@@ -1,12 +1,9 @@
-import type { Check } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
-import type { ErrorPolicy, ReleaseRequest } from '../domain/release/release.ts';
+import type { ReleaseRequest } from '../domain/release/release.ts';
 import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
-import type { StepOverride, StepOverrides } from '../domain/step.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
-import { toExpectation } from './fields.ts';
+import { present } from './fields.ts';
 import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
@@ -72,14 +69,14 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       agentOrigins: target.agentOrigins,
       secrets: target.secrets,
     },
-    checks: config.checks.map(toCheck),
-    steps: toStepOverrides(config.steps),
+    checks: config.checks,
+    steps: config.steps,
     soakMs: target.soak,
     pauseMs: target.pauseFor,
     queue: target.queue,
     graphConfigPath: buildable ? (config.artifact.graphConfig ?? GRAPH_CONFIG[target.vocabulary]) : null,
-    onError: toErrorPolicy(target.onError),
-    approval: toApprovalPolicy(target.approval),
+    onError: target.onError,
+    approval: target.approval,
     freezes: target.freezes,
     notify: receivers.length === 0 ? undefined : receivers,
   };
@@ -118,55 +115,6 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
     integration_id: target.repo?.integrationId,
     build_on_push: target.repo?.buildOnPush,
   });
-}
-
-function toCheck({ timeout, expect, feedbackKey, ...check }: Config['checks'][number]): Check {
-  return {
-    ...check,
-    expect: toExpectation(expect),
-    timeoutMs: timeout,
-    feedbackKey,
-  };
-}
-
-function toErrorPolicy(onError: TargetConfig['onError']): ErrorPolicy | undefined {
-  return onError === undefined ? undefined : { then: onError.then, waitMs: onError.waitFor };
-}
-
-function toApprovalPolicy(approval: TargetConfig['approval']): ApprovalPolicy | undefined {
-  if (approval === undefined) return undefined;
-  const { required, approvers, within } = approval;
-  return { required, withinMs: within, approvers };
-}
-
-function toStepOverrides(steps: Config['steps']): StepOverrides {
-  const overrides = Object.entries(steps).map(([step, settings]): [string, StepOverride] => {
-    const { startToClose, scheduleToClose, heartbeat, retry } = settings;
-    return [
-      step,
-      present({
-        startToCloseMs: startToClose,
-        scheduleToCloseMs: scheduleToClose,
-        heartbeatMs: heartbeat,
-        retry:
-          retry === undefined
-            ? undefined
-            : present({
-                initialIntervalMs: retry.initialInterval,
-                backoffCoefficient: retry.backoffCoefficient,
-                maximumIntervalMs: retry.maximumInterval,
-                maximumAttempts: retry.maximumAttempts,
-              }),
-      }),
-    ];
-  });
-  return Object.fromEntries(overrides);
-}
-
-type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-function present<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
 /** Where GitHub's API is, unless the file says otherwise. */

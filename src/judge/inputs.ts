@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
-import { Expectation, toExpectation } from '../config/fields.ts';
+import { Expectation } from '../config/fields.ts';
 import type { Expectation as ExpectationOfRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -34,8 +34,7 @@ export async function* inputsOfFile(stream: Readable, name: string): AsyncGenera
     if (text.trim() === '') continue;
     const parsed = Line.safeParse(parseJson(text));
     if (!parsed.success) throw invalid(`${name}:${line}`, problemOf(parsed.error));
-    const { input, expect } = parsed.data;
-    yield expect === undefined ? { input } : { input, expect: toExpectation(expect) };
+    yield parsed.data;
   }
 }
 

@@ -47,7 +47,7 @@ describe('a right slipway.yaml', () => {
       ignore: [],
       prune: { keep: 20, olderThan: 30 * 86_400_000 },
     });
-    expect(config.checks[0]).toMatchObject({ timeout: 60_000, expect: { maxLatency: 90_000 } });
+    expect(config.checks[0]).toMatchObject({ timeoutMs: 60_000, expect: { maxLatencyMs: 90_000 } });
   });
 });
 
