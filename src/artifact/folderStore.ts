@@ -182,8 +182,7 @@ async function storing<T, A = never>(
 }
 
 /**
- * Writes a file so that it appears whole or not at all, and is on the disk when this returns: whoever reads it
- * meanwhile, and whatever dies meanwhile.
+ * Writes a file so that it appears whole or not at all, and is on the disk when this returns, whatever dies meanwhile.
  */
 async function writeWhole(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
   const folder = dirname(path);

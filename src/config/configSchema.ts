@@ -31,8 +31,8 @@ import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
 
 /**
- * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
- * side is what the rest of Slipway works with: durations in milliseconds, defaults filled in.
+ * The schema of `slipway.yaml`. Its input side is published for editors; its output side has milliseconds and
+ * defaults.
  */
 
 /** Run although parts are wrong: what they have to do with each other is told at the same time. */

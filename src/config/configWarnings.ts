@@ -8,13 +8,7 @@ import { nearestWord } from './nearestWord.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * What is right in a `slipway.yaml` and cannot take effect. Reads the file as it was written, so that what is wrong
- * elsewhere in it hides nothing.
- *
- * @param raw - the file's content, right or not.
- * @param now - milliseconds since 1970.
- */
+/** What is valid in a `slipway.yaml` but has no effect. Reads the raw file, so that errors elsewhere hide nothing. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
   const file = fieldsOf(raw);
   const targets = Object.entries(fieldsOf(file['targets'])).map(([name, target]) => ({

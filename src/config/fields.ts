@@ -33,12 +33,7 @@ export const Duration = durationField(
   'expected a duration such as 30s, 5m or 1h30m, 30 days at most',
 );
 
-/**
- * A field that is a duration.
- *
- * @param parse - reads it; `undefined` for what is none.
- * @param problem - what is said of what is none.
- */
+/** A field that is a duration. `parse` returns `undefined` for what is none, and `problem` is what is then reported. */
 export function durationField(parse: (text: string) => number | undefined, problem: string) {
   return z
     .string(problem)
@@ -91,11 +86,7 @@ export function typeProblem(problem: string) {
 
 const DAY_MS = 86_400_000;
 
-/**
- * The fields of an approval, wherever one is asked for.
- *
- * @param byDefault - who may give it if no person is named.
- */
+/** The fields of an approval. `byDefault`: who may approve if no person is named. */
 export function approvalFields(byDefault: string) {
   return {
     required: z.int().min(1).max(100).default(1).describe('How many people must approve'),

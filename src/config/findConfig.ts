@@ -14,9 +14,7 @@ export interface FoundConfig {
 }
 
 /**
- * Finds `slipway.yaml` and reads it.
- *
- * @param path - the file. Default: looked for in `from` and the folders above it.
+ * Finds and reads `slipway.yaml`: the file at `path`, or the one in `from` or the nearest folder above it.
  * @throws SLIPWAY_CONFIG_NOT_FOUND.
  */
 export function findConfig(path: string | undefined, from: string): Promise<FoundConfig> {

@@ -10,10 +10,7 @@ export function configJsonSchema(): object {
   return { ...z.toJSONSchema(Config, { io: 'input', target: 'draft-7' }), ...TITLE };
 }
 
-/**
- * The JSON Schema of one file, for editors; published as `docs/slipway.schema.json`. In a file that extends others,
- * nothing is required: they may say it.
- */
+/** The JSON Schema of one file, for editors. In a file that extends others, nothing is required. */
 export function publishedJsonSchema(): object {
   const { $schema, ...whole } = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
   return {

@@ -23,9 +23,7 @@ export interface PromotionSettings extends Pick<
 }
 
 /**
- * Chooses a promotion of the file.
- *
- * @param name - may be left out where there is only one; the name of a target means the one promotion that leads to it.
+ * Chooses a promotion of the file: by name, by the target that it alone leads to, or the only one.
  * @throws SLIPWAY_PROMOTION_UNKNOWN, SLIPWAY_USAGE.
  */
 export function choosePromotion({ promotions }: Config, name: string | undefined): string {

@@ -26,10 +26,8 @@ export interface ReleaseSettings extends Pick<
 }
 
 /**
- * Chooses a target of the file.
- *
- * @param name - may be left out where there is only one.
- * @throws SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE.
+ * Chooses a target of the file; the name may be left out if there is only one. @throws SLIPWAY_TARGET_UNKNOWN,
+ * SLIPWAY_USAGE.
  */
 export function chooseTarget(config: Config, name: string | undefined): string {
   const names = Object.keys(config.targets);

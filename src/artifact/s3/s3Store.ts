@@ -93,10 +93,7 @@ export function s3Store(place: S3Place): ArtifactStore {
   };
   const holds = async (plan: UploadPlan): Promise<boolean> => (await wholeObject(plan)) !== undefined;
 
-  /**
-   * Makes an artifact that is there count as put now: S3 gives an object another time only by copying it, which it does
-   * by itself. Whether it is there still.
-   */
+  /** Makes an artifact count as put now, by a copy within S3. Returns whether it is still there. */
   const renew = async (digest: string, { LastModified }: HeadObjectCommandOutput): Promise<boolean> => {
     if (LastModified !== undefined && Date.now() - LastModified.getTime() < FRESH_MS) return true;
     const object = objectAt(artifactPath(digest));

@@ -70,8 +70,8 @@ const neverStuck: Rule = ({ target }) =>
     }));
 
 /**
- * Rule 12: what is claimed is true. A submission that was answered as rejected, or withdrawn before its release began, is
- * not released; a promotion tells what its release did.
+ * Rule 12: a submission that was rejected or withdrawn in time is not released; a promotion tells what its release
+ * did.
  */
 export const claimsAreTrue: Rule = ({ target: { workflowId, works, submissions, promotions } }) => [
   ...submissions.flatMap((submission) => releasedAllTheSame(workflowId, submission, submissions, works)),

@@ -50,10 +50,7 @@ export interface SubmissionFact {
   readonly withdrawnAt: number | null;
 }
 
-/**
- * What a target was asked for and took. Times are milliseconds since 1970. Of a signal it is not known whether it changed
- * anything.
- */
+/** What a target was asked for and took, and when (milliseconds since 1970). A signal may have changed nothing. */
 export type MessageFact = { readonly at: number } & (
   | { readonly kind: 'hold' | 'unhold' }
   /** The artifact's identity; from a signal, as the person named it. */
@@ -123,19 +120,18 @@ export interface ObservedRequest {
   readonly revisionId: string | null;
 }
 
-/** Where a safety rule was broken. */
-export interface Breach {
+/** A safety rule that was broken. */
+export interface Violation {
+  /** The number of the rule. */
+  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
   /** The workflow in which it happened. */
   readonly workflowId: string;
   /** What happened: one sentence. */
   readonly what: string;
 }
 
-/** A safety rule that was broken. */
-export interface Violation extends Breach {
-  /** The number of the rule. */
-  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
-}
+/** What a rule finds: the table of rules has its number. */
+export type Breach = Omit<Violation, 'rule'>;
 
 /** What rules are checked against. */
 export interface Evidence {

@@ -4,10 +4,7 @@ const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as co
 /** Histories and the control plane are timed by clocks of their own, in milliseconds. */
 const CLOCKS_DIFFER_MS = 1_000;
 
-/**
- * Rule 1: at most one release changes a target at any time. What the control plane saw says the same: the release that was
- * changing the target sent it.
- */
+/** Rule 1: at most one release changes a target at any time, and sends every change that the control plane saw. */
 export const oneAtATime: Rule = ({ target: { workflowId, works }, requests = [] }) => [
   ...overlaps(works),
   ...requests
@@ -55,9 +52,8 @@ function changingSpan(work: WorkFact) {
 }
 
 /**
- * Rule 1, whatever Temporal's own tools did to the target and however its control plane is spelled: no number is given
- * twice over all runs of a target, and no two targets change one deployment by turns. One target may take over from
- * another for good.
+ * Rule 1, whatever Temporal's tools did to the target and however its control plane is spelled: no number is given
+ * twice, and no two targets change one deployment by turns. One target may take over from another for good.
  */
 export const oneOwner: Rule = ({ target, others = [] }) => [
   ...repeatedNumbers(target.works),
@@ -99,8 +95,8 @@ function deploymentChanges({ works }: TargetFacts) {
 }
 
 /**
- * Rule 1: a target forgets neither its hold nor its quarantine, whatever Temporal's own tools did to its runs. It queues no
- * release on hold, and none of an artifact in quarantine.
+ * Rule 1: no release is queued on hold, nor one of an artifact in quarantine, whatever Temporal's tools did to its
+ * runs.
  */
 export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
   /** Who set the hold. A rollback that changes nothing ends its own hold, so that one is not checked. */

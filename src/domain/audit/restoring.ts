@@ -18,8 +18,8 @@ import {
 import { activeIn } from './revisions.ts';
 
 /**
- * Rule 5: once a PATCH was, or may have been, taken, a failure restores. A restore never goes round, and a rollback is
- * never rolled back. What a person left, or what is in quarantine, is restored only by name.
+ * Rule 5: once a PATCH may have been taken, a failure restores. A restore never goes round, and a rollback is never
+ * rolled back. What a person left, or what is in quarantine, is restored only by name.
  */
 export const alwaysRestores = perWork((work) => [
   ...notRestored(work),
@@ -72,8 +72,8 @@ function goneRound({ activities }: WorkFact): string[] {
 }
 
 /**
- * Rule 5, "What restoring means": a restored revision is asked only what it passed when it was verified. If its checks fail
- * and it stays, because what fails everywhere is not the revision, none loses its verification.
+ * Rule 5: a restored revision is asked only what it passed when it was verified. If its checks fail and it stays,
+ * because what fails everywhere is not the revision, none loses its verification.
  */
 export const ownChecks = perWork((work, { target }, index) => [
   ...askedMore(work, target.works.slice(0, index)),
@@ -81,10 +81,7 @@ export const ownChecks = perWork((work, { target }, index) => [
   ...lostChecks(work),
 ]);
 
-/**
- * Own checks are those that were kept, were passed in the same release before anything was changed, or were passed by the
- * same revision before.
- */
+/** Own checks were kept, or passed in the same release before anything was changed, or by the same revision before. */
 function askedMore({ activities }: WorkFact, before: readonly WorkFact[]): string[] {
   const restoring = fromFirst(activities, 'redeployRevision');
   const changed = activities.findIndex(
@@ -148,9 +145,9 @@ type AskedRollback = Extract<MessageFact, { readonly kind: 'rollback' }>;
 const JUST_RESTORED_MS = 60_000;
 
 /**
- * Rule 5, "What restoring means": a rollback without a name leaves the revision that served when the person asked. What ran
- * then, and the rollbacks right after it, must not end well with that revision still serving. Where something serves and
- * nothing runs, none is refused.
+ * Rule 5: a rollback without a name leaves the revision that served when the person asked. What ran then, and the
+ * rollbacks after it, must not end well with that revision serving. If something serves and nothing runs, none is
+ * refused.
  */
 export const leavesWhatServed: Rule = ({ target }) =>
   target.said.flatMap((said) => {
@@ -197,8 +194,8 @@ function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): r
 }
 
 /**
- * What served when a rollback was asked for that does not name it, as far as what ran shows; `undefined`: that is not
- * known, the target could not read it, or the rollback came during a restore or right after one.
+ * What served when an unnamed rollback was asked for; `undefined`: unknown, or it came during or right after a
+ * restore.
  */
 function servedAt(
   { works, activities }: TargetFacts,

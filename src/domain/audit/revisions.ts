@@ -10,8 +10,8 @@ import {
 } from './facts.ts';
 
 /**
- * Rule 3: a release follows its own revision, never "the newest": what it awaits is what its PATCH made or its redeploy
- * asked for. What it had seen before its PATCH is not what the PATCH made, whatever an answer names.
+ * Rule 3: a release follows its own revision, never "the newest": what its PATCH made or its redeploy asked for. What
+ * it had seen before its PATCH is not what the PATCH made, whatever an answer names.
  */
 export const ownRevision = perWork((work) => {
   const own = ownRevisions(work);
@@ -36,7 +36,7 @@ function ownRevisions(work: WorkFact): ReadonlySet<string | null | undefined> {
 }
 
 /**
- * What looks after a PATCH showed to be its revision, if its answer did not: there was none, or it named a revision seen
+ * What looks after a PATCH showed to be its revision, if its answer did not: there was none, or it named one seen
  * before. A release that still runs has no result to say so.
  */
 function adopted(activities: readonly ActivityFact[], seen: ReadonlySet<string>): readonly string[] {
@@ -113,9 +113,8 @@ function deploymentIn({ result }: ActivityFact): Deployment | undefined {
 }
 
 /**
- * Rule 2: one release's PATCH creates at most one revision. It is sent again only if the one before was surely not
- * taken, or if reading showed that it made none: the latest revision had not moved, or a list that reaches back to what
- * was there before holds none of ours. What is there twice all the same is reported. The same for creating a deployment.
+ * Rule 2: a PATCH creates at most one revision. It is sent again only if the one before was surely not taken, or
+ * reading showed that it made none. What is there twice is reported. The same for creating a deployment.
  */
 export const oneRevision = perWork((work, { target, observed }) => [
   ...sentAgainBlindly(work, 'patchDeployment', showsNoPatch(work)),
@@ -196,8 +195,8 @@ function unreportedExtras(
 }
 
 /**
- * The revisions that were followed on purpose, or found after their release had ended. One that a redeploy made of an
- * earlier one carries the same upload, and is no extra.
+ * The revisions that were followed on purpose, or found late. A redeploy's copy carries the same upload, and is no
+ * extra.
  */
 function accountedFor({ works, activities }: TargetFacts): readonly unknown[] {
   return [

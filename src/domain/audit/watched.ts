@@ -10,9 +10,8 @@ import {
 } from './facts.ts';
 
 /**
- * Rule 6: a revision that was given up on is watched, also beside other work, and is countered when it becomes active. It
- * is never forgotten without a look, and never a baseline. An upload whose PATCH went unanswered is watched like it,
- * because what was given up on may still land.
+ * Rule 6: a revision that was given up on is watched, also beside other work, and countered when it becomes active. It
+ * is never forgotten without a look, and never a baseline. An upload whose PATCH went unanswered is watched like it.
  */
 export const watched: Rule = ({ target }) =>
   target.works.flatMap(({ workflowId, result, endedAt }, index) => {

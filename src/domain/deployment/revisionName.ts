@@ -48,10 +48,7 @@ export function isRevisionId(text: string): boolean {
   return REVISION_ID.test(text);
 }
 
-/**
- * The one revision that a person means: by its id, by the beginning of its id where only one begins so, or by the
- * release that made it.
- */
+/** The revision that a person means: by its id, by the only id that begins so, or by the release that made it. */
 export function findRevision(seen: SeenRevisions, named: string): Meant {
   const all = wordsOfAll(seen);
   const exact = all.find(({ revisionId }) => revisionId === named.toLowerCase());

@@ -35,9 +35,7 @@ const LONGEST_DAYS = { weekly: 8, daily: 2 } as const;
 const LONGEST_MS = 100 * DAY_MS;
 
 /**
- * The freeze that is in force at an instant; `null` where none is. Of several the one that refuses is told, else the
- * one that lasts longest.
- *
+ * The freeze that is in force at an instant: of several the one that refuses, else the one that lasts longest.
  * @throws RangeError for a time zone that does not exist.
  */
 export function frozenAt(windows: readonly FreezeWindow[], at: number): Frozen | null {
@@ -69,8 +67,8 @@ function thawAfter(windows: readonly FreezeWindow[], at: number): number {
 }
 
 /**
- * Where clocks go back, a freeze begins at the first and ends at the second of two equal times: rather an hour too long
- * than one too short.
+ * If clocks go back, a freeze begins at the first and ends at the second of two equal times: rather too long than too
+ * short.
  */
 function occurrences(
   begins: FreezeMoment,
@@ -113,9 +111,8 @@ const MOMENT =
   /^(?:(?<date>\d{4}-\d{2}-\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
 
 /**
- * Reads a moment as people write it: `2026-12-23 18:00` (a date alone is its midnight), `Fri 16:00`, `22:00`.
- *
- * @returns `undefined` for what is none, and for days and times that do not exist.
+ * Reads a moment: `2026-12-23 18:00` (a date alone is its midnight), `Fri 16:00`, `22:00`; `undefined` for what is
+ * none, and for days and times that do not exist.
  */
 export function parseFreezeMoment(text: string): FreezeMoment | undefined {
   const groups: Readonly<Record<string, string | undefined>> | undefined = MOMENT.exec(text.trim())?.groups;

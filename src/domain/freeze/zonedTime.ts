@@ -1,11 +1,12 @@
 /**
- * Local time in IANA time zones, from the time zone data that Node brings along. Two releases of Node may disagree about a
- * rule that a country has changed, so no workflow calls this: an activity does, and its history keeps what it found.
+ * Local time in IANA time zones, from the time zone data that Node brings along. Two releases of Node may disagree
+ * about a rule that a country has changed, so no workflow calls this: an activity does, and its history keeps what it
+ * found.
  */
 
 /**
- * A time as a clock on the wall shows it, whole minutes: the milliseconds since 1970 of the same time in UTC. A day more is
- * `DAY_MS` more, whatever the clocks do in between.
+ * A time as a clock on the wall shows it, whole minutes: the milliseconds since 1970 of the same time in UTC. A day
+ * more is `DAY_MS` more, whatever the clocks do in between.
  */
 export type LocalTime = number;
 
@@ -30,10 +31,8 @@ export function localTimeAt(instant: number, timeZone: string): LocalTime {
 }
 
 /**
- * The instant at which the clocks of a time zone show a time, in milliseconds since 1970.
- *
- * A time that is left out when clocks go forward is taken as many minutes later as they skip (02:30 becomes 03:30). Of a
- * time that comes twice, `twice` says which is meant.
+ * The instant at which the clocks of a time zone show a time, in milliseconds since 1970. A time that clocks skip is
+ * taken as many minutes later (02:30 becomes 03:30). Of a time that comes twice, `twice` says which is meant.
  */
 export function instantOf(local: LocalTime, timeZone: string, twice: 'first' | 'second'): number {
   const before = local - offsetAt(local - DAY_MS, timeZone);

@@ -65,11 +65,7 @@ export type Confirmation =
   /** Somebody changed `to` by hand: a person is asked. */
   | { readonly kind: 'changed_by_hand'; readonly reason: string };
 
-/**
- * Says whether a candidate still is what is to be promoted.
- *
- * @param before - what served on `to` when the candidate was chosen.
- */
+/** Whether a candidate still is to be promoted. `before`: what served on `to` when it was chosen. */
 export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
   const { from, to } = line;
   if (from.servingRevisionId !== candidate.revisionId)
@@ -104,11 +100,7 @@ export function whySuperseded(from: TargetSeen): string {
   return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
 }
 
-/**
- * The stop of the line: where a target is on hold, nothing moves towards it, from however far.
- *
- * @returns why, or `undefined` where nothing holds it.
- */
+/** Why the line is stopped: if a target is on hold, nothing moves towards it, from however far. */
 function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
   const held = [to, ...downstream].find((target) => target.hold !== null);
   if (held?.hold == null) return undefined;
@@ -157,9 +149,8 @@ export interface TargetSeen {
 
 /**
  * Sees a target.
- *
- * @param answer - what its workflow answers; `null` where it has never taken a release.
- * @param deployment - as its control plane answers; `null` where there is none, or it was not asked.
+ * @param answer - of its workflow; `null`: it has never taken a release.
+ * @param deployment - of its control plane; `null`: there is none, or it was not asked.
  */
 export function seeTarget(
   name: string,

@@ -20,8 +20,8 @@ export const QUEUE_MAX = 50;
 const QUEUE_MAX_BYTES = 300_000;
 
 /**
- * Takes a request for a release: joins one with the same key that waits, goes forward, or is what serves; else queues a
- * new attempt. Under `queue: latest` it supersedes those that wait.
+ * Takes a request for a release: joins one with the same key that waits, runs or serves; else queues a new one. Under
+ * `queue: latest` it supersedes those that wait.
  */
 export function submitRelease(
   state: TargetState,
@@ -68,8 +68,8 @@ export function submitRelease(
 }
 
 /**
- * Puts the target on hold; on hold already, it keeps the first reason. The hold of a rollback becomes the person's,
- * because it would end with a rollback that changes nothing. Releases that wait are rejected, as any that comes later is.
+ * Sets a hold. On hold already, the first reason stays; a rollback's hold becomes the person's, because it would end
+ * with a rollback that changes nothing. Releases that wait are rejected.
  */
 export function setHold(state: TargetState, by: Actor, now: string): TargetState {
   if (state.hold !== null && state.hold.requestId === undefined) return state;
@@ -103,12 +103,7 @@ export function rejectWaiting(
   return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
 }
 
-/**
- * Withdraws releases that wait: they end `aborted`, never started.
- *
- * @param releaseId - the only one; absent: all of them.
- * @returns the ids of those that were withdrawn.
- */
+/** Withdraws releases that wait, one or all: they end `aborted`, never started. Returns the ids of those withdrawn. */
 export function withdrawReleases(
   state: TargetState,
   releaseId: string | undefined,
@@ -164,17 +159,14 @@ export function takeNext(
 }
 
 /**
- * Whether what runs is being stopped by a withdrawal or for a rollback: a request that joined it could only fail with it.
- * A release that restores after its own failure is joined: a job that runs again gets its result, not a second revision.
+ * Whether a withdrawal or a rollback stops what runs: a request that joined it could only fail with it. A release that
+ * restores after its own failure is joined: a job that runs again gets its result, not a second revision.
  */
 function isBeingStopped(state: TargetState, { releaseId }: Running): boolean {
   return state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
 }
 
-/**
- * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands, and where the target does
- * not remember the submission that made the release.
- */
+/** Who withdrew every submission of a release; `undefined`: one stands, or the one that made it is forgotten. */
 export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
   const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
   const maker = all.find(({ answer }) => answer?.disposition === 'queued');
