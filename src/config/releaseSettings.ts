@@ -48,24 +48,19 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
   const target = config.targets[chooseTarget(config, name)];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
   const receivers = notifySettings(config.notify, name);
-  const buildable = target.source === 'internal_source' || target.source === 'repo_host';
+  const { source, controlPlane, agentUrl, vocabulary, controlPlaneId, tenantId, apiKey, agentApiKey } =
+    target;
+  const { deployment, deploymentId, agentOrigins, secrets } = target;
+  const buildable = source === 'internal_source' || source === 'repo_host';
   return {
     target: {
-      name,
-      controlPlane: normalizeServiceUrl(target.controlPlane),
-      apiKey: target.apiKey,
-      source: target.source,
+      ...{ name, apiKey, source, controlPlaneId, tenantId, agentApiKey, deployment, deploymentId },
+      ...{ agentOrigins, secrets },
+      controlPlane: normalizeServiceUrl(controlPlane),
+      agentUrl: agentUrl && normalizeServiceUrl(agentUrl),
       sourceConfig: sourceConfig(config, target, buildable),
-      controlPlaneId: target.controlPlaneId,
-      tenantId: target.tenantId,
-      agentApiKey: target.agentApiKey,
-      deployment: target.deployment,
-      deploymentId: target.deploymentId,
-      // Said only where it says something: a target of before stays the request that it was.
-      vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
-      agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
-      agentOrigins: target.agentOrigins,
-      secrets: target.secrets,
+      // Absent where it is the default: old requests stay what they were.
+      vocabulary: vocabulary === 'contract' ? undefined : vocabulary,
     },
     checks: config.checks,
     steps: config.steps,
