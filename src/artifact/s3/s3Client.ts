@@ -16,11 +16,8 @@ const clients = new Map<string, Promise<S3>>();
  */
 export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3> {
   const key = JSON.stringify([endpoint, region, pathStyle]);
-  let client = clients.get(key);
-  if (client === undefined) {
-    client = create();
-    clients.set(key, client);
-  }
+  const client = clients.get(key) ?? create();
+  clients.set(key, client);
   return client;
 
   async function create(): Promise<S3> {
@@ -53,20 +50,20 @@ const ANOTHER_REGION =
   /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException)$/;
 
 /**
- * Calls S3. `absent` answers for what is not there; without it, that is thrown.
+ * Calls S3. `absent`: what is returned for what is not there; without it, that is thrown.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` if another try may succeed,
  * `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
  */
 export async function askS3<T, A = never>(
   place: S3Place,
   call: () => Promise<T>,
-  absent?: () => A,
+  absent?: { readonly instead: A },
 ): Promise<T | A> {
   try {
     return await call();
   } catch (error) {
     if (!isSdkError(error) || error.name === 'AbortError') throw error;
-    if (absent !== undefined && isAbsent(error)) return absent();
+    if (absent !== undefined && isAbsent(error)) return absent.instead;
     throw s3Failure(place, error);
   }
 }
