@@ -33,15 +33,7 @@ export function chooseCandidate(line: Line): Choice {
   const { from, to } = line;
   const stopped = stoppedLine(line);
   if (stopped !== undefined) return rejected(stopped);
-  const {
-    artifact,
-    servingRevisionId: revisionId,
-    deploymentId,
-    agentUrl,
-    verifiedAt,
-    commit,
-    releasedBy,
-  } = from;
+  const { servingRevisionId: revisionId, artifact, deploymentId, agentUrl, verifiedAt } = from;
   if (!from.known) return rejected(`"${from.name}" has never taken a release`);
   if (revisionId === null || deploymentId === null) return rejected(`nothing serves on "${from.name}"`);
   if (verifiedAt === null)
@@ -54,6 +46,7 @@ export function chooseCandidate(line: Line): Choice {
   if (to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortIdentity(artifact)} already` };
   }
+  const { commit, releasedBy } = from;
   const candidate = { artifact, revisionId, deploymentId, agentUrl, verifiedAt, commit, releasedBy };
   return { kind: 'candidate', candidate };
 }
@@ -79,17 +72,13 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   if (serves === before && (!to.known || to.activeRevisionId === null || to.activeRevisionId === serves)) {
     return { kind: 'stands' };
   }
+  const revision = `revision ${serves ?? 'none'}`;
   if (to.activeRevisionId === serves && to.known) {
-    return {
-      kind: 'superseded',
-      reason: `revision ${serves ?? 'none'} was released on "${to.name}" meanwhile`,
-    };
+    return { kind: 'superseded', reason: `${revision} was released on "${to.name}" meanwhile` };
   }
   const known = to.activeRevisionId ?? before ?? 'none';
-  return {
-    kind: 'changed_by_hand',
-    reason: `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves instead of ${known}`,
-  };
+  const reason = `"${to.name}" was changed by hand: ${revision} serves instead of ${known}`;
+  return { kind: 'changed_by_hand', reason };
 }
 
 /** Why a candidate does not serve on its target any more. */

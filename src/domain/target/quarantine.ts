@@ -76,13 +76,9 @@ export function findArtifact(
     ? [...known].filter((artifact) => artifact.startsWith(`sha256:${digits}`))
     : [];
   const [only] = found;
-  if (only !== undefined && found.length === 1) return { artifact: only };
-  return {
-    problem:
-      found.length > 1
-        ? `"${named}" is the beginning of ${found.length} artifacts`
-        : `the target knows no artifact and no revision "${named}"`,
-  };
+  if (only === undefined) return { problem: `the target knows no artifact and no revision "${named}"` };
+  if (found.length === 1) return { artifact: only };
+  return { problem: `"${named}" is the beginning of ${found.length} artifacts` };
 }
 
 const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
@@ -102,13 +98,8 @@ export function countFailedChecks(
   if (!failed || result.outcome === 'errored') return state;
   const before = state.failedChecks.find((other) => other.artifact === artifact)?.releaseIds ?? [];
   const releaseIds = [...before, result.releaseId];
-  const counted = {
-    ...state,
-    failedChecks: newest(
-      [...state.failedChecks.filter((other) => other.artifact !== artifact), { artifact, releaseIds }],
-      FAILED,
-    ),
-  };
+  const others = state.failedChecks.filter((other) => other.artifact !== artifact);
+  const counted = { ...state, failedChecks: newest([...others, { artifact, releaseIds }], FAILED) };
   if (releaseIds.length < FAILED_CHECKS_UNTIL_QUARANTINE) return counted;
   const reason = `failed its checks ${releaseIds.length} times: ${releaseIds.join(', ')}`;
   return quarantineArtifact(counted, artifact, { who: 'slipway', from: 'target', reason }, now);

@@ -46,25 +46,16 @@ export function submitRelease(
   const refusal = refuse(state, request);
   if (refusal !== undefined) {
     const row = neverStarted(queued, 'rejected', refusal.reason, now);
-    return {
-      state: addHistory(numbered, row),
-      answer: { releaseId, disposition: 'rejected', ...refusal },
-    };
+    return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', ...refusal } };
   }
   const superseded = request.queue === 'latest' ? state.queue : [];
   const kept = request.queue === 'latest' ? [] : state.queue;
   const rows = superseded.map((other) =>
     neverStarted(other, 'superseded', `superseded by ${releaseId} before it started`, now),
   );
-  return {
-    state: rows.reduce(addHistory, {
-      ...numbered,
-      spec: request.target,
-      lastRequest: request,
-      queue: [...kept, queued],
-    }),
-    answer: { releaseId, disposition: 'queued', reason: running === null ? 'starting' : 'waiting its turn' },
-  };
+  const taken = { ...numbered, spec: request.target, lastRequest: request, queue: [...kept, queued] };
+  const reason = running === null ? 'starting' : 'waiting its turn';
+  return { state: rows.reduce(addHistory, taken), answer: { releaseId, disposition: 'queued', reason } };
 }
 
 /**
@@ -79,14 +70,10 @@ export function setHold(state: TargetState, by: Actor, now: string): TargetState
 
 /** Rejects the releases that wait whose artifact has come into quarantine meanwhile. */
 export function rejectQuarantined(state: TargetState, now: string): TargetState {
-  const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState =>
-    rejectWaiting(
-      rest,
-      'a quarantine',
-      by,
-      now,
-      (queued) => artifactIdentity(queued.request.artifact) === artifact,
-    );
+  const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState => {
+    const isOfIt = ({ request }: QueuedRelease) => artifactIdentity(request.artifact) === artifact;
+    return rejectWaiting(rest, 'a quarantine', by, now, isOfIt);
+  };
   return state.quarantined.reduce(reject, state);
 }
 
@@ -111,16 +98,11 @@ export function withdrawReleases(
   now: string,
 ): { readonly state: TargetState; readonly withdrawn: readonly string[] } {
   const meant = state.queue.filter((queued) => releaseId === undefined || queued.releaseId === releaseId);
-  const rows = meant.map((queued) =>
-    neverStarted(queued, 'aborted', `withdrawn before it started, by ${whoAndWhy(by)}`, now),
-  );
-  return {
-    state: rows.reduce(addHistory, {
-      ...state,
-      queue: state.queue.filter((queued) => !meant.includes(queued)),
-    }),
-    withdrawn: meant.map((queued) => queued.releaseId),
-  };
+  const reason = `withdrawn before it started, by ${whoAndWhy(by)}`;
+  const rows = meant.map((queued) => neverStarted(queued, 'aborted', reason, now));
+  const queue = state.queue.filter((queued) => !meant.includes(queued));
+  const withdrawn = meant.map((queued) => queued.releaseId);
+  return { state: rows.reduce(addHistory, { ...state, queue }), withdrawn };
 }
 
 /** Rejects a submission that was withdrawn before it arrived: it ends `aborted`, never started. */
@@ -247,12 +229,8 @@ const NEVER_STARTED = {
   rollbackRequestIds: [],
 };
 
-function number(
-  state: TargetState,
-  kind: 'release' | 'rollback',
-): { readonly releaseId: string; readonly numbered: TargetState } {
-  return {
-    releaseId: `${kind}-${state.nextNumber}`,
-    numbered: { ...state, nextNumber: state.nextNumber + 1 },
-  };
+function number(state: TargetState, kind: 'release' | 'rollback') {
+  const { nextNumber } = state;
+  const numbered: TargetState = { ...state, nextNumber: nextNumber + 1 };
+  return { releaseId: `${kind}-${nextNumber}`, numbered };
 }

@@ -15,19 +15,13 @@ const REASON_MAX_CHARACTERS = 1_000;
  */
 export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
   const satisfied = satisfiedRollbacks(state, result);
+  const { releaseId, kind, requestKey, artifact, commit, outcome, reason, code } = result;
+  const { revisionId, servingRevisionId, requestedBy, endedAt } = result;
   const row: HistoryRow = {
-    releaseId: result.releaseId,
-    kind: result.kind,
-    requestKey: result.requestKey,
-    artifact: result.artifact,
-    commit: result.commit,
-    outcome: result.outcome,
-    reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
-    code: result.code ?? undefined,
-    revisionId: result.revisionId,
-    servingRevisionId: result.servingRevisionId,
-    requestedBy: result.requestedBy,
-    endedAt: result.endedAt,
+    ...{ releaseId, kind, requestKey, artifact, commit, outcome },
+    reason: reason.slice(0, REASON_MAX_CHARACTERS),
+    code: code ?? undefined,
+    ...{ revisionId, servingRevisionId, requestedBy, endedAt },
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,
   };
