@@ -6,16 +6,16 @@ import { pathToFileURL } from 'node:url';
 
 import { format, resolveConfig } from 'prettier';
 
+import { configPage } from './configPage.mjs';
 import { eventsPage } from './eventsPage.mjs';
 import { eventsSchema } from './eventsSchema.mjs';
 import { DIST, ROOT } from './freshness.mjs';
 
 /** The schema of `slipway.yaml`, for editors, and its reference, for people. */
 export async function writeConfigSchema() {
-  const { configJsonSchema, configReferencePage, publishedJsonSchema } =
-    await fromBuild('config/jsonSchema.js');
+  const { configJsonSchema, publishedJsonSchema } = await fromBuild('config/jsonSchema.js');
   await publish('docs/slipway.schema.json', JSON.stringify(publishedJsonSchema()));
-  await publish('docs/slipway-yaml.md', configReferencePage(configJsonSchema()));
+  await publish('docs/slipway-yaml.md', configPage(configJsonSchema()));
 }
 
 /** The reference of the command line. */

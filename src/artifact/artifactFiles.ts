@@ -14,8 +14,7 @@ export interface ArtifactFile {
 }
 
 /**
- * The files and links of a source tarball, by their paths. Reads it once through; nothing is unpacked.
- *
+ * The files and links of a source tarball, by their paths. Nothing is unpacked.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if its bytes do not match its digest.
  */
 export async function artifactFiles({ stream }: StoredArtifact): Promise<ReadonlyMap<string, ArtifactFile>> {

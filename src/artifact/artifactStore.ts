@@ -16,47 +16,29 @@ export interface StoredArtifact {
 }
 
 /**
- * Holds artifacts, each named by the sha256 of its bytes, and one JSON record per release, which outlives Temporal's
- * retention. Everything appears whole or not at all, and is stored for good when the call returns.
- *
- * Every method throws `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` if the store itself cannot be read or written, and
- * `SLIPWAY_ARTIFACT_STORE_REFUSED` if it does not let us, or is not there at all.
+ * Holds artifacts, named by the sha256 of their bytes, and one JSON record per release, which outlives Temporal's
+ * retention. Everything appears whole or not at all, and is stored for good when the call returns. Each method throws
+ * `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE`, or `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
  */
 export interface ArtifactStore {
   /** A URL that `openArtifactStore` opens, on any machine that can reach the store. */
   readonly url: string;
   /**
-   * Copies a file into the store. Putting the same artifact again sends nothing, and repairs a damaged copy; it counts as
-   * put anew. Two may put the same one at once.
-   *
-   * @param signal - ends it. What was sent of a large artifact is left where the next put of it goes on.
+   * Copies a file into the store. Putting an artifact again sends nothing, repairs a damaged copy, and counts as put
+   * anew. Two may put the same one at once. `signal` ends it: the next put goes on with what was sent of a large one.
    * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` when the file's bytes do not match the digest.
    */
   put(file: string, digest: string, signal?: AbortSignal): Promise<void>;
   has(digest: string): Promise<boolean>;
   /** @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`. */
   open(digest: string): Promise<StoredArtifact>;
-  /**
-   * Reads an artifact once through.
-   *
-   * @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`, or `SLIPWAY_ARTIFACT_CORRUPT`.
-   */
+  /** Reads an artifact through. @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`, or `SLIPWAY_ARTIFACT_CORRUPT`. */
   verify(digest: string): Promise<void>;
   /** The artifacts that it holds, sorted. What is no artifact of this store's layout is passed over. */
   listArtifacts(): Promise<readonly HeldArtifact[]>;
-  /**
-   * Removes an artifact, unless it was put since. One that is not there is removed already.
-   *
-   * @param unlessPutAfter - ISO 8601: when it was last put, as far as is known.
-   * @returns whether it is not there any more.
-   */
+  /** Removes an artifact, unless it was put after an instant (ISO 8601). Returns whether it is gone. */
   removeArtifact(digest: string, unlessPutAfter: string): Promise<boolean>;
-  /**
-   * Writes a record, in place of one of the same name.
-   *
-   * @param name - segments separated by `/`.
-   * @param record - anything that JSON can hold.
-   */
+  /** Writes a record as JSON, in place of one of the same name. `name`: segments separated by `/`. */
   putRecord(name: string, record: unknown): Promise<void>;
   /** A record, or `undefined` if there is none of that name. */
   getRecord(name: string): Promise<unknown>;
@@ -65,8 +47,8 @@ export interface ArtifactStore {
 }
 
 /**
- * Where things are in an artifact store, whatever it is made of: paths relative to it, their segments separated by `/`.
- * A folder can be copied into a bucket as it is, and back.
+ * A store's layout is the same for each kind, as relative paths with `/`: a folder can be copied into a bucket, and
+ * back.
  */
 
 /** Below this, the artifacts: `<first two digits>/<digits>.tar.gz`. */
@@ -74,11 +56,7 @@ export const ARTIFACTS = 'artifacts/sha256/';
 /** Below this, the records, by their escaped names. */
 export const RECORDS = 'records/';
 
-/**
- * Where an artifact is.
- *
- * @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND` for what is no digest.
- */
+/** Where an artifact is. @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND` for what is no digest. */
 export function artifactPath(digest: string): string {
   if (!isDigest(digest)) {
     throw new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', `"${digest}" is not the digest of an artifact`, {
@@ -115,12 +93,7 @@ export function checksDigest(checks: readonly Check[]): string {
   return `sha256:${createHash('sha256').update(canonicalJson(checks)).digest('hex')}`;
 }
 
-/**
- * Keeps a list of checks among the records of an artifact store, which `slipway prune` never removes. Keeping it again
- * writes nothing.
- *
- * @returns its digest.
- */
+/** Keeps a list of checks among the records, which `slipway prune` never removes. Returns its digest. */
 export async function keepChecks(
   store: Pick<ArtifactStore, 'getRecord' | 'putRecord'>,
   checks: readonly Check[],

@@ -19,11 +19,9 @@ export async function digestFile(file: string): Promise<string> {
 }
 
 /**
- * An artifact's bytes, checked against its digest on their way. The last ones are given out only once all of them are
- * right: who sends them on never sends a whole wrong artifact.
- *
- * @param place - where they come from, for the error.
- * @returns a stream that fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end where they are wrong.
+ * An artifact's bytes, checked on their way. The last ones are given out only once all of them are right, so that no
+ * reader sends on a whole wrong artifact: the stream fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end. `place`: for
+ * the error.
  */
 export function verifiedBytes(chunks: AsyncIterable<Buffer>, digest: string, place: string): Readable {
   const hash = createHash('sha256');

@@ -22,23 +22,20 @@ export function folderStore(path: string): ArtifactStore {
   const folder = resolve(path);
   const { href: url } = pathToFileURL(folder);
   const fileAt = (place: string): string => join(folder, ...place.split('/'));
-  const notFound = (digest: string) => (): never => {
-    throw artifactNotFound(digest, url);
-  };
+  const ask = <T, A = never>(call: () => Promise<T>, absent?: Absent<A>): Promise<T | A> =>
+    storing(folder, call, absent);
 
   const verify = async (digest: string): Promise<void> => {
     const file = fileAt(artifactPath(digest));
-    const found = await storing(folder, () => digestFile(file), notFound(digest));
+    const found = await ask(() => digestFile(file), { instead: undefined });
+    if (found === undefined) throw artifactNotFound(digest, url);
     if (found !== digest) throw corrupt(digest, file);
   };
 
   /** The paths of the files below a path of the store, sorted. */
   const filesBelow = async (path: string): Promise<string[]> => {
-    const found = await storing(
-      folder,
-      () => readdir(fileAt(path), { recursive: true, withFileTypes: true }),
-      () => [],
-    );
+    const options = { recursive: true, withFileTypes: true } as const;
+    const found = await ask(() => readdir(fileAt(path), options), { instead: [] });
     return found
       .filter((entry) => entry.isFile())
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
@@ -52,7 +49,7 @@ export function folderStore(path: string): ArtifactStore {
     async put(file, digest, signal) {
       const destination = fileAt(artifactPath(digest));
       if ((await isWhole(destination, digest)) && (await isRenewed(destination))) return;
-      await storing(folder, () =>
+      await ask(() =>
         writeWhole(destination, async (handle) => {
           const hash = createHash('sha256');
           for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20, signal })) {
@@ -65,57 +62,43 @@ export function folderStore(path: string): ArtifactStore {
     },
 
     async has(digest) {
-      return storing(
-        folder,
-        () => stat(fileAt(artifactPath(digest))).then(() => true),
-        () => false,
-      );
+      return ask(() => stat(fileAt(artifactPath(digest))).then(() => true), { instead: false });
     },
 
     async open(digest) {
-      return storing(folder, () => openVerified(fileAt(artifactPath(digest)), digest), notFound(digest));
+      const file = fileAt(artifactPath(digest));
+      const found = await ask(() => openVerified(file, digest), { instead: undefined });
+      if (found === undefined) throw artifactNotFound(digest, url);
+      return found;
     },
 
     async listArtifacts() {
       const held = (await filesBelow(ARTIFACTS)).map(async (path) => {
         const digest = artifactDigest(path);
         if (digest === undefined) return [];
-        const found = await storing(
-          folder,
-          () => stat(fileAt(path)),
-          () => undefined,
-        );
-        return found === undefined
-          ? []
-          : [{ digest, sizeBytes: found.size, putAt: found.mtime.toISOString() }];
+        const found = await ask(() => stat(fileAt(path)), { instead: undefined });
+        return found === undefined ? [] : { digest, sizeBytes: found.size, putAt: found.mtime.toISOString() };
       });
       return (await Promise.all(held)).flat();
     },
 
     async removeArtifact(digest, unlessPutAfter) {
       const file = fileAt(artifactPath(digest));
-      return storing(
-        folder,
-        async () => {
-          if ((await stat(file)).mtime > new Date(unlessPutAfter)) return false;
-          await rm(file);
-          return true;
-        },
-        () => true,
-      );
+      const remove = async (): Promise<boolean> => {
+        if ((await stat(file)).mtime > new Date(unlessPutAfter)) return false;
+        await rm(file);
+        return true;
+      };
+      return ask(remove, { instead: true });
     },
 
     async putRecord(name, record) {
       const text = `${JSON.stringify(record, null, 2)}\n`;
-      await storing(folder, () => writeWhole(fileAt(recordPath(name)), (handle) => handle.writeFile(text)));
+      await ask(() => writeWhole(fileAt(recordPath(name)), (handle) => handle.writeFile(text)));
     },
 
     async getRecord(name) {
-      const text = await storing(
-        folder,
-        () => readFile(fileAt(recordPath(name)), 'utf8'),
-        () => undefined,
-      );
+      const text = await ask(() => readFile(fileAt(recordPath(name)), 'utf8'), { instead: undefined });
       return text === undefined ? undefined : (JSON.parse(text) as unknown);
     },
 
@@ -130,20 +113,19 @@ export function folderStore(path: string): ArtifactStore {
   };
 }
 
-async function isWhole(file: string, digest: string): Promise<boolean> {
+/** What is not there, or not readable, is written anew, which says what is wrong. */
+function isWhole(file: string, digest: string): Promise<boolean> {
   return digestFile(file).then(
     (found) => found === digest,
-    // Not there, or not readable: it is written anew, which says what is wrong.
     () => false,
   );
 }
 
-/** Gives a file this moment's time: it counts as put now. Whether that could be done. */
-async function isRenewed(file: string): Promise<boolean> {
+/** Whether a file could be given this moment's time, so that it counts as put now. If not, it is written anew. */
+function isRenewed(file: string): Promise<boolean> {
   const now = new Date();
   return utimes(file, now, now).then(
     () => true,
-    // Removed since it was read, or somebody else's: it is written anew, which gives it the time too.
     () => false,
   );
 }
@@ -157,18 +139,23 @@ async function openVerified(file: string, digest: string): Promise<StoredArtifac
   return { stream, sizeBytes: size };
 }
 
-/** Runs a call on the store. What the operating system refuses is the store's failure; `absent` answers "not there". */
+/** What is returned for what is not there. */
+interface Absent<A> {
+  readonly instead: A;
+}
+
+/** Runs a call on the store. What the operating system rejects is the store's failure. */
 async function storing<T, A = never>(
   folder: string,
   call: () => Promise<T>,
-  absent?: () => A,
+  absent?: Absent<A>,
 ): Promise<T | A> {
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (absent !== undefined && (code === 'ENOENT' || code === 'ENOTDIR')) return absent();
+    if (absent !== undefined && (code === 'ENOENT' || code === 'ENOTDIR')) return absent.instead;
     throw new SlipwayError(
       'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
       `the artifact store could not be read or written: ${error.message}`,
@@ -182,8 +169,7 @@ async function storing<T, A = never>(
 }
 
 /**
- * Writes a file so that it appears whole or not at all, and is on the disk when this returns: whoever reads it
- * meanwhile, and whatever dies meanwhile.
+ * Writes a file so that it appears whole or not at all, and is on the disk when this returns, whatever dies meanwhile.
  */
 async function writeWhole(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
   const folder = dirname(path);

@@ -7,9 +7,7 @@ import { folderStore } from './folderStore.ts';
 import { s3Store } from './s3/s3Store.ts';
 
 /**
- * Opens the artifact store behind an `s3:` URL, a `file:` URL, or a folder's path. Nothing is asked of it yet: a folder is
- * made when something is first put, and S3 is called when something is first asked.
- *
+ * Opens the artifact store behind an `s3:` URL, a `file:` URL, or a folder's path. Nothing is asked of it yet.
  * @throws SlipwayError `SLIPWAY_CONFIG_INVALID` for a URL of another kind.
  */
 export function openArtifactStore(store: string): ArtifactStore {

@@ -39,14 +39,10 @@ export interface PackedSource {
 }
 
 /**
- * Packs a source into a `.tar.gz`. The same tree gives the same bytes, whoever packs it and wherever it was checked
- * out: entries sorted, one time and owner for all, modes 644 and 755 only, a fixed gzip header, a compressor of its own.
- *
- * Left out: what `.gitignore` and `.slipwayignore` say, `options.ignore`, and always `.git`, `.slipway`,
- * `node_modules`, `.env*` (but not `.env.example`), key files, and `.npmrc` where a token is written into it.
- *
+ * Packs a source into a `.tar.gz`. The same tree gives the same bytes on every machine: entries sorted, one time and
+ * owner, modes 644 and 755 only, a fixed gzip header, a compressor of its own.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`, or `SLIPWAY_ARTIFACT_TOO_LARGE` naming the biggest files.
- * @throws the signal's reason when `signal` is aborted.
+ * @throws the signal's reason.
  */
 export async function packSource(options: PackOptions): Promise<PackedSource> {
   const { ignore = [], directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
@@ -113,8 +109,8 @@ const PIECE_BYTES = 1 << 16;
 const SYSTEM_BYTE = 9;
 
 /**
- * Compresses a stream with gzip, to the same bytes on every machine. Node's own zlib does not promise that: another
- * release, a distribution's build or another processor may find other matches in the same content.
+ * Compresses to the same bytes on every machine, which Node's own zlib does not promise: its builds find other
+ * matches.
  */
 async function* gzipStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   let made: Uint8Array[] = [];
@@ -147,9 +143,7 @@ const BLOCK = 512;
 const EPOCH = new Date(0);
 
 /**
- * The bytes of a tar archive of the entries, in their order: nothing in them depends on the machine, the user, or the
- * time. Files are streamed.
- *
+ * The bytes of a tar archive of the entries: nothing in them depends on the machine, the user, or the time.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for a file that cannot be read, or changes while it is read.
  */
 export async function* tarStream(root: string, entries: Iterable<SourceEntry>): AsyncGenerator<Buffer> {

@@ -24,12 +24,10 @@ interface SourceLink {
 export type SourceEntry = SourceFile | SourceLink;
 
 /**
- * What a source ships, in the order of its paths' UTF-16 code units, which is the same on every machine. Folders are
- * not listed: git does not keep empty ones, so two checkouts may differ in them.
- *
- * @param patterns - more to leave out, as in `.gitignore`.
- * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for a root that is no folder, what cannot be read, a link that
- * leads out of the source, and what is neither file, folder nor link.
+ * What a source ships, sorted by UTF-16 code units, as on every machine. Folders are not listed: git keeps no empty
+ * ones.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for what cannot be read, a link that leads out of the source, and
+ * what is neither file, folder nor link.
  */
 export async function sourceFiles(root: string, patterns: readonly string[]): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
@@ -118,8 +116,7 @@ interface RuleFile {
 }
 
 /**
- * Never packed, whatever the rules say: git's and Slipway's own folders, what is installed anew, and what holds
- * secrets. Names are compared without case, as some file systems do.
+ * Never packed, whatever the rules say: git's and Slipway's folders, installed packages, and secrets. Case is ignored.
  */
 const NEVER = [
   /^\.git$/,
@@ -133,11 +130,9 @@ const NEVER = [
 ];
 
 /**
- * The rules at the root of a source. In the order in which they decide: what is never packed; `patterns`; each
- * `.slipwayignore`, the deepest first, which can bring back (`!dist/`) what git leaves out; each `.gitignore` likewise,
- * including those above the root in the same repository.
- *
- * @param patterns - as in `.gitignore`, relative to the root.
+ * The rules at the root of a source, in the order in which they decide: what is never packed; `patterns`; each
+ * `.slipwayignore`, the deepest first, which can bring back what git leaves out; each `.gitignore`, also above the root
+ * in the repository.
  */
 async function ignoreRules(root: string, patterns: readonly string[]): Promise<IgnoreRules> {
   const above: RuleFile[] = [];
@@ -224,10 +219,7 @@ const LOGINS: Readonly<Record<string, RegExp>> = {
   '.yarnrc.yml': /^\s*["']?npmAuth(?:Token|Ident)["']?\s*:\s*["']?(?!["']?\$\{)\S/m,
 };
 
-/**
- * Whether a file is a package manager's configuration with a login written into it. One that only names a variable
- * (`_authToken=${NPM_TOKEN}`) holds no secret.
- */
+/** Whether a package manager's configuration has a login written into it. `_authToken=${NPM_TOKEN}` is none. */
 async function holdsToken(file: string): Promise<boolean> {
   const login = LOGINS[basename(file).toLowerCase()];
   return login !== undefined && login.test(await readFile(file, 'utf8'));

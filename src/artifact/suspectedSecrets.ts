@@ -40,12 +40,9 @@ const NAMES: readonly (readonly [pattern: RegExp, what: string])[] = [
 ];
 
 /**
- * What of a packed source looks like a secret, by its name or by what stands in it, in the order of the paths. Files
- * over 1 MiB and files that are no text are judged by their names alone. A line that only looks like one is left out
- * by a comment on it: `secretlint-disable-line`.
- *
- * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for a file that cannot be read.
- * @throws the signal's reason when `signal` is aborted.
+ * What of a packed source looks like a secret, by its name or its text, in the order of the paths. Files over 1 MiB and
+ * binary ones are judged by their names. The comment `secretlint-disable-line` allows a line.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`; the signal's reason.
  */
 export async function suspectedSecrets(options: SuspectedSecretsOptions): Promise<SuspectedSecret[]> {
   const { root, entries, signal } = options;

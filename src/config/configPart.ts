@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
 
+import { isRecord } from '../domain/scalars.ts';
 import {
   type ConfigProblem,
   type ConfigSource,
@@ -64,9 +65,8 @@ function definedTwice(text: string): string {
 const PARTS_MAX = 20;
 
 /**
- * Reads what a file extends, and what that extends in turn.
- *
- * @returns the file itself first; of two that say something, the earlier one is right.
+ * Reads what a file extends, and what that extends in turn. The file itself comes first; an earlier one takes
+ * precedence.
  */
 export async function extendedParts(
   part: ConfigPart,
@@ -133,10 +133,8 @@ function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[]
 }
 
 /**
- * One configuration of what several files say, the right one first. What is named below a name is put together; a list
- * or a value is taken whole; and `null` takes away what the files after it say.
- *
- * @param raws - what stands in each file. `extends` is not in the result.
+ * Merges several files, the first takes precedence: maps are merged, lists and values replaced, `null` removes what
+ * later files say. `extends` is not in the result.
  */
 export function mergeParts(raws: readonly unknown[]): unknown {
   const merged = raws.reduceRight((further, nearer) => mergeTwo(nearer, further));
@@ -171,8 +169,4 @@ function mergeTwo(nearer: unknown, further: unknown): unknown {
       .filter((name) => !(nearer[name] === null && further[name] !== undefined))
       .map((name) => [name, mergeTwo(nearer[name], further[name])]),
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -43,11 +43,7 @@ export interface ConfigProblem extends ConfigPlace {
   readonly excerpt: string;
 }
 
-/**
- * Where a field stands: its value, or its name; for one that is missing, where the nearest part around it does.
- *
- * @param atKey - its name is meant.
- */
+/** Where a field's value is (`atKey`: its name); of a missing one, the nearest part around it. */
 export function placeOfField(
   source: ConfigSource,
   path: readonly PropertyKey[],
@@ -95,10 +91,8 @@ const HARMLESS_NAMES: readonly string[] = ['feedbackKey', 'name'];
 const URL_CREDENTIALS = /:\/\/[^/\s]*@/;
 
 /**
- * The lines of the file, fit to be shown: a secret that was written where only a reference belongs is made unreadable.
- * What is masked keeps its length, so that columns stay true.
- *
- * @param unknown - paths of fields that may have been meant for secrets: their values are masked too.
+ * The lines of the file, with possible secrets masked. The length stays, so that columns stay true.
+ * @param unknown - paths of unknown fields that may hold secrets.
  */
 export function readableLines(
   { text, document }: Pick<ConfigSource, 'text' | 'document'>,

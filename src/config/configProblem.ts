@@ -14,11 +14,7 @@ export interface FieldProblem {
   readonly hidesValue?: boolean;
 }
 
-/**
- * Gives problems their places, in no order.
- *
- * @param parts - the files that the configuration is made of, the right one first.
- */
+/** Gives problems their places. `parts`: the files of the configuration, the one that takes precedence first. */
 export function placeProblems(
   parts: readonly [ConfigPart, ...ConfigPart[]],
   errors: readonly FieldProblem[],
@@ -44,9 +40,8 @@ export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, othe
 }
 
 /**
- * Everything that the schema found: all at once, so that one run of lint shows every one.
- *
- * @param raw - the file's content, which suggestions are made from; no value is repeated.
+ * Every problem that the schema found.
+ * @param raw - the file's content, for suggestions; no value is repeated.
  * @param validWords - the fields that there are at a path.
  */
 export function schemaProblems(

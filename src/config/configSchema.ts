@@ -2,8 +2,12 @@ import { z } from 'zod';
 
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/artifact/retention.ts';
 import { storeUrlProblem } from '../domain/artifact/storeUrl.ts';
+import type { Check as CheckOfRelease } from '../domain/check/check.ts';
 import { formatDuration } from '../domain/duration.ts';
-import { STEP_NAMES } from '../domain/step.ts';
+import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
+import type { ErrorPolicy } from '../domain/release/release.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { TARGET_NAME } from '../domain/target/targetSpec.ts';
 import {
@@ -14,19 +18,21 @@ import {
   Expectation,
   FreezeList,
   Origin,
+  present,
   Reference,
   SecretReference,
   ServiceUrl,
   Text,
   typeProblem,
+  unless,
 } from './fields.ts';
 import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
 
 /**
- * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
- * side is what the rest of Slipway works with: durations in milliseconds, defaults filled in.
+ * The schema of `slipway.yaml`. Its input side is published for editors; its output side has milliseconds and
+ * defaults.
  */
 
 /** Run although parts are wrong: what they have to do with each other is told at the same time. */
@@ -65,16 +71,21 @@ const Repository = z
     context.addIssue({ code: 'custom', path: ['buildOnPush'], message: 'a tag is not built on push' });
   });
 
-const Approval = z.strictObject(approvalFields('anybody but who released')).superRefine(enoughApprovers);
+const Approval = z
+  .strictObject(approvalFields('anybody but who released'))
+  .superRefine(enoughApprovers)
+  .transform(({ within: withinMs, ...policy }): ApprovalPolicy => ({ ...policy, withinMs }));
 
-const OnError = z.strictObject({
-  then: z
-    .enum(['rollback', 'wait', 'stop'])
-    .describe(
-      'Restore what served; wait for "slipway retry", "skip" or "abort"; or leave what serves as it is',
-    ),
-  waitFor: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
-});
+const OnError = z
+  .strictObject({
+    then: z
+      .enum(['rollback', 'wait', 'stop'])
+      .describe(
+        'Restore what served; wait for "slipway retry", "skip" or "abort"; or leave what serves as it is',
+      ),
+    waitFor: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
+  })
+  .transform(({ then, waitFor: waitMs }): ErrorPolicy => ({ then, waitMs }));
 
 const Target = z
   .strictObject({
@@ -185,10 +196,7 @@ const Artifact = z.strictObject({
     .string('expected a folder, or s3://BUCKET/PREFIX')
     .trim()
     .min(1, 'must not be empty')
-    .superRefine((store, context) => {
-      const message = storeUrlProblem(store);
-      if (message !== undefined) context.addIssue({ code: 'custom', message });
-    })
+    .superRefine(unless(storeUrlProblem))
     .optional()
     .describe(
       'The artifact store: a folder relative to this file, or s3://BUCKET/PREFIX. Default: SLIPWAY_ARTIFACT_STORE, else artifacts/ in Slipway’s home',
@@ -198,43 +206,61 @@ const Artifact = z.strictObject({
   ),
 });
 
-const Check = z.strictObject({
-  name: Text.describe('What it is called, once in the file'),
-  assistant: Text.describe('The graph’s name in the graph configuration'),
-  input: z.record(z.string(), z.unknown()).default({}).describe('The run’s input'),
-  expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
-  timeout: Duration.default(60_000).describe(
-    'How long the run may take; the deadlines of its steps follow. Default: 60s',
-  ),
-  feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
-});
+const Check = z
+  .strictObject({
+    name: Text.describe('What it is called, once in the file'),
+    assistant: Text.describe('The graph’s name in the graph configuration'),
+    input: z.record(z.string(), z.unknown()).default({}).describe('The run’s input'),
+    expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
+    timeout: Duration.default(60_000).describe(
+      'How long the run may take; the deadlines of its steps follow. Default: 60s',
+    ),
+    feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
+  })
+  .transform(({ timeout: timeoutMs, ...check }): CheckOfRelease => ({ ...check, timeoutMs }));
 
-const Step = z.strictObject({
-  startToClose: Duration.optional().describe(
-    'One attempt’s deadline. Default: what its calls and checks may take',
-  ),
-  scheduleToClose: Duration.optional().describe('All attempts’ deadline; twice as long on the way back'),
-  heartbeat: Duration.optional().describe('The longest silence before the step’s worker is taken for dead'),
-  retry: z
-    .strictObject({
-      initialInterval: Duration.optional().describe('Between the first attempt and the second'),
-      backoffCoefficient: z
-        .number()
-        .min(1)
-        .optional()
-        .describe('By how much each interval is longer than the one before'),
-      maximumInterval: Duration.optional().describe('The longest interval'),
-      maximumAttempts: z
-        .int()
-        .min(0)
-        .optional()
-        .describe(
-          `0: as often as the deadline allows. It has no effect on steps that poll until their deadline: ${POLLING_STEPS.join(', ')}`,
-        ),
-    })
-    .optional()
-    .describe('How a failed attempt is repeated'),
-});
+const Step = z
+  .strictObject({
+    startToClose: Duration.optional().describe(
+      'One attempt’s deadline. Default: what its calls and checks may take',
+    ),
+    scheduleToClose: Duration.optional().describe('All attempts’ deadline; twice as long on the way back'),
+    heartbeat: Duration.optional().describe('The longest silence before the step’s worker is taken for dead'),
+    retry: z
+      .strictObject({
+        initialInterval: Duration.optional().describe('Between the first attempt and the second'),
+        backoffCoefficient: z
+          .number()
+          .min(1)
+          .optional()
+          .describe('By how much each interval is longer than the one before'),
+        maximumInterval: Duration.optional().describe('The longest interval'),
+        maximumAttempts: z
+          .int()
+          .min(0)
+          .optional()
+          .describe(
+            `0: as often as the deadline allows. It has no effect on steps that poll until their deadline: ${POLLING_STEPS.join(', ')}`,
+          ),
+      })
+      .optional()
+      .describe('How a failed attempt is repeated'),
+  })
+  .transform(({ startToClose, scheduleToClose, heartbeat, retry }): StepOverride =>
+    present({
+      startToCloseMs: startToClose,
+      scheduleToCloseMs: scheduleToClose,
+      heartbeatMs: heartbeat,
+      retry:
+        retry &&
+        present({
+          initialIntervalMs: retry.initialInterval,
+          backoffCoefficient: retry.backoffCoefficient,
+          maximumIntervalMs: retry.maximumInterval,
+          maximumAttempts: retry.maximumAttempts,
+        }),
+    }),
+  );
 
 /** `slipway.yaml`. */
 const TARGETS_EXPECTED = 'define at least one target';
@@ -295,52 +321,32 @@ interface LooseConfig {
 
 export type TargetConfig = Config['targets'][string];
 
-/** What may be wrong in a file: anything, until it has been read. */
-interface LooseCheck {
-  readonly name?: unknown;
-  readonly timeout?: unknown;
-}
-type LooseSteps = Readonly<Record<string, unknown>>;
-
 /** Steps that run one check in each attempt, and steps that run all of them. */
-const ONE_CHECK = ['check', 'baseline'] as const;
-const ALL_CHECKS = ['soak', 'bake'] as const;
-const DEADLINES = ['startToClose', 'scheduleToClose'] as const;
+const ONE_CHECK = ['check', 'baseline'];
+const ALL_CHECKS = ['soak', 'bake'];
 
 /** Deadlines of steps that are shorter than the checks that run within them: those would never end in time. */
-function stepProblems(
-  checks: unknown,
-  steps: unknown,
-): { readonly path: readonly string[]; readonly message: string }[] {
-  const timed = (Array.isArray(checks) ? (checks as (LooseCheck | null)[]) : []).flatMap((check) =>
-    typeof check?.timeout === 'number' ? [{ name: String(check.name), timeoutMs: check.timeout }] : [],
+function stepProblems(checks: unknown, steps: unknown) {
+  const timed = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
+    isRecord(check) && typeof check['timeoutMs'] === 'number'
+      ? { name: String(check['name']), timeoutMs: check['timeoutMs'] }
+      : [],
   );
-  const longest = timed.reduce((one, other) => (other.timeoutMs > one.timeoutMs ? other : one), {
-    name: '',
-    timeoutMs: 0,
-  });
+  const [longest = { name: '', timeoutMs: 0 }] = timed.toSorted((a, b) => b.timeoutMs - a.timeoutMs);
   const together = timed.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0);
-  return [
-    ...shorterThan(steps, ONE_CHECK, longest.timeoutMs, `the check "${longest.name}" may take`),
-    ...shorterThan(steps, ALL_CHECKS, together, 'its checks together may take'),
-  ];
+  return Object.entries(isRecord(steps) ? steps : {}).flatMap(([name, step]) => [
+    ...(ONE_CHECK.includes(name)
+      ? shorterThan(name, step, longest.timeoutMs, `the check "${longest.name}" may take`)
+      : []),
+    ...(ALL_CHECKS.includes(name) ? shorterThan(name, step, together, 'its checks together may take') : []),
+  ]);
 }
 
-function shorterThan(
-  steps: unknown,
-  names: readonly string[],
-  checksMs: number,
-  whatTakes: string,
-): { readonly path: readonly string[]; readonly message: string }[] {
-  if (typeof steps !== 'object' || steps === null) return [];
-  return names.flatMap((name) => {
-    const step = (steps as LooseSteps)[name];
-    if (typeof step !== 'object' || step === null) return [];
-    return DEADLINES.flatMap((deadline) => {
-      const set = (step as LooseSteps)[deadline];
-      if (typeof set !== 'number' || set > checksMs) return [];
-      const message = `expected more than the ${formatDuration(checksMs)} that ${whatTakes}`;
-      return [{ path: ['steps', name, deadline], message }];
-    });
+function shorterThan(name: string, step: unknown, checksMs: number, whatTakes: string) {
+  return ['startToClose', 'scheduleToClose'].flatMap((deadline) => {
+    const set = isRecord(step) ? step[`${deadline}Ms`] : undefined;
+    if (typeof set !== 'number' || set > checksMs) return [];
+    const message = `expected more than the ${formatDuration(checksMs)} that ${whatTakes}`;
+    return { path: ['steps', name, deadline], message };
   });
 }

@@ -2,19 +2,14 @@ import { parseDuration } from '../domain/duration.ts';
 import { parseFreezeMoment } from '../domain/freeze/freeze.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
+import { isRecord } from '../domain/scalars.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * What is right in a `slipway.yaml` and cannot take effect. Reads the file as it was written, so that what is wrong
- * elsewhere in it hides nothing.
- *
- * @param raw - the file's content, right or not.
- * @param now - milliseconds since 1970.
- */
+/** What is valid in a `slipway.yaml` but has no effect. Reads the raw file, so that errors elsewhere hide nothing. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
   const file = fieldsOf(raw);
   const targets = Object.entries(fieldsOf(file['targets'])).map(([name, target]) => ({
@@ -41,33 +36,41 @@ export function configWarnings(raw: unknown, now: number): readonly FieldProblem
   ];
 }
 
+/** A warning about the name of a field; none where `message` is `false`. */
+function warn(
+  path: readonly PropertyKey[],
+  field: string | readonly string[],
+  message: string | false,
+): FieldProblem[] {
+  return message === false ? [] : [{ path: [...path, ...[field].flat()], message, atKey: true }];
+}
+
+const NO_CHECKS = 'there are no checks to repeat: the revision is only seen to serve';
+
 function targetWarnings(path: readonly string[], target: Fields, hasChecks: boolean): FieldProblem[] {
-  const found: FieldProblem[] = [];
-  const warn = (at: readonly string[], message: string): void => {
-    found.push({ path: [...path, ...at], message, atKey: true });
-  };
   const { source = 'internal_source', vocabulary, resources, soak } = target;
-  if (resources !== undefined && source !== 'external_image') {
-    warn(['resources'], 'has no effect: resources are only for source external_image');
-  } else {
-    for (const field of Object.keys(fieldsOf(resources))) {
-      if (UNUSED_RESOURCES.includes(field)) {
-        warn(['resources', field], 'the control plane’s contract marks it "do not use"');
-      } else if (!RESOURCES.includes(field) && vocabulary !== 'public') {
-        const near = nearestWord(field, RESOURCES);
-        const suggestion = near === undefined ? '' : `; did you mean "${near}"?`;
-        warn(['resources', field], `the control plane’s contract has no resource of this name${suggestion}`);
-      }
-    }
-  }
   const onError = fieldsOf(target['onError']);
-  if (onError['waitFor'] !== undefined && onError['then'] !== 'wait') {
-    warn(['onError', 'waitFor'], 'has no effect unless then is "wait"');
-  }
-  if (isTime(soak) && !hasChecks) {
-    warn(['soak'], 'there are no checks to repeat: the revision is only seen to serve');
-  }
-  return found;
+  const isUnused = resources !== undefined && source !== 'external_image';
+  return [
+    ...warn(path, 'resources', isUnused && 'has no effect: resources are only for source external_image'),
+    ...(isUnused ? [] : Object.keys(fieldsOf(resources))).flatMap((field) =>
+      warn(path, ['resources', field], resourceProblem(field, vocabulary === 'public')),
+    ),
+    ...warn(
+      path,
+      ['onError', 'waitFor'],
+      onError['waitFor'] !== undefined && onError['then'] !== 'wait' && 'has no effect unless then is "wait"',
+    ),
+    ...warn(path, 'soak', isTime(soak) && !hasChecks && NO_CHECKS),
+  ];
+}
+
+function resourceProblem(field: string, isPublic: boolean): string | false {
+  if (UNUSED_RESOURCES.includes(field)) return 'the control plane’s contract marks it "do not use"';
+  if (RESOURCES.includes(field) || isPublic) return false;
+  const near = nearestWord(field, RESOURCES);
+  const suggestion = near === undefined ? '' : `; did you mean "${near}"?`;
+  return `the control plane’s contract has no resource of this name${suggestion}`;
 }
 
 function artifactWarnings(artifact: Fields, sources: readonly unknown[]): FieldProblem[] {
@@ -75,13 +78,13 @@ function artifactWarnings(artifact: Fields, sources: readonly unknown[]): FieldP
   const packs = sources.includes('internal_source');
   const builds = packs || sources.includes('repo_host');
   const idle = (fields: readonly string[], what: string): FieldProblem[] =>
-    fields
-      .filter((field) => artifact[field] !== undefined)
-      .map((field) => ({
-        path: ['artifact', field],
-        message: `has no effect: no target’s source is ${what}`,
-        atKey: true,
-      }));
+    fields.flatMap((field) =>
+      warn(
+        ['artifact'],
+        field,
+        artifact[field] !== undefined && `has no effect: no target’s source is ${what}`,
+      ),
+    );
   return [
     ...(packs ? [] : idle(['path', 'ignore'], 'packed')),
     ...(builds ? [] : idle(['installCommand', 'buildCommand', 'graphConfig'], 'built')),
@@ -90,67 +93,50 @@ function artifactWarnings(artifact: Fields, sources: readonly unknown[]): FieldP
 
 function stepWarnings(name: string, step: Fields): FieldProblem[] {
   const path = ['steps', name];
-  const [one, all, silence] = [step['startToClose'], step['scheduleToClose'], step['heartbeat']].map(timeOf);
-  const found: FieldProblem[] = [];
-  if (one !== undefined && all !== undefined && one > all) {
-    const message = 'has no effect: scheduleToClose, the deadline of all attempts, is shorter';
-    found.push({ path: [...path, 'startToClose'], message, atKey: true });
-  }
-  if (one !== undefined && silence !== undefined && silence >= one) {
-    const message = 'has no effect: startToClose, the deadline of the attempt, is not longer';
-    found.push({ path: [...path, 'heartbeat'], message, atKey: true });
-  }
+  const one = timeOf(step['startToClose']) ?? NaN;
+  const all = timeOf(step['scheduleToClose']) ?? NaN;
+  const silence = timeOf(step['heartbeat']) ?? NaN;
   const { maximumAttempts = 0 } = fieldsOf(step['retry']);
-  if (POLLING_STEPS.includes(name) && maximumAttempts !== 0) {
-    const message = 'has no effect: the step polls until its deadline. Set scheduleToClose instead';
-    found.push({ path: [...path, 'retry', 'maximumAttempts'], message, atKey: true });
-  }
-  return found;
+  const isBounded = POLLING_STEPS.includes(name) && maximumAttempts !== 0;
+  const shorter = 'has no effect: scheduleToClose, the deadline of all attempts, is shorter';
+  const longer = 'has no effect: startToClose, the deadline of the attempt, is not longer';
+  const polls = 'has no effect: the step polls until its deadline. Set scheduleToClose instead';
+  return [
+    ...warn(path, 'startToClose', one > all && shorter),
+    ...warn(path, 'heartbeat', silence >= one && longer),
+    ...warn(path, ['retry', 'maximumAttempts'], isBounded && polls),
+  ];
 }
 
 function promotionWarnings(path: readonly string[], promotion: Fields, hasChecks: boolean): FieldProblem[] {
   const { soak, bake, checkEvery } = promotion;
-  const found: FieldProblem[] = [];
-  if (checkEvery !== undefined && !isTime(bake) && !isTime(soak)) {
-    const message = 'has no effect: the promotion has neither soak nor bake';
-    found.push({ path: [...path, 'checkEvery'], message, atKey: true });
-  }
-  if (isTime(bake) && !hasChecks) {
-    const message = 'there are no checks to repeat: the revision is only seen to serve';
-    found.push({ path: [...path, 'bake'], message, atKey: true });
-  }
-  return found;
+  const isIdle = checkEvery !== undefined && !isTime(bake) && !isTime(soak);
+  return [
+    ...warn(path, 'checkEvery', isIdle && 'has no effect: the promotion has neither soak nor bake'),
+    ...warn(path, 'bake', isTime(bake) && !hasChecks && NO_CHECKS),
+  ];
 }
 
 /** Events that a receiver on GitHub is never told of. */
 function notifyWarnings(receivers: unknown): FieldProblem[] {
-  if (!Array.isArray(receivers)) return [];
-  const githubEvents: readonly unknown[] = GITHUB_EVENTS;
-  return receivers.flatMap((receiver, index): FieldProblem[] => {
+  const message = 'has no effect: Slipway reports only releases to GitHub';
+  return listOf(receivers).flatMap((receiver, index) => {
     const { kind, events } = fieldsOf(receiver);
-    if ((kind !== 'github_deployment' && kind !== 'github_status') || !Array.isArray(events)) return [];
-    return events.flatMap((event, at): FieldProblem[] =>
-      githubEvents.includes(event)
-        ? []
-        : [
-            {
-              path: ['notify', index, 'events', at],
-              message: 'has no effect: Slipway reports only releases to GitHub',
-            },
-          ],
+    if (kind !== 'github_deployment' && kind !== 'github_status') return [];
+    return listOf(events).flatMap((event, at) =>
+      GITHUB_EVENTS.includes(event as string) ? [] : { path: ['notify', index, 'events', at], message },
     );
   });
 }
 
 /** Freezes for once that have passed. */
 function freezeWarnings(path: readonly string[], freezes: unknown, now: number): FieldProblem[] {
-  if (!Array.isArray(freezes)) return [];
-  return freezes.flatMap((freeze, index): FieldProblem[] => {
+  return listOf(freezes).flatMap((freeze, index) => {
     const { until, timeZone = 'UTC' } = fieldsOf(freeze);
     const ends = typeof until === 'string' ? parseFreezeMoment(until) : undefined;
     if (ends?.kind !== 'once' || typeof timeZone !== 'string' || !isTimeZone(timeZone)) return [];
     if (instantOf(ends.at, timeZone, 'second') > now) return [];
-    return [{ path: [...path, 'freezes', index, 'until'], message: 'has no effect: this time has passed' }];
+    return { path: [...path, 'freezes', index, 'until'], message: 'has no effect: this time has passed' };
   });
 }
 
@@ -163,7 +149,11 @@ function timeOf(value: unknown): number | undefined {
 }
 
 function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isRecord(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** The fields of `resources` that the contract marks "do not use" (contract 000, "ResourceSpec"). */

@@ -14,11 +14,18 @@ import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/target/targetSpec.ts'
 
 /** Fields that several parts of `slipway.yaml` are made of. */
 
+/** An object without the fields that are `undefined`, which would take the place of defaults. */
+export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof present<T>
+  >;
+}
+
 /** A text that says something. */
 export const Text = z.string().trim().min(1, 'must not be empty');
 
-/** What {@link Duration} takes, for editors. */
-export const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
+/** What a duration looks like, for editors. */
+const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 
 /** A duration as people write it, in milliseconds. */
 export const Duration = durationField(
@@ -26,12 +33,7 @@ export const Duration = durationField(
   'expected a duration such as 30s, 5m or 1h30m, 30 days at most',
 );
 
-/**
- * A field that is a duration.
- *
- * @param parse - reads it; `undefined` for what is none.
- * @param problem - what is said of what is none.
- */
+/** A field that is a duration. `parse` returns `undefined` for what is none, and `problem` is what is then reported. */
 export function durationField(parse: (text: string) => number | undefined, problem: string) {
   return z
     .string(problem)
@@ -43,8 +45,6 @@ export function durationField(parse: (text: string) => number | undefined, probl
       return z.NEVER;
     });
 }
-
-/** Fields of `slipway.yaml` that say where something is: a secret, a service. */
 
 const REFERENCE_EXPECTED = 'expected env:NAME or file:/absolute/path, never the secret itself';
 
@@ -61,13 +61,18 @@ export const SecretReference = z.strictObject(
   typeProblem('expected { from: env:NAME } or { from: file:/absolute/path }, never the secret itself'),
 );
 
+/** A refinement that reports what `problemOf` finds wrong with a value. */
+export function unless<T>(problemOf: (value: T) => string | undefined, ...path: PropertyKey[]) {
+  return (value: T, context: z.core.$RefinementCtx): void => {
+    const message = problemOf(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', path, message });
+  };
+}
+
 /** The base URL of a service. */
 export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
-  .superRefine((url, context) => {
-    const message = serviceUrlProblem(url);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  });
+  .superRefine(unless(serviceUrlProblem));
 
 /** The origin of a service, or every host below a domain. */
 export const Origin = z
@@ -81,11 +86,7 @@ export function typeProblem(problem: string) {
 
 const DAY_MS = 86_400_000;
 
-/**
- * The fields of an approval, wherever one is asked for.
- *
- * @param byDefault - who may give it where nobody is named.
- */
+/** The fields of an approval. `byDefault`: who may approve if no person is named. */
 export function approvalFields(byDefault: string) {
   return {
     required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
@@ -94,14 +95,8 @@ export function approvalFields(byDefault: string) {
   };
 }
 
-/** Reports an approval that can never be given, because too few people may give it. */
-export function enoughApprovers(
-  approval: Parameters<typeof tooFewApprovers>[0],
-  context: z.core.$RefinementCtx,
-): void {
-  const message = tooFewApprovers(approval);
-  if (message !== undefined) context.addIssue({ code: 'custom', path: ['required'], message });
-}
+/** Reports an approval that can never be given. */
+export const enoughApprovers = unless(tooFewApprovers, 'required');
 
 const FREEZES_MAX = 100;
 
@@ -131,30 +126,21 @@ const Freeze = z
 export const FreezeList = z.array(Freeze).max(FREEZES_MAX);
 
 /** What a run must show, as it is written in `slipway.yaml` and in a file of inputs. */
-export const Expectation = z.strictObject({
-  status: z
-    .enum(['success', 'error', 'interrupted'])
-    .optional()
-    .describe('How the run ends. Default: success'),
-  contains: z.string().optional().describe('Text that the answer contains'),
-  matches: z
-    .string()
-    .max(PATTERN_MAX_CHARACTERS)
-    .optional()
-    .describe('A regular expression that the answer matches')
-    .superRefine((pattern, context) => {
-      const problem = pattern === undefined ? undefined : patternProblem(pattern);
-      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-    }),
-  path: Text.optional().describe('A dot path into the final values, to check instead of the answer'),
-  equals: z.unknown().optional().describe('The expected value there'),
-  maxLatency: Duration.optional().describe('The longest time from request to end'),
-});
-export type Expectation = z.infer<typeof Expectation>;
-
-/** The expectation as runs are judged by it. */
-export function toExpectation(expectation: Expectation): ExpectationOfRun {
-  const { maxLatency, ...rest } = expectation;
-  const fields = Object.entries({ ...rest, maxLatencyMs: maxLatency });
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
-}
+export const Expectation = z
+  .strictObject({
+    status: z
+      .enum(['success', 'error', 'interrupted'])
+      .optional()
+      .describe('How the run ends. Default: success'),
+    contains: z.string().optional().describe('Text that the answer contains'),
+    matches: z
+      .string()
+      .max(PATTERN_MAX_CHARACTERS)
+      .optional()
+      .describe('A regular expression that the answer matches')
+      .superRefine(unless((pattern) => (pattern === undefined ? undefined : patternProblem(pattern)))),
+    path: Text.optional().describe('A dot path into the final values, to check instead of the answer'),
+    equals: z.unknown().optional().describe('The expected value there'),
+    maxLatency: Duration.optional().describe('The longest time from request to end'),
+  })
+  .transform(({ maxLatency, ...rest }): ExpectationOfRun => present({ ...rest, maxLatencyMs: maxLatency }));

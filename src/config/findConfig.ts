@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
-import { SlipwayError } from '../domain/errors.ts';
+import { SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 
 /** The file's name, looked for in the working folder and the folders above it. */
 export const CONFIG_FILE = 'slipway.yaml';
@@ -14,44 +14,37 @@ export interface FoundConfig {
 }
 
 /**
- * Finds `slipway.yaml` and reads it.
- *
- * @param path - the file. Default: looked for in `from` and the folders above it.
+ * Finds and reads `slipway.yaml`: the file at `path`, or the one in `from` or the nearest folder above it.
  * @throws SLIPWAY_CONFIG_NOT_FOUND.
  */
-export function findConfig(path: string | undefined, from: string): Promise<FoundConfig> {
-  return path === undefined ? findAbove(from) : readNamed(resolve(from, path));
-}
-
-async function findAbove(from: string): Promise<FoundConfig> {
+export async function findConfig(path: string | undefined, from: string): Promise<FoundConfig> {
+  if (path !== undefined) {
+    const file = resolve(from, path);
+    const text = await readIfThere(file);
+    if (text !== undefined) return { file, text };
+    throw notFound(`there is no file ${file}`, file);
+  }
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const file = join(folder, CONFIG_FILE);
     const text = await readIfThere(file);
     if (text !== undefined) return { file, text };
     if (dirname(folder) === folder) break;
   }
-  throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `found no ${CONFIG_FILE} in ${from} or above it`, {
-    place: from,
-    hint: 'write one with "slipway init", or name it with --config',
-  });
-}
-
-async function readNamed(file: string): Promise<FoundConfig> {
-  const text = await readIfThere(file);
-  if (text !== undefined) return { file, text };
-  throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `there is no file ${file}`, { place: file });
+  const hint = 'write one with "slipway init", or name it with --config';
+  throw notFound(`found no ${CONFIG_FILE} in ${from} or above it`, from, { hint });
 }
 
 async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     const why = code === 'EISDIR' ? 'it is a folder' : String(code);
-    throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `${file} could not be read: ${why}`, {
-      place: file,
-      cause: error,
-    });
+    throw notFound(`${file} could not be read: ${why}`, file, { cause: error });
   }
+}
+
+function notFound(message: string, place: string, options: SlipwayErrorOptions = {}): SlipwayError {
+  return new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', message, { place, ...options });
 }

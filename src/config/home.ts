@@ -3,11 +3,7 @@ import { basename, join, resolve } from 'node:path';
 
 import { SlipwayError } from '../domain/errors.ts';
 
-/**
- * The folder that holds Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` in the working folder.
- *
- * @returns an absolute path. The folder need not exist.
- */
+/** The absolute path of Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` here. It need not exist. */
 export function slipwayHome(environment: Readonly<Record<string, string | undefined>> = process.env): string {
   const configured = environment['SLIPWAY_HOME'];
   return resolve(configured === undefined || configured === '' ? DEFAULT_NAME : configured);
@@ -16,9 +12,8 @@ export function slipwayHome(environment: Readonly<Record<string, string | undefi
 const DEFAULT_NAME = '.slipway';
 
 /**
- * Makes the home where it is missing. One that is named `.slipway` stands in the middle of a repository and holds keys:
- * git is told to leave it out. A folder with another name may be somebody's own repository, and is left alone.
- *
+ * Creates the home. In a repository git must ignore `.slipway`, which holds keys; a folder of another name is left
+ * alone.
  * @throws SlipwayError SLIPWAY_USAGE if it cannot be written.
  */
 export async function makeHome(home: string): Promise<void> {

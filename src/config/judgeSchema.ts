@@ -7,7 +7,7 @@ import {
   DEFAULT_SETTINGS,
   ON_INCONCLUSIVE,
 } from '../domain/judge/settings.ts';
-import { Duration, Expectation, Text, toExpectation } from './fields.ts';
+import { Duration, Expectation, Text } from './fields.ts';
 
 const INPUTS_MAX = 100_000;
 const CONCURRENCY_MAX = 256;
@@ -121,7 +121,7 @@ export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
     runTimeoutMs: judge.runTimeout,
     patienceMs: judge.patience,
     policy: { confidence, minimumRuns, smallestEffects: metrics },
-    expect: judge.expect && toExpectation(judge.expect),
+    expect: judge.expect,
     feedbackKey,
     scorePath,
   };

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 
 import type { z } from 'zod';
 
+import { isRecord } from '../domain/scalars.ts';
 import { ConfigError } from './configError.ts';
 import type { ConfigProblem } from './configPlace.ts';
 import { type ConfigPart, configPart, extendedParts, mergeParts } from './configPart.ts';
@@ -34,9 +35,7 @@ export interface LintedConfig {
 }
 
 /**
- * Loads `slipway.yaml`, with what it extends and with the values of its variables.
- *
- * @param path - the file. Default: looked for in `from` and the folders above it.
+ * Loads `slipway.yaml`, with what it extends and with the values of its variables; see {@link findConfig}.
  * @throws SLIPWAY_CONFIG_NOT_FOUND, or {@link ConfigError} with every problem at once.
  */
 export async function loadConfig(path?: string, from: string = process.cwd()): Promise<LoadedConfig> {
@@ -45,24 +44,14 @@ export async function loadConfig(path?: string, from: string = process.cwd()): P
   return { config, file, folder: dirname(file), warnings: problems };
 }
 
-/**
- * Reads `slipway.yaml` and what it extends, and says everything that is wrong in it.
- *
- * @param path - as {@link loadConfig} takes it.
- * @throws SLIPWAY_CONFIG_NOT_FOUND.
- */
+/** Reads `slipway.yaml` and what it extends, and reports every problem. @throws SLIPWAY_CONFIG_NOT_FOUND. */
 export async function lintConfig(path?: string, from: string = process.cwd()): Promise<LintedConfig> {
   const { file, text } = await findConfig(path, from);
   const parts = await extendedParts(configPart(file, text, process.env), process.env);
   return { file, ...lintParts(parts) };
 }
 
-/**
- * Reads the text of a `slipway.yaml` that extends nothing.
- *
- * @param file - the name that problems are reported under.
- * @throws {@link ConfigError}
- */
+/** Reads the text of a `slipway.yaml` that extends nothing. @throws {@link ConfigError} */
 export function parseConfig(text: string, file: string, environment: Environment = process.env): Config {
   const { config, problems } = lintText(text, file, environment);
   if (config === undefined) throw notRight(file, problems);
@@ -115,10 +104,7 @@ function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError
   );
 }
 
-/**
- * The fields that a JSON Schema names at a path: the words that somebody may have meant there. Knows the parts of
- * JSON Schema that the configuration's schema uses.
- */
+/** The fields that the configuration's JSON Schema has at a path: the words that may have been meant there. */
 function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
   let current = schema;
   for (const key of path) {
@@ -132,8 +118,4 @@ function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly strin
   if (isRecord(properties)) return Object.keys(properties);
   const names = isRecord(propertyNames) ? propertyNames['enum'] : undefined;
   return Array.isArray(names) ? names.map(String) : [];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

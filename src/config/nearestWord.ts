@@ -1,7 +1,4 @@
-/**
- * The word of a list that somebody most likely meant, or `undefined` when none is near: at most two slips, and fewer
- * for short words.
- */
+/** The word of a list that was most likely meant: at most two slips, fewer for short words. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const slips = Math.min(2, Math.floor(word.length / 2));
   const ranked = words

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
+import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { cronProblem } from '../domain/schedule/schedule.ts';
-import { approvalFields, Duration, enoughApprovers, FreezeList, Text, TimeZone } from './fields.ts';
+import { approvalFields, Duration, enoughApprovers, FreezeList, Text, TimeZone, unless } from './fields.ts';
 import { Judge } from './judgeSchema.ts';
 import { meantWord } from './nearestWord.ts';
 
@@ -9,15 +10,12 @@ const MINUTE_MS = 60_000;
 /** What Temporal takes. */
 const CATCH_UP_LEAST_MS = 10_000;
 
-const Cron = Text.superRefine((cron, context) => {
-  const problem = cronProblem(cron);
-  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-});
-
 /** Each of these is set on purpose: what Temporal does by itself is meant for other work. */
 const Schedule = z
   .strictObject({
-    cron: Cron.optional().describe('Minute, hour, day of month, month, day of week: "0 10 * * 1-5"'),
+    cron: Text.superRefine(unless(cronProblem))
+      .optional()
+      .describe('Minute, hour, day of month, month, day of week: "0 10 * * 1-5"'),
     every: Duration.optional().describe('How often, instead of cron: 4h'),
     timeZone: TimeZone.default('UTC'),
     jitter: Duration.default(MINUTE_MS).describe(
@@ -48,7 +46,8 @@ const Approval = z
       .default('reject')
       .describe('The decision if no person approves or rejects in time. Default: reject'),
   })
-  .superRefine(enoughApprovers);
+  .superRefine(enoughApprovers)
+  .transform(({ within: withinMs, ...policy }): ApprovalPolicy => ({ ...policy, withinMs }));
 
 const Promotion = z.strictObject({
   from: Text.describe('The target whose verified artifact is promoted'),

@@ -5,7 +5,7 @@ import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Config } from './configSchema.ts';
 import { meantWord } from './nearestWord.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
-import { releaseSettings, type ReleaseSettings } from './releaseSettings.ts';
+import { releaseSettings } from './releaseSettings.ts';
 
 /** A promotion of the file, with the targets that it has to do with. */
 export interface PromotionSettings extends Pick<
@@ -23,9 +23,7 @@ export interface PromotionSettings extends Pick<
 }
 
 /**
- * Chooses a promotion of the file.
- *
- * @param name - may be left out where there is only one; the name of a target means the one promotion that leads to it.
+ * Chooses a promotion of the file: by name, by the target that it alone leads to, or the only one.
  * @throws SLIPWAY_PROMOTION_UNKNOWN, SLIPWAY_USAGE.
  */
 export function choosePromotion({ promotions }: Config, name: string | undefined): string {
@@ -56,7 +54,6 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
   const { checks, steps, soakMs, graphConfigPath, onError, notify } = target;
-  const approval = approvalOf(promotion, target);
   return {
     name,
     from,
@@ -69,14 +66,8 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
     freezes: [...(target.freezes ?? []), ...(promotion.freezes ?? [])],
     differences: configDifferences(releaseSettings(config, from), target),
     judge,
-    approval,
+    // In the place of its target's, so that a person is asked only once.
+    approval: promotion.approval ?? target.approval,
     schedule,
   };
-}
-
-/** The promotion asks for approval in the place of its target, so that nobody is asked twice. */
-function approvalOf({ approval }: PromotionConfig, target: ReleaseSettings): ApprovalPolicy | undefined {
-  if (approval === undefined) return target.approval;
-  const { required, approvers, within, otherwise } = approval;
-  return { required, withinMs: within, otherwise, approvers };
 }

@@ -1,12 +1,9 @@
-import type { Check } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
-import type { ErrorPolicy, ReleaseRequest } from '../domain/release/release.ts';
+import type { ReleaseRequest } from '../domain/release/release.ts';
 import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
-import type { StepOverride, StepOverrides } from '../domain/step.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
-import { toExpectation } from './fields.ts';
+import { present } from './fields.ts';
 import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
@@ -29,10 +26,8 @@ export interface ReleaseSettings extends Pick<
 }
 
 /**
- * Chooses a target of the file.
- *
- * @param name - may be left out where there is only one.
- * @throws SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE.
+ * Chooses a target of the file; the name may be left out if there is only one. @throws SLIPWAY_TARGET_UNKNOWN,
+ * SLIPWAY_USAGE.
  */
 export function chooseTarget(config: Config, name: string | undefined): string {
   const names = Object.keys(config.targets);
@@ -53,33 +48,28 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
   const target = config.targets[chooseTarget(config, name)];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
   const receivers = notifySettings(config.notify, name);
-  const buildable = target.source === 'internal_source' || target.source === 'repo_host';
+  const { source, controlPlane, agentUrl, vocabulary, controlPlaneId, tenantId, apiKey, agentApiKey } =
+    target;
+  const { deployment, deploymentId, agentOrigins, secrets } = target;
+  const buildable = source === 'internal_source' || source === 'repo_host';
   return {
     target: {
-      name,
-      controlPlane: normalizeServiceUrl(target.controlPlane),
-      apiKey: target.apiKey,
-      source: target.source,
+      ...{ name, apiKey, source, controlPlaneId, tenantId, agentApiKey, deployment, deploymentId },
+      ...{ agentOrigins, secrets },
+      controlPlane: normalizeServiceUrl(controlPlane),
+      agentUrl: agentUrl && normalizeServiceUrl(agentUrl),
       sourceConfig: sourceConfig(config, target, buildable),
-      controlPlaneId: target.controlPlaneId,
-      tenantId: target.tenantId,
-      agentApiKey: target.agentApiKey,
-      deployment: target.deployment,
-      deploymentId: target.deploymentId,
-      // Said only where it says something: a target of before stays the request that it was.
-      vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
-      agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
-      agentOrigins: target.agentOrigins,
-      secrets: target.secrets,
+      // Absent where it is the default: old requests stay what they were.
+      vocabulary: vocabulary === 'contract' ? undefined : vocabulary,
     },
-    checks: config.checks.map(toCheck),
-    steps: toStepOverrides(config.steps),
+    checks: config.checks,
+    steps: config.steps,
     soakMs: target.soak,
     pauseMs: target.pauseFor,
     queue: target.queue,
     graphConfigPath: buildable ? (config.artifact.graphConfig ?? GRAPH_CONFIG[target.vocabulary]) : null,
-    onError: toErrorPolicy(target.onError),
-    approval: toApprovalPolicy(target.approval),
+    onError: target.onError,
+    approval: target.approval,
     freezes: target.freezes,
     notify: receivers.length === 0 ? undefined : receivers,
   };
@@ -118,55 +108,6 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
     integration_id: target.repo?.integrationId,
     build_on_push: target.repo?.buildOnPush,
   });
-}
-
-function toCheck({ timeout, expect, feedbackKey, ...check }: Config['checks'][number]): Check {
-  return {
-    ...check,
-    expect: toExpectation(expect),
-    timeoutMs: timeout,
-    feedbackKey,
-  };
-}
-
-function toErrorPolicy(onError: TargetConfig['onError']): ErrorPolicy | undefined {
-  return onError === undefined ? undefined : { then: onError.then, waitMs: onError.waitFor };
-}
-
-function toApprovalPolicy(approval: TargetConfig['approval']): ApprovalPolicy | undefined {
-  if (approval === undefined) return undefined;
-  const { required, approvers, within } = approval;
-  return { required, withinMs: within, approvers };
-}
-
-function toStepOverrides(steps: Config['steps']): StepOverrides {
-  const overrides = Object.entries(steps).map(([step, settings]): [string, StepOverride] => {
-    const { startToClose, scheduleToClose, heartbeat, retry } = settings;
-    return [
-      step,
-      present({
-        startToCloseMs: startToClose,
-        scheduleToCloseMs: scheduleToClose,
-        heartbeatMs: heartbeat,
-        retry:
-          retry === undefined
-            ? undefined
-            : present({
-                initialIntervalMs: retry.initialInterval,
-                backoffCoefficient: retry.backoffCoefficient,
-                maximumIntervalMs: retry.maximumInterval,
-                maximumAttempts: retry.maximumAttempts,
-              }),
-      }),
-    ];
-  });
-  return Object.fromEntries(overrides);
-}
-
-type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-function present<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
 /** Where GitHub's API is, unless the file says otherwise. */

@@ -5,8 +5,7 @@ import { readSecretReference, SECRET_REFERENCE, secretInFile } from '@slipway/co
 import type { SecretReference } from '../domain/target/targetSpec.ts';
 
 /**
- * The secret behind a reference, read from this process's environment or files. Line ends at the end of a file are dropped.
- *
+ * The secret behind a reference, from this process's environment or files, without line ends at its end.
  * @throws SLIPWAY_SECRET_MISSING that names the reference, never a value.
  */
 export function resolveSecret(
@@ -30,10 +29,7 @@ export function resolveSecret(
   return value;
 }
 
-/**
- * The secrets that a value refers to, anywhere in it, as far as this process has them: what no text from outside may
- * repeat.
- */
+/** The secrets that a value refers to, as far as this process has them: no text from outside may repeat them. */
 export function knownSecrets(
   value: unknown,
   environment: Readonly<Record<string, string | undefined>> = process.env,

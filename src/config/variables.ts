@@ -21,9 +21,9 @@ export interface VariableProblem {
 }
 
 /**
- * Puts the values of variables into the texts of a document. Only what is named `SLIPWAY_VAR_…` in the environment can
- * get in, and nothing that is a secret under another name there: what stands in the file gets into histories. A text
- * without quotes that is one variable and nothing else becomes what YAML reads in its value: a number, `true`, `false`.
+ * Puts the values of variables into the texts of a document: only those named `SLIPWAY_VAR_…`, and none that is a
+ * secret under another name, because the file gets into histories. A value that is one unquoted variable becomes what
+ * YAML reads in it.
  */
 export function substituteVariables(document: Document, environment: Environment): VariableProblem[] {
   const problems: VariableProblem[] = [];

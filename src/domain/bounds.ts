@@ -1,7 +1,6 @@
 /**
- * What bounds a target's state: it travels as one payload from run to run, of which Temporal takes 2 MB (2,097,152
- * bytes). Every list in it has a greatest length and a greatest size of its own, and a request has one (200,000 bytes);
- * together they stay under {@link STATE_MAX_BYTES}, whatever people call things and however long their reasons are.
+ * What bounds a target's state: it travels as one payload, of which Temporal takes 2 MB. Each list in it is bounded in
+ * items and bytes, and so is a request; together they stay below this, however long names and reasons are.
  */
 export const STATE_MAX_BYTES = 1_500_000;
 
@@ -23,10 +22,8 @@ export function newest<T>(list: readonly T[], { items, bytes }: Bound): readonly
 }
 
 /**
- * A list of immutable things, oldest first, without the oldest ones of those that can be spared until the rest fits; then
- * without the oldest ones of all.
- *
- * @param bytes - as JSON, in UTF-8.
+ * A list, oldest first, without the oldest items that can be spared until the rest fits into so many bytes of JSON;
+ * then without the oldest of all.
  */
 export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T) => boolean): readonly T[] {
   let excess = list.reduce((sum, item) => sum + itemBytes(item) + 1, -bytes);
@@ -39,10 +36,7 @@ export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T
   return newest(kept, { items: kept.length, bytes });
 }
 
-/**
- * A text that takes at most so many bytes as JSON, in UTF-8, without its quotes. It is cut between characters, never
- * inside one, and ends with "…" where it was cut.
- */
+/** A text cut to so many bytes as JSON, without its quotes; never inside a character. What was cut ends with "…". */
 export function cutText(text: string, bytes: number): string {
   if (text.length * LONGEST_UNIT <= bytes || textBytes(text) <= bytes) return text;
   let room = bytes - textBytes(CUT);

@@ -8,9 +8,7 @@ export const AGE_MAX_MS = 3_650 * UNITS.d;
 
 /**
  * Reads a duration as people write it: `30s`, `5m`, `1h30m`, `250ms`, `0.5s`.
- *
- * @param maxMs - the longest that is taken, in milliseconds. Default: {@link DURATION_MAX_MS}.
- * @returns milliseconds, whole; `undefined` for what is not a duration, or is longer.
+ * @returns whole milliseconds; `undefined` for what is none, or is longer than `maxMs`.
  */
 export function parseDuration(text: string, maxMs: number = DURATION_MAX_MS): number | undefined {
   const compact = text.trim();

@@ -1,11 +1,8 @@
 import { CodedError, type CodedErrorOptions } from '@slipway/contract/codedError';
 
 /**
- * The catalogue of everything the command and the worker can say went wrong, by stable code. The platform has one of its
- * own: `@slipway/contract/platformErrors`.
- *
- * `docs/errors.md` has one section per code (what happened, why, what to do); a test holds the two together.
- * `exitCode` is what the command ends with when the error reaches the person unhandled (design: exit codes).
+ * Every error of the command and the worker, by its stable code; `docs/errors.md` has a section for each. `exitCode` is
+ * that of the command. The platform has errors of its own: `@slipway/contract/platformErrors`.
  */
 export const ERROR_CATALOGUE = {
   // Usage and configuration

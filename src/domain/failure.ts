@@ -1,9 +1,6 @@
 import { ERROR_CATALOGUE, type ErrorCode } from './errors.ts';
 
-/**
- * What an activity's `ApplicationFailure` carries as its first detail. The failure's `type` is the {@link ErrorCode};
- * nothing here may hold a secret, since it is kept in the workflow's history.
- */
+/** The first detail of an activity's `ApplicationFailure`. It is kept in the history, so it holds no secret. */
 export interface FailureDetail {
   readonly code: ErrorCode;
   /** HTTP status, where the service answered. */
@@ -17,8 +14,8 @@ export interface FailureDetail {
 }
 
 /**
- * Whether a failure says nothing of what is released: the services or their credentials are away, or an answer is
- * missing. A failed revision or check is bad news of the release itself, and a refused request is a mistake in it.
+ * Whether a failure says nothing of what is released: a service, its credentials or an answer is missing. A failed
+ * revision or check is bad news of the release itself, and a rejected request is a mistake in it.
  */
 export function isOutcomeUnknown(code: ErrorCode): boolean {
   return COULD_NOT_TELL.has(code);
@@ -40,10 +37,7 @@ const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_JUDGE_ERRORED',
 ]);
 
-/**
- * Reads a {@link FailureDetail} back from a failure's details; `undefined` where there is none. Anyone may fail an
- * activity with details of their own (`temporal activity fail`).
- */
+/** Reads a {@link FailureDetail} back. Anyone may fail an activity with details of their own. */
 export function failureDetail(details: readonly unknown[] | null | undefined): FailureDetail | undefined {
   const first = details?.[0];
   return isFailureDetail(first) ? first : undefined;

@@ -28,3 +28,8 @@ export type ExitCode = number;
  * @format uuid
  */
 export type Uuid = string;
+
+/** Whether a value is an object with fields, and no list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

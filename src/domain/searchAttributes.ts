@@ -1,7 +1,6 @@
 /**
- * The search attributes of Slipway's workflows. All of type Keyword, none holds a secret (they are never encrypted).
- * They must be registered with the namespace: `slipway dev` and `slipway doctor --fix` do it, and the worker refuses
- * to start without them, because an unregistered one fails starts and wedges upserts.
+ * The search attributes of Slipway's workflows: keywords, never encrypted, so none holds a secret. The worker refuses
+ * to start until they are registered, because an unregistered one fails starts and wedges upserts.
  */
 export const SEARCH_ATTRIBUTES = {
   /** The target's name. */

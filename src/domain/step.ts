@@ -74,8 +74,8 @@ export interface StepOverride {
 export type StepOverrides = Readonly<Partial<Record<StepName, StepOverride>>>;
 
 /**
- * A step's policy with what `slipway.yaml` says laid over it. Where only one of two intervals is given, the longest
- * follows the first: Temporal refuses a longest interval that is shorter than the first.
+ * A step's policy with what `slipway.yaml` changes. If only one of two intervals is given, the other one follows,
+ * because Temporal rejects a longest interval that is shorter than the first.
  */
 export function overrideStep(policy: StepPolicy, override: StepOverride | undefined): StepPolicy {
   if (override === undefined) return policy;
@@ -93,11 +93,8 @@ export function overrideStep(policy: StepPolicy, override: StepOverride | undefi
 const LAST_LOOK_MS = 30_000;
 
 /**
- * For how long a service that asked for a pause (`Retry-After`) is left alone, in milliseconds: as long as it asked, but
- * never past the moment at which there is still time for one more attempt. After that attempt, as long as it asked.
- *
- * @param leftMs - until the step's deadline.
- * @param deadlineMs - the step's deadline.
+ * How long to wait for a service that asked for a pause (`Retry-After`): as long as it asked, but before the deadline
+ * never so long that no time is left for one more attempt. Both deadlines in milliseconds.
  */
 export function grantedPauseMs(askedMs: number, leftMs: number, deadlineMs: number): number {
   const room = Math.min(LAST_LOOK_MS, deadlineMs / 2);

@@ -7,9 +7,7 @@ import type { Drift, ExtraRevision, Running, TargetState } from './target/target
 const SHOWN_STEPS: Bound = { items: 200, bytes: 100_000 };
 const CELL_MAX_BYTES = 1_000;
 
-/**
- * A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details.
- */
+/** A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details. */
 export function describeProgress(progress: Progress): string {
   const lines = [`**${progress.releaseId}**: ${progress.outcome ?? progress.phase}`, ''];
   if (progress.instructions !== null) lines.push(...callForHelp(progress.instructions));

@@ -6,11 +6,8 @@ interface WithOutcome {
 }
 
 /**
- * The result of a release, a rollback or a promotion. One that needs a person ends `Failed` in Temporal, and its failure
- * carries the result.
- *
- * @param workflow - a client's handle of it, or its parent's.
- * @throws what the workflow ended with instead of a result: it was terminated, or its own code failed.
+ * The result of a release, a rollback or a promotion. One that needs a person carries it in its failure.
+ * @throws what the workflow ended with instead: it was terminated, or its own code failed.
  */
 export async function workflowResult<R extends WithOutcome>(workflow: {
   result(): Promise<unknown>;
@@ -24,11 +21,7 @@ export async function workflowResult<R extends WithOutcome>(workflow: {
   }
 }
 
-/**
- * The result in the failure of a workflow (`endWorkflow` in `workflows/failure.ts`); `undefined` if it failed without one.
- *
- * @param failure - an `ApplicationFailure`, or its type and details as a history has them.
- */
+/** The result in a workflow's failure (`endWorkflow`), also as a history has it; `undefined`: it has none. */
 export function resultInFailure(failure: unknown): WithOutcome | undefined {
   const { type, details } = (failure ?? {}) as { readonly type?: unknown; readonly details?: unknown };
   const [first] = Array.isArray(details) ? (details as (WithOutcome | null | undefined)[]) : [];

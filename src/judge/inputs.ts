@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
-import { Expectation, toExpectation } from '../config/fields.ts';
+import { Expectation } from '../config/fields.ts';
 import type { Expectation as ExpectationOfRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -21,10 +21,7 @@ const Line = z.strictObject({
 });
 
 /**
- * The inputs of a file, one at a time, so that it may have any size. JSON Lines: each line is an object with `input`, the
- * run's input, and optionally `expect`, written as in `slipway.yaml`. Empty lines are passed over.
- *
- * @param name - the file, as problems name it.
+ * The inputs of a JSON Lines file, one at a time, so that it may have any size. `name`: the file, as problems name it.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
  */
 export async function* inputsOfFile(stream: Readable, name: string): AsyncGenerator<Input, void> {
@@ -34,8 +31,7 @@ export async function* inputsOfFile(stream: Readable, name: string): AsyncGenera
     if (text.trim() === '') continue;
     const parsed = Line.safeParse(parseJson(text));
     if (!parsed.success) throw invalid(`${name}:${line}`, problemOf(parsed.error));
-    const { input, expect } = parsed.data;
-    yield expect === undefined ? { input } : { input, expect: toExpectation(expect) };
+    yield parsed.data;
   }
 }
 
@@ -43,11 +39,8 @@ const THREADS_PAGE = 100;
 const RUNS_PER_THREAD = 100;
 
 /**
- * The inputs that an agent was given before, as its Run API tells them: of the runs on its threads, those of the
- * assistant that ended in success. Runs without a thread leave nothing behind. What they answered then is not expected
- * of anybody now.
- *
- * @param assistant - the graph's name, or an assistant id.
+ * The inputs of the assistant's successful runs on the agent's threads, without what they answered. Runs without a
+ * thread leave nothing behind. `assistant`: the graph's name, or an assistant id.
  */
 export async function* recordedInputs(
   agent: RunApiClient,

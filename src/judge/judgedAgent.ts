@@ -45,11 +45,9 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Makes one run and measures it. A run that is lost while its agent answers is the agent's failure, and counts as an
- * error. One that is lost because the agent is away, or asks to slow down, says nothing: it is begun again for as long as
- * the settings have patience.
- *
- * @throws AgentAway when patience is over, or the agent refuses to be asked.
+ * Makes one run and measures it. A run that is lost while its agent answers counts as an error. One that is lost
+ * because the agent is away, or asks to slow down, is started again as long as the settings have patience.
+ * @throws AgentAway when patience is over, or the agent rejects the request.
  */
 export async function makeTrial(
   agent: JudgedAgent,
@@ -111,10 +109,8 @@ async function attempt(
 }
 
 /**
- * Waits until the agent answers that it is ready.
- *
- * @returns whether it did at the first look.
- * @throws AgentAway when it has not within `patienceMs`.
+ * Waits until the agent is ready. Returns whether it was at the first look.
+ * @throws AgentAway when it is not within `patienceMs`.
  */
 async function untilThere(
   { side, client }: JudgedAgent,
@@ -136,10 +132,7 @@ async function untilThere(
   }
 }
 
-/**
- * Records a run's verdict through its feedback link: its score, or 1 or 0 for whether what was expected held. Feedback
- * that is lost is counted in the report and changes nothing else.
- */
+/** Records a run's verdict as feedback: its score, else 1 or 0. Lost feedback is counted, and changes nothing else. */
 async function recordVerdict(
   { feedback }: JudgedAgent,
   { feedbackLink }: ObservedStream,

@@ -29,10 +29,8 @@ export interface Progress {
 }
 
 /**
- * Gives both sides the same inputs, interleaved, and reports how the candidate compares. An agent that cannot be asked
- * ends it with a report that says so (`errored`), from what was seen until then.
- *
- * @throws what the signal was aborted with.
+ * Gives both sides the same inputs, interleaved, and reports how the candidate compares. If an agent cannot be asked,
+ * the report is `errored`. @throws what the signal was aborted with.
  */
 export async function judgeCandidate(judgement: Judgement): Promise<JudgeReport> {
   const { settings, inputs, signal } = judgement;
@@ -145,9 +143,8 @@ interface PlannedTrial {
 }
 
 /**
- * Every run of a judgement in its order: the inputs, as often as they are repeated, each time in another order; each on
- * both sides right after one another, in an order that is drawn. So both sides see the same inputs under the same load,
- * and what changes in the meantime changes for both.
+ * Every run of a judgement in its order: each input, as often as repeated, on both sides right after one another. So
+ * both see the same inputs under the same load, and what changes meanwhile changes for both.
  */
 function planTrials(inputs: readonly Input[], repetitions: number, random: Random): PlannedTrial[] {
   const rounds = Array.from({ length: repetitions }, () => shuffled(inputs, random));

@@ -20,8 +20,8 @@ const LOOK_MS = 5;
 const ATTENTIVE_TO: ReadonlySet<string> = new Set([WORKFLOW_TYPES.promotion, WORKFLOW_TYPES.release]);
 
 /**
- * Pays attention to promotions and releases: after each of their activities the time is held until the workflow has made
- * of it what it does next. So that nobody who has something to say at that moment comes a day too late.
+ * Holds the time after each activity of a promotion or a release until its workflow has decided what comes next, so
+ * that a person's answer at that moment does not come a day too late.
  */
 export class Attention {
   readonly #time: SkippedTime;
@@ -76,10 +76,7 @@ export class Attention {
 /** A worker in the same process answers in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/**
- * Asks a workflow something, again where no answer comes: the test server (1.38.0 was seen to) now and then forgets a query
- * that arrives while a workflow task is on its way.
- */
+/** Repeats a query without an answer: the test server (1.38.0) sometimes loses one that meets a workflow task. */
 export async function askAgain<T>(client: Client, query: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

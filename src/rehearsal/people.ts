@@ -8,20 +8,18 @@ import type { Progress } from '../domain/release/release.ts';
 import { INTERVENTION_SIGNALS } from '../messages/release.ts';
 import type { Outcomes } from './outcomes.ts';
 
+/** Does something at a moment, while the time is held. */
+type AtMoment = (moment: number, work: () => Promise<void>) => Promise<void>;
+
 /** The people of a rehearsal: they say what was injected to whatever waits for approval, or else approve at once. */
 export class People {
   readonly #client: Client;
   readonly #outcomes: Outcomes;
-  readonly #at: (moment: number, work: () => Promise<void>) => Promise<void>;
+  readonly #at: AtMoment;
   /** The waits that were answered. */
   readonly #answered = new Set<string>();
 
-  /** @param at - does something at a moment, while the time is held. */
-  constructor(
-    client: Client,
-    outcomes: Outcomes,
-    at: (moment: number, work: () => Promise<void>) => Promise<void>,
-  ) {
+  constructor(client: Client, outcomes: Outcomes, at: AtMoment) {
     this.#client = client;
     this.#outcomes = outcomes;
     this.#at = at;
@@ -34,39 +32,32 @@ export class People {
     if (this.#answered.has(wait)) return;
     this.#answered.add(wait);
     const injected = this.#outcomes.all('approval');
-    const all: readonly Speech[] =
-      injected.length === 0
-        ? saidByItself(policy).map((says) => ({ says, met: () => undefined }))
-        : injected.map((injection) => ({ ...injection, met: () => this.#outcomes.met(injection) }));
-    for (const { says, met } of all) {
-      if (says === null) met();
-      else if (says.afterMs === 0) await this.#say(workflowId, says, met);
-      else await this.#at(Date.parse(waiting.since) + says.afterMs, () => this.#say(workflowId, says, met));
+    if (injected.length === 0) for (const said of approvals(policy)) await this.#say(workflowId, said);
+    for (const injection of injected) {
+      const { says } = injection;
+      const say = async (): Promise<void> => {
+        if (says === null || (await this.#say(workflowId, says))) this.#outcomes.met(injection);
+      };
+      if (says === null || says.afterMs === 0) await say();
+      else await this.#at(Date.parse(waiting.since) + says.afterMs, say);
     }
   }
 
-  /** By signal: what it refuses, it records. Where it has ended there is nobody to say anything to. */
-  async #say(workflowId: string, { who, what }: Said, met: () => void): Promise<void> {
+  /** By signal: what it rejects, it records. Returns `false` if it has ended, so that nothing is said. */
+  async #say(workflowId: string, { who, what }: Pick<Said, 'who' | 'what'>): Promise<boolean> {
     const message = { requestId: randomUUID(), who, from: 'rehearsal' };
     try {
       await this.#client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[what], message);
-      met();
+      return true;
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
     }
   }
 }
 
-/** What somebody says, or nobody does. */
-interface Speech {
-  readonly says: Said | null;
-  readonly met: () => void;
-}
-
-function saidByItself({ required, approvers = [] }: ApprovalPolicy): readonly Said[] {
-  return Array.from({ length: required }, (_, index) => ({
-    who: approvers[index] ?? `approver ${index + 1}`,
-    what: 'approve',
-    afterMs: 0,
-  }));
+function approvals({ required, approvers = [] }: ApprovalPolicy) {
+  return Array.from({ length: required }, (_, index) => {
+    return { who: approvers[index] ?? `approver ${index + 1}`, what: 'approve' as const };
+  });
 }

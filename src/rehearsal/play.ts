@@ -63,10 +63,7 @@ type Scene = Rehearsal['promotions'][number];
 
 const LOOK_MS = 5;
 
-/**
- * The course of a rehearsal: lets releases be asked for, schedules come round and people speak, each at its time, and
- * tells what comes of it.
- */
+/** The course of a rehearsal: releases, schedules and people, each at its time, and what comes of them. */
 export class Play {
   readonly #options: PlayOptions;
   readonly #people: People;

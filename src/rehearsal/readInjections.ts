@@ -10,9 +10,7 @@ interface KnownNames {
 }
 
 /**
- * Reads injections, one sentence each; lines without one, and what follows a `#`, are passed over.
- *
- * @param place - what the sentences stand in, for errors: a file's name, or `--inject`.
+ * Reads injections, one sentence per line; `#` begins a comment. `place`: what they stand in, for errors.
  * @throws SlipwayError SLIPWAY_USAGE with the line, the column, and what would be right.
  */
 export function readInjections(text: string, place: string, known: KnownNames): readonly Injection[] {

@@ -19,10 +19,7 @@ import { aboutTarget, type RehearsedOutside } from './rehearsedOutside.ts';
 const NOT_KEPT = 'none in a rehearsal';
 
 /**
- * The worker's own activities, over control planes and stores in memory. The verdicts of checks and judges are what is
- * injected, and nobody is notified.
- *
- * @param now - the time that is skipped: milliseconds since 1970.
+ * The worker's own activities over control planes and stores in memory. Verdicts are injected, and nobody is notified.
  */
 export function rehearsalActivities(
   outside: RehearsedOutside,
@@ -108,10 +105,8 @@ const LEAST_MS = 1_000;
 const MOST_MS = 5 * 60_000;
 
 /**
- * Makes polls that look once in each attempt: while an attempt lasts no time is skipped, so that it is the wait before the
- * next one that lets it pass.
- *
- * @param now - the time that is skipped.
+ * Makes polls that look once per attempt: no time is skipped during an attempt, so the wait before the next one lets
+ * it pass.
  */
 function pollsInSkippedTime(now: () => Promise<number>): PollUntil {
   return async (code, look) => {

@@ -37,11 +37,10 @@ const DAY_MS = 86_400_000;
 const VERIFIED_FOR_MS = 30 * DAY_MS;
 
 /**
- * Rehearses promotions and releases: the workflows themselves, unchanged, in the time of a test server that is skipped
- * wherever they wait, with a world in memory around them.
- *
- * @param server - one that nobody else uses. It is left running.
- * @throws the signal's reason when it is aborted; SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE if the server ends.
+ * Rehearses promotions and releases: the unchanged workflows in the skipped time of a test server, with a world in
+ * memory.
+ * @param server - used by nothing else. It is left running.
+ * @throws the signal's reason; SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE if the server ends.
  */
 export async function rehearse(
   server: TestServer,

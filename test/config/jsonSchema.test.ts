@@ -5,7 +5,11 @@ import { Ajv } from 'ajv';
 import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 
-import { configJsonSchema, configReferencePage, publishedJsonSchema } from '../../src/config/jsonSchema.ts';
+import { configJsonSchema, publishedJsonSchema } from '../../src/config/jsonSchema.ts';
+
+const { configPage } = (await import(
+  new URL('../../scripts/build/configPage.mjs', import.meta.url).href
+)) as { readonly configPage: (schema: object) => string };
 
 it('the published JSON Schema is the one of the code', () => {
   const published: unknown = JSON.parse(
@@ -30,7 +34,7 @@ const file = fileURLToPath(new URL('../../docs/slipway-yaml.md', import.meta.url
 const published = readFileSync(file, 'utf8');
 
 it('the published reference of slipway.yaml is the one of the schema', async () => {
-  const page = configReferencePage(configJsonSchema());
+  const page = configPage(configJsonSchema());
   expect(published).toBe(await format(page, { ...(await resolveConfig(file)), filepath: file }));
 });
 

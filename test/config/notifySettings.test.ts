@@ -31,30 +31,17 @@ describe('the receivers of a release', () => {
   const config = parseConfig(RIGHT, 'slipway.yaml');
 
   it('are those of its target, with references in the place of every secret', () => {
-    const { notify } = releaseSettings(config, 'production');
-    expect(notify).toEqual([
+    const token = { from: 'env:T' };
+    const github = { name: 'github', apiUrl: 'https://api.github.com', token };
+    const status = { name: 'status', apiUrl: 'https://ghe.example/api/v3', token };
+    expect(releaseSettings(config, 'production').notify).toEqual([
       { kind: 'slack', name: 'ops', events: ['released', 'errored'], url: { from: 'env:SLACK_URL' } },
       { kind: 'webhook', name: 'audit', url: { from: 'env:AUDIT_URL' }, secret: { from: 'file:/run/audit' } },
-      {
-        kind: 'github_deployment',
-        name: 'github',
-        apiUrl: 'https://api.github.com',
-        token: { from: 'env:T' },
-        environment: 'live',
-      },
-      {
-        kind: 'github_status',
-        name: 'status',
-        apiUrl: 'https://ghe.example/api/v3',
-        token: { from: 'env:T' },
-        repository: 'o/n',
-      },
+      { kind: 'github_deployment', ...github, environment: 'live' },
+      { kind: 'github_status', ...status, repository: 'o/n' },
     ]);
-    expect(releaseSettings(config, 'canary').notify?.map(({ name }) => name)).toEqual([
-      'audit',
-      'github',
-      'status',
-    ]);
+    const names = releaseSettings(config, 'canary').notify?.map(({ name }) => name);
+    expect(names).toEqual(['audit', 'github', 'status']);
   });
 
   it('are those of the target that a promotion leads to', () => {
@@ -69,31 +56,15 @@ describe('the receivers of a release', () => {
 
 describe('what is wrong with receivers is told with its place', () => {
   it.each([
-    ['no URL', 'name: a, kind: slack', 'notify.0.url: expected, for kind slack'],
-    [
-      'a webhook without a secret',
-      'name: a, kind: webhook, url: { from: env:U }',
-      'notify.0.secret: expected, for kind webhook',
-    ],
-    [
-      'what another kind has',
-      `${GITHUB}, environment: x`,
-      'notify.0.environment: not for kind github_status',
-    ],
-    ['a kind that there is not', 'name: a, kind: slak', 'notify.0.kind: expected one of'],
-    ['an event that there is not', `${GITHUB}, events: [relesed]`, 'did you mean "released"?'],
-    [
-      'a target that there is not',
-      `${GITHUB}, targets: [produktion]`,
-      'notify.0.targets.0: slipway.yaml has no target of that name; did you mean "production"?',
-    ],
-    [
-      'a repository without its owner',
-      `${GITHUB}, repository: name`,
-      'notify.0.repository: expected owner/name',
-    ],
-    ['no list', '', 'notify.0'],
-  ])('%s', (_, receiver, problem) => {
+    ['name: a, kind: slack', 'notify.0.url: expected, for kind slack'],
+    ['name: a, kind: webhook, url: { from: env:U }', 'notify.0.secret: expected, for kind webhook'],
+    [`${GITHUB}, environment: x`, 'notify.0.environment: not for kind github_status'],
+    ['name: a, kind: slak', 'notify.0.kind: expected one of'],
+    [`${GITHUB}, events: [relesed]`, 'did you mean "released"?'],
+    [`${GITHUB}, targets: [produktion]`, 'has no target of that name; did you mean "production"?'],
+    [`${GITHUB}, repository: name`, 'notify.0.repository: expected owner/name'],
+    ['', 'notify.0'],
+  ])('{ %s }: %s', (receiver, problem) => {
     const told = lintText(withReceivers(receiver)).problems.map(({ path, message }) => `${path}: ${message}`);
     expect(told.join('\n')).toContain(problem);
   });

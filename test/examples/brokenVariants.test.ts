@@ -56,7 +56,7 @@ describe('a graph that can be asked', () => {
   it('answers slowly: it takes longer than the check allows', async () => {
     const { config } = await loadConfig(join(GREETER, 'slipway.yaml'));
     const { TAKES_MS } = await agentOf('answers-slowly');
-    expect(TAKES_MS).toBeGreaterThan(config.checks[0]!.expect.maxLatency!);
+    expect(TAKES_MS).toBeGreaterThan(config.checks[0]!.expect.maxLatencyMs!);
   });
 
   it('fails its run', async () => {

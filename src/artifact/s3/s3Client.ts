@@ -11,17 +11,13 @@ const SILENCE_MS = 30_000;
 const clients = new Map<string, Promise<S3>>();
 
 /**
- * The client of a place, one for each service in the process, so that connections are kept. The SDK is loaded when it
- * is first called: who keeps artifacts in a folder does not pay for it. Region, endpoint, credentials, retries: what the
- * place does not say comes from the SDK's own settings (`AWS_…`, `~/.aws`, the machine's role).
+ * The client of a place, one for each service in the process. The SDK is loaded when it is first called. What the place
+ * does not say comes from the SDK's own settings (`AWS_…`, `~/.aws`, the machine's role).
  */
 export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3> {
   const key = JSON.stringify([endpoint, region, pathStyle]);
-  let client = clients.get(key);
-  if (client === undefined) {
-    client = create();
-    clients.set(key, client);
-  }
+  const client = clients.get(key) ?? create();
+  clients.set(key, client);
   return client;
 
   async function create(): Promise<S3> {
@@ -54,22 +50,20 @@ const ANOTHER_REGION =
   /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException)$/;
 
 /**
- * Calls S3. What it refuses, and what keeps it from answering, becomes Slipway's own error.
- *
- * @param absent - answers for what is not there. Default: it is thrown.
+ * Calls S3. `absent`: what is returned for what is not there; without it, that is thrown.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` if another try may succeed,
- *   `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
+ * `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
  */
 export async function askS3<T, A = never>(
   place: S3Place,
   call: () => Promise<T>,
-  absent?: () => A,
+  absent?: { readonly instead: A },
 ): Promise<T | A> {
   try {
     return await call();
   } catch (error) {
     if (!isSdkError(error) || error.name === 'AbortError') throw error;
-    if (absent !== undefined && isAbsent(error)) return absent();
+    if (absent !== undefined && isAbsent(error)) return absent.instead;
     throw s3Failure(place, error);
   }
 }

@@ -45,17 +45,15 @@ const FRESH_MS = 600_000;
 export function s3Store(place: S3Place): ArtifactStore {
   const url = s3Url(place);
   const objectAt = (path: string): ObjectKey => ({ Bucket: place.bucket, Key: `${place.prefix}${path}` });
-  const ask = <T, A = never>(call: (s3: S3) => Promise<T>, absent?: () => A): Promise<T | A> =>
-    askS3(place, async () => call(await connectS3(place)), absent);
+  const ask = <T, A = never>(
+    call: (s3: S3) => Promise<T>,
+    absent?: { readonly instead: A },
+  ): Promise<T | A> => askS3(place, async () => call(await connectS3(place)), absent);
 
   const openArtifact = async (digest: string): Promise<StoredArtifact> => {
     const object = objectAt(artifactPath(digest));
-    const answer = await ask(
-      (s3) => s3.getObject(object),
-      () => {
-        throw artifactNotFound(digest, url);
-      },
-    );
+    const answer = await ask((s3) => s3.getObject(object), { instead: undefined });
+    if (answer === undefined) throw artifactNotFound(digest, url);
     const body = bodyOf(answer);
     const stream = verifiedBytes(chunksOf(place, body), digest, `${url}: ${object.Key}`);
     // A stream that nobody reads would keep the connection open.
@@ -69,10 +67,7 @@ export function s3Store(place: S3Place): ArtifactStore {
   };
 
   const head = (digest: string): Promise<HeadObjectCommandOutput | undefined> =>
-    ask(
-      (s3) => s3.headObject(objectAt(artifactPath(digest))),
-      () => undefined,
-    );
+    ask((s3) => s3.headObject(objectAt(artifactPath(digest))), { instead: undefined });
 
   /** An artifact that is there and whole. Read through only where its entity tag does not tell. */
   const wholeObject = async ({
@@ -93,21 +88,13 @@ export function s3Store(place: S3Place): ArtifactStore {
   };
   const holds = async (plan: UploadPlan): Promise<boolean> => (await wholeObject(plan)) !== undefined;
 
-  /**
-   * Makes an artifact that is there count as put now: S3 gives an object another time only by copying it, which it does
-   * by itself. Whether it is there still.
-   */
+  /** Makes an artifact count as put now, by a copy within S3. Returns whether it is still there. */
   const renew = async (digest: string, { LastModified }: HeadObjectCommandOutput): Promise<boolean> => {
     if (LastModified !== undefined && Date.now() - LastModified.getTime() < FRESH_MS) return true;
     const object = objectAt(artifactPath(digest));
     const CopySource = `${object.Bucket}/${object.Key.split('/').map(encodeURIComponent).join('/')}`;
-    return ask(
-      async (s3) => {
-        await s3.copyObject({ ...object, ...CONTENT, CopySource, MetadataDirective: 'REPLACE' });
-        return true;
-      },
-      () => false,
-    );
+    const copy = { ...object, ...CONTENT, CopySource, MetadataDirective: 'REPLACE' } as const;
+    return ask((s3) => s3.copyObject(copy).then(() => true), { instead: false });
   };
 
   const send = async (plan: UploadPlan, signal: AbortSignal | undefined): Promise<void> => {
@@ -145,11 +132,7 @@ export function s3Store(place: S3Place): ArtifactStore {
     },
 
     async has(digest) {
-      const object = objectAt(artifactPath(digest));
-      return ask(
-        (s3) => s3.headObject(object).then(() => true),
-        () => false,
-      );
+      return (await head(digest)) !== undefined;
     },
 
     async listArtifacts() {
@@ -178,10 +161,9 @@ export function s3Store(place: S3Place): ArtifactStore {
 
     async getRecord(name) {
       const object = objectAt(recordPath(name));
-      const text = await ask(
-        async (s3) => (await s3.getObject(object)).Body?.transformToString(),
-        () => undefined,
-      );
+      const text = await ask(async (s3) => (await s3.getObject(object)).Body?.transformToString(), {
+        instead: undefined,
+      });
       return text === undefined ? undefined : (JSON.parse(text) as unknown);
     },
 
@@ -203,10 +185,7 @@ async function objectsBelow(
   const objects: ListedObject[] = [];
   let ContinuationToken: string | undefined;
   do {
-    const page = await s3.listObjectsV2({
-      ...below,
-      ContinuationToken,
-    });
+    const page = await s3.listObjectsV2({ ...below, ContinuationToken });
     objects.push(...(page.Contents ?? []));
     ContinuationToken = page.NextContinuationToken;
   } while (ContinuationToken !== undefined);

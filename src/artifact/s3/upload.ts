@@ -30,11 +30,7 @@ export interface UploadPlan {
   readonly etags: readonly string[];
 }
 
-/**
- * Reads a file through, and says how it is sent.
- *
- * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if its bytes do not match the digest.
- */
+/** Reads a file through, and plans how it is sent. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT`. */
 export async function uploadPlan(file: string, digest: string, signal?: AbortSignal): Promise<UploadPlan> {
   const { size: sizeBytes } = await stat(file);
   const [sha256, whole, ofParts] = [createHash('sha256'), createHash('md5'), createHash('md5')];
@@ -63,9 +59,7 @@ export async function uploadPlan(file: string, digest: string, signal?: AbortSig
 }
 
 /**
- * The bytes of one part.
- *
- * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file has changed since it was planned.
+ * The bytes of one part. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file has changed since it was planned.
  */
 export async function readPart(plan: UploadPlan, handle: FileHandle, part: Part): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(part.sizeBytes);
@@ -89,12 +83,9 @@ interface BegunUpload extends ObjectKey {
 const AT_ONCE = 4;
 
 /**
- * Sends a file in parts. Goes on with what an earlier upload of the same object, broken off, has left: parts that are
- * there are not sent again. Left as it is when it fails, for the next one to go on with.
- *
- * The SDK's own `Upload` (`lib-storage`) begins anew each time, and removes what it has sent when it fails.
- *
- * @returns whether the object was made: `false` where somebody else ended the upload, who most likely made it.
+ * Sends a file in parts, and goes on with what a broken-off upload has left; the SDK's own `Upload` (`lib-storage`)
+ * begins anew.
+ * @returns whether the object was made; `false`: somebody else ended the upload, who most likely made it.
  */
 export async function uploadInParts(
   s3: S3,

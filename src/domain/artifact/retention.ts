@@ -50,10 +50,7 @@ const DAY_MS = 86_400_000;
 /** What a store without a policy keeps: of each target the last 20 releases, and what is younger than 30 days. */
 export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * DAY_MS };
 
-/**
- * An artifact younger than an hour is never removed: a release stores it before its target knows about it, and until then
- * only its age protects it.
- */
+/** No younger artifact is removed: until a release reaches its target, only the artifact's age protects it. */
 const RETENTION_AGE_MIN_MS = 3_600_000;
 
 /** Reads the age from which on artifacts may be removed: `30d`, `2h`; `undefined` for what is none, or too short. */
@@ -64,10 +61,7 @@ export function parseRetentionAge(text: string): number | undefined {
 
 /**
  * Decides which artifacts of a store are kept, and why.
- *
  * @param uses - what targets, promotions and schedules need: kept whatever the policy says.
- * @param releases - what the store's records tell, in any order.
- * @param now - milliseconds since 1970.
  */
 export function decideRetention(
   held: readonly HeldArtifact[],

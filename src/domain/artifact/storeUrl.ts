@@ -16,18 +16,16 @@ const REGION_OF_ENDPOINTS = 'us-east-1';
 const QUERY_FIELDS: readonly string[] = ['endpoint', 'region', 'pathStyle'];
 
 /**
- * The scheme of an artifact store that is written as a URL, in lower case; `undefined` for a folder's path. One letter
- * before the colon is a drive of Windows.
+ * The scheme of a store's URL in lower case; `undefined` for a folder's path. One letter and a colon is a Windows
+ * drive.
  */
 export function storeScheme(store: string): string | undefined {
   return /^([A-Za-z][A-Za-z0-9+.-]+):/.exec(store)?.[1]?.toLowerCase();
 }
 
 /**
- * What is wrong with an artifact store as it is written: a folder's path, a `file:` URL, or
- * `s3://BUCKET/PREFIX?endpoint=…&region=…&pathStyle=…`. Never quotes it: it may hold what does not belong there.
- *
- * @returns `undefined` where nothing is.
+ * What is wrong with an artifact store as it is written: a folder, a `file:` URL, or
+ * `s3://BUCKET/PREFIX?endpoint=…&region=…&pathStyle=…`. Never quotes it: it may hold a secret.
  */
 export function storeUrlProblem(store: string): string | undefined {
   const scheme = storeScheme(store);

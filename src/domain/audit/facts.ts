@@ -50,10 +50,7 @@ export interface SubmissionFact {
   readonly withdrawnAt: number | null;
 }
 
-/**
- * What a target was asked for and took. Times are milliseconds since 1970. Of a signal it is not known whether it changed
- * anything.
- */
+/** What a target was asked for and took, and when (milliseconds since 1970). A signal may have changed nothing. */
 export type MessageFact = { readonly at: number } & (
   | { readonly kind: 'hold' | 'unhold' }
   /** The artifact's identity; from a signal, as the person named it. */
@@ -133,18 +130,47 @@ export interface Violation {
   readonly what: string;
 }
 
-/** What a rule is held against. */
+/** What a rule finds: the table of rules has its number. */
+export type Breach = Omit<Violation, 'rule'>;
+
+/** What rules are checked against. */
 export interface Evidence {
   readonly target: TargetFacts;
   /** The other targets that were looked at: none of them may change the same deployment. Absent: none was. */
   readonly others?: readonly TargetFacts[];
-  /** What the control plane has; `null` where it was not asked. */
+  /** What the control plane has; `null`: it was not asked. */
   readonly observed: readonly ObservedRevision[] | null;
-  /** What the control plane was asked to change, where that was written down, and all of it by Slipway. */
+  /** What the control plane was asked to change, if all of it was written down and came from Slipway. */
   readonly requests?: readonly ObservedRequest[];
   /** Values that must stand nowhere. */
   readonly secrets: readonly string[];
 }
 
-/** One rule: finds where it was broken. */
-export type Rule = (evidence: Evidence) => readonly Violation[];
+/** Finds where a rule was broken. */
+export type Rule = (evidence: Evidence) => readonly Breach[];
+
+/** A rule about each release and rollback by itself. `find` says what was wrong with one. */
+export function perWork(
+  find: (work: WorkFact, evidence: Evidence, index: number) => readonly string[],
+): Rule {
+  return (evidence) =>
+    evidence.target.works.flatMap((work, index) =>
+      find(work, evidence, index).map((what) => ({ workflowId: work.workflowId, what })),
+    );
+}
+
+/** The activities of a name, in order. */
+export function named(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
+  return activities.filter((activity) => activity.name === name);
+}
+
+/** The activities from the first one of a name on; empty: there is none. */
+export function fromFirst(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {
+  const first = activities.findIndex((activity) => activity.name === name);
+  return first === -1 ? [] : activities.slice(first);
+}
+
+/** The revision that an activity is about. */
+export function revisionOf({ input }: ActivityFact): string {
+  return String(input['revisionId']);
+}

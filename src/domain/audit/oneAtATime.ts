@@ -1,129 +1,108 @@
-import type { ActivityFact, ObservedRequest, Rule, TargetFacts, Violation, WorkFact } from './facts.ts';
+import type { ActivityFact, Breach, ObservedRequest, Rule, TargetFacts, WorkFact } from './facts.ts';
 
 const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as const;
 /** Histories and the control plane are timed by clocks of their own, in milliseconds. */
 const CLOCKS_DIFFER_MS = 1_000;
 
-/**
- * Rule 1: at most one release is changing a target at any time. What the control plane saw says the same: whatever
- * changed the target was sent by just the release that was at it.
- */
-export const oneAtATime: Rule = ({ target, requests }) => [
-  ...overlaps(target.works),
-  ...(requests ?? []).flatMap((request) => sentByNobody(target.workflowId, target.works, request)),
+/** Rule 1: at most one release changes a target at any time, and sends every change that the control plane saw. */
+export const oneAtATime: Rule = ({ target: { workflowId, works }, requests = [] }) => [
+  ...overlaps(works),
+  ...requests
+    .filter((request) => !works.some((work) => isSentBy(work, request)))
+    .map(({ kind, tarballPath, revisionId }) => ({
+      workflowId,
+      what: `the control plane got a ${kind} of ${tarballPath ?? revisionId ?? 'a git ref or an image'} that no release was sending`,
+    })),
 ];
 
-function overlaps(works: readonly WorkFact[]): Violation[] {
-  const spans = works.flatMap((work) => changing(work) ?? []).sort((one, other) => one.from - other.from);
-  return spans.flatMap((span, index) => {
+function overlaps(works: readonly WorkFact[]): Breach[] {
+  const spans = works.flatMap(changingSpan).sort((one, other) => one.from - other.from);
+  return spans.flatMap(({ workflowId, from }, index) => {
     const before = spans[index - 1];
-    if (before === undefined || before.to <= span.from) return [];
-    const what = `it began to change the target while ${before.workflowId} was changing it`;
-    return [{ rule: 1 as const, workflowId: span.workflowId, what }];
+    if (before === undefined || before.to <= from) return [];
+    return { workflowId, what: `it began to change the target while ${before.workflowId} was changing it` };
   });
 }
 
-function sentByNobody(
-  workflowId: string,
-  works: readonly WorkFact[],
+function isSentBy(
+  { activities, endedAt }: WorkFact,
   { kind, sentAt, tarballPath, revisionId }: ObservedRequest,
-): Violation[] {
-  const isSentBy = ({ activities, endedAt }: WorkFact): boolean =>
-    activities.some(
-      (activity) =>
-        activity.name === SENT_BY[kind] &&
-        activity.scheduledAt - CLOCKS_DIFFER_MS <= sentAt &&
-        sentAt <= (activity.endedAt ?? endedAt ?? Infinity) + CLOCKS_DIFFER_MS &&
-        (kind === 'redeploy'
-          ? activity.input['revisionId'] === revisionId
-          : activity.input['objectPath'] === tarballPath),
-    );
-  if (works.some(isSentBy)) return [];
-  const what = `the control plane got a ${kind} of ${tarballPath ?? revisionId ?? 'a git ref or an image'} that no release was sending`;
-  return [{ rule: 1, workflowId, what }];
-}
-
-/** From its first request that changes something to the end of its last one. */
-function changing({
-  workflowId,
-  activities,
-  endedAt,
-}: WorkFact): { readonly workflowId: string; readonly from: number; readonly to: number } | undefined {
-  const changes = activities.filter(isChange);
-  const [first] = changes;
-  if (first === undefined) return undefined;
-  const to = Math.max(...changes.map((change) => change.endedAt ?? endedAt ?? Infinity));
-  return { workflowId, from: first.scheduledAt, to };
+): boolean {
+  return activities.some(
+    ({ name, input, ...sent }) =>
+      name === SENT_BY[kind] &&
+      sent.scheduledAt - CLOCKS_DIFFER_MS <= sentAt &&
+      sentAt <= (sent.endedAt ?? endedAt ?? Infinity) + CLOCKS_DIFFER_MS &&
+      (kind === 'redeploy' ? input['revisionId'] === revisionId : input['objectPath'] === tarballPath),
+  );
 }
 
 const CHANGES = new Set(['createDeployment', 'patchDeployment', 'redeployRevision']);
 
-/** Whether an activity changes a deployment. */
-function isChange({ name }: ActivityFact): boolean {
-  return CHANGES.has(name);
+function changesOf({ activities }: WorkFact): readonly ActivityFact[] {
+  return activities.filter(({ name }) => CHANGES.has(name));
 }
 
-/** A change of a deployment that is known. */
-interface Change {
-  readonly workflowId: string;
-  readonly deploymentId: string;
-  /** When it was scheduled, in milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** What a release or a rollback changed, and where. To create a deployment changes nothing of another target's. */
-function changesOf({ workflowId, activities }: WorkFact): Change[] {
-  return activities.filter(isChange).flatMap(({ input, scheduledAt: at }) => {
-    const { deploymentId } = input;
-    return typeof deploymentId === 'string' ? [{ workflowId, deploymentId, at }] : [];
-  });
+/** From its first request that changes something to the end of its last one; empty: it changes nothing. */
+function changingSpan(work: WorkFact) {
+  const { workflowId } = work;
+  const changes = changesOf(work);
+  const to = Math.max(...changes.map((change) => change.endedAt ?? work.endedAt ?? Infinity));
+  return changes.slice(0, 1).map(({ scheduledAt: from }) => ({ workflowId, from, to }));
 }
 
 /**
- * Rule 1, whatever Temporal's own tools did to the target and however its control plane is spelled: no number is given
- * twice over all runs of a target, and no two targets change one deployment by turns. One that takes over from another
- * for good is none of these.
+ * Rule 1, whatever Temporal's tools did to the target and however its control plane is spelled: no number is given
+ * twice, and no two targets change one deployment by turns. One target may take over from another for good.
  */
-export const oneOwner: Rule = ({ target, others }) => [
+export const oneOwner: Rule = ({ target, others = [] }) => [
   ...repeatedNumbers(target.works),
-  ...(others ?? []).flatMap((other) => changedByTurns(target, other)),
+  ...others.flatMap((other) => changedByTurns(target, other)),
 ];
 
-function repeatedNumbers(works: readonly WorkFact[]): Violation[] {
-  const given = new Set<string>();
-  return works.flatMap(({ workflowId }) => {
-    const number = /-(\d+)$/.exec(workflowId)?.[1] ?? workflowId;
-    const isRepeated = given.has(number);
-    given.add(number);
-    return isRepeated
-      ? [{ rule: 1 as const, workflowId, what: `its number ${number} was given before` }]
-      : [];
+function repeatedNumbers(works: readonly WorkFact[]): Breach[] {
+  const numbers = works.map(({ workflowId }) => /-(\d+)$/.exec(workflowId)?.[1] ?? workflowId);
+  return works.flatMap(({ workflowId }, index) => {
+    const number = numbers[index] ?? '';
+    return numbers.indexOf(number) === index
+      ? []
+      : { workflowId, what: `its number ${number} was given before` };
   });
 }
 
-function changedByTurns(target: TargetFacts, other: TargetFacts): Violation[] {
-  const own = target.works.flatMap(changesOf);
+function changedByTurns(target: TargetFacts, other: TargetFacts): Breach[] {
+  const own = deploymentChanges(target);
+  const theirs = deploymentChanges(other);
   return [...new Set(own.map(({ deploymentId }) => deploymentId))].flatMap((deploymentId) => {
     const times = own.filter((change) => change.deploymentId === deploymentId).map(({ at }) => at);
     const [from, to] = [Math.min(...times), Math.max(...times)];
-    const between = (change: Change): boolean =>
-      change.deploymentId === deploymentId && from < change.at && change.at < to;
-    const found = other.works.flatMap(changesOf).find(between);
-    if (found === undefined) return [];
+    const between = theirs.find(
+      (change) => change.deploymentId === deploymentId && from < change.at && change.at < to,
+    );
+    if (between === undefined) return [];
     const what = `it changed the deployment ${deploymentId}, which ${target.workflowId} was changing`;
-    return [{ rule: 1 as const, workflowId: found.workflowId, what }];
+    return { workflowId: between.workflowId, what };
   });
 }
 
+/** What a target changed of known deployments, and when. Creating one changes nothing of another target's. */
+function deploymentChanges({ works }: TargetFacts) {
+  return works.flatMap((work) =>
+    changesOf(work).flatMap(({ input: { deploymentId }, scheduledAt: at }) =>
+      typeof deploymentId === 'string' ? { workflowId: work.workflowId, deploymentId, at } : [],
+    ),
+  );
+}
+
 /**
- * Rule 1: a target forgets neither its hold nor its quarantine, whatever Temporal's own tools did to its runs. It queues no
- * release on hold, and none of an artifact in quarantine.
+ * Rule 1: no release is queued on hold, nor one of an artifact in quarantine, whatever Temporal's tools did to its
+ * runs.
  */
 export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
-  /** Who set the hold. That of a rollback ends with the rollback where it changes nothing: it is not followed up. */
+  /** Who set the hold. A rollback that changes nothing ends its own hold, so that one is not checked. */
   let hold: 'a person' | 'a rollback' | null = null;
   let quarantined: readonly string[] = [];
-  const violations: Violation[] = [];
+  const breaches: Breach[] = [];
   for (const fact of said) {
     switch (fact.kind) {
       case 'hold':
@@ -151,17 +130,15 @@ export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
         quarantined = [];
         break;
       case 'queued': {
-        const release = `${workflowId}/${fact.releaseId}`;
-        if (hold === 'a person' && !fact.overridesHold) {
-          const what = 'it was queued although the target was on hold';
-          violations.push({ rule: 1, workflowId: release, what });
-        }
-        if (quarantined.includes(fact.artifact)) {
-          const what = `it was queued although ${fact.artifact} was in quarantine`;
-          violations.push({ rule: 1, workflowId: release, what });
-        }
+        const wrong = (why: string): unknown =>
+          breaches.push({
+            workflowId: `${workflowId}/${fact.releaseId}`,
+            what: `it was queued although ${why}`,
+          });
+        if (hold === 'a person' && !fact.overridesHold) wrong('the target was on hold');
+        if (quarantined.includes(fact.artifact)) wrong(`${fact.artifact} was in quarantine`);
       }
     }
   }
-  return violations;
+  return breaches;
 };

@@ -1,23 +1,29 @@
 import type { ReleaseResult } from '../release/release.ts';
 import { losesTrack } from '../target/lateRevisions.ts';
-import type { ActivityFact, Rule, TargetFacts, Violation, WorkFact } from './facts.ts';
+import {
+  type ActivityFact,
+  type Breach,
+  named,
+  type Rule,
+  type TargetFacts,
+  type WorkFact,
+} from './facts.ts';
 
 /**
- * Rule 6: a revision that was given up on is watched, also beside other work, and is countered when it becomes active. It
- * is never forgotten without a look, and never a baseline. An upload whose PATCH went unanswered is watched like it,
- * because what was given up on may still land.
+ * Rule 6: a revision that was given up on is watched, also beside other work, and countered when it becomes active. It
+ * is never forgotten without a look, and never a baseline. An upload whose PATCH went unanswered is watched like it.
  */
 export const watched: Rule = ({ target }) =>
   target.works.flatMap(({ workflowId, result, endedAt }, index) => {
     if (result?.servingRevisionId == null || endedAt === null) return [];
     const later = target.works.slice(index + 1);
-    const violation = (what: string): Violation => ({ rule: 6, workflowId, what });
+    const own = (what: string): Breach => ({ workflowId, what });
     return [
       ...result.givenUpRevisionIds.flatMap((revisionId) => [
-        ...missed(target, result, later, revisionId).map(violation),
+        ...missed(target, result, later, revisionId).map(own),
         ...tookForBaseline(target, result, later, revisionId),
       ]),
-      ...missedUpload(target, result, later).map(violation),
+      ...missedUpload(target, result, later).map(own),
     ];
   });
 
@@ -30,9 +36,9 @@ function missed(
   const watches = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId);
   const restored = [result, ...resultsOf(later)].some((one) => one.servingRevisionId === revisionId);
   const what = `revision ${revisionId} was given up on`;
+  const unsettled = restored || !hasTimeFor(target, later);
   return [
-    ...(restored || !hasTimeFor(target, later) ? [] : forgotten(watches, what)),
-    ...(restored || !hasTimeFor(target, later) ? [] : notCountered(watches, later, what)),
+    ...(unsettled ? [] : [...forgotten(watches, what), ...notCountered(watches, later, what)]),
     ...leftAlone(watches, later, what),
   ];
 }
@@ -68,33 +74,31 @@ function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact
 
 /** What is watched no longer because something else runs. */
 function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[], what: string): string[] {
-  return watches.flatMap(({ abandonedAt }) => {
-    if (abandonedAt === undefined) return [];
+  return watches.flatMap(({ abandonedAt = Infinity }) => {
     const work = later.find(({ endedAt }) => (endedAt ?? Infinity) > abandonedAt);
-    if (work === undefined) return [];
-    const isTakenUp = watches.some(
-      ({ scheduledAt }) => scheduledAt >= abandonedAt && scheduledAt < (work.endedAt ?? Infinity),
+    const isResumed = watches.some(
+      ({ scheduledAt }) => scheduledAt >= abandonedAt && scheduledAt < (work?.endedAt ?? Infinity),
     );
-    return isTakenUp ? [] : [`${what}, and the target did not watch it while ${work.workflowId} ran`];
+    if (work === undefined || isResumed) return [];
+    return `${what}, and the target did not watch it while ${work.workflowId} ran`;
   });
 }
 
-/** A release whose failure restores what was given up on; not where that served on purpose since, or was forgotten. */
+/** A release whose failure restores what was given up on; not if that served on purpose since, or was forgotten. */
 function tookForBaseline(
   target: TargetFacts,
   result: ReleaseResult,
   later: readonly WorkFact[],
   revisionId: string,
-): Violation[] {
+): Breach[] {
+  const watches = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId);
   return later.flatMap(({ workflowId, startedAt, result: own }, index) => {
-    if (own?.baseline?.revisionId !== revisionId) return [];
     const before = [result, ...resultsOf(later.slice(0, index))];
-    const ended = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId).some(
-      ({ endedAt }) => endedAt !== null && endedAt <= startedAt,
-    );
-    if (ended || before.some(({ servingRevisionId }) => servingRevisionId === revisionId)) return [];
+    const served = before.some(({ servingRevisionId }) => servingRevisionId === revisionId);
+    const ended = watches.some(({ endedAt }) => endedAt !== null && endedAt <= startedAt);
+    if (own?.baseline?.revisionId !== revisionId || served || ended) return [];
     const what = `it took revision ${revisionId}, which was given up on, for its baseline`;
-    return [{ rule: 6 as const, workflowId, what }];
+    return { workflowId, what };
   });
 }
 
@@ -104,8 +108,8 @@ function watchesOf(
   field: string,
   value: string,
 ): readonly ActivityFact[] {
-  return activities
-    .filter(({ name, input }) => name === activity && input[field] === value)
+  return named(activities, activity)
+    .filter(({ input }) => input[field] === value)
     .sort((one, other) => one.scheduledAt - other.scheduledAt);
 }
 

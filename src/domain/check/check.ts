@@ -1,5 +1,7 @@
+import { canonicalJson } from '@slipway/contract/canonicalJson';
+
 import { cutText } from '../bounds.ts';
-import type { WholeNumber } from '../scalars.ts';
+import { isRecord, type WholeNumber } from '../scalars.ts';
 
 /** What a check expects of its run. Every field that is present must be met. */
 export interface Expectation {
@@ -54,28 +56,32 @@ export interface Judgement {
 /** What a verdict holds of an answer, and of each other text in it; whole answers belong in the artifact store. */
 const ANSWER_MAX_BYTES = 400;
 
-/** Judges a run by an expectation. Pure: the same run gets the same judgement. */
+/** Judges a run by an expectation. */
 export function judge(expect: Expectation, run: ObservedRun): Judgement {
-  const reasons: string[] = [];
-  const wanted = expect.status ?? 'success';
-  if (run.status !== wanted) {
-    const why = run.error === undefined ? '' : `: ${shorten(run.error)}`;
-    reasons.push(`the run ended "${run.status}" instead of "${wanted}"${why}`);
-  }
-  const looked = expect.path === undefined ? answerText(run.values) : valueAt(run.values, expect.path);
+  const { status = 'success', path, contains, matches, equals, maxLatencyMs } = expect;
+  const looked = path === undefined ? answerText(run.values) : valueAt(run.values, path);
   const text = asText(looked);
-  const where = expect.path === undefined ? 'the answer' : `"${expect.path}"`;
-  if (expect.contains !== undefined && !text.includes(expect.contains)) {
-    reasons.push(`${where} does not contain ${quote(expect.contains)}: ${quote(text)}`);
+  const where = path === undefined ? 'the answer' : `"${path}"`;
+  const reasons: string[] = [];
+  if (run.status !== status) {
+    const why = run.error === undefined ? '' : `: ${shorten(run.error)}`;
+    reasons.push(`the run ended "${run.status}" instead of "${status}"${why}`);
   }
-  if (expect.matches !== undefined) reasons.push(...mismatch(expect.matches, text, where));
-  if (expect.equals !== undefined && !deepEqual(looked, expect.equals)) {
-    reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(expect.equals))}`);
+  if (contains !== undefined && !text.includes(contains)) {
+    reasons.push(`${where} does not contain ${quote(contains)}: ${quote(text)}`);
   }
-  if (expect.maxLatencyMs !== undefined && run.latencyMs > expect.maxLatencyMs) {
-    reasons.push(
-      `the run took ${Math.round(run.latencyMs)} ms, at most ${expect.maxLatencyMs} ms are allowed`,
-    );
+  if (matches !== undefined) {
+    if (patternProblem(matches) !== undefined) {
+      reasons.push(`"${shorten(matches)}" is not a regular expression`);
+    } else if (!new RegExp(matches, 'u').test(text)) {
+      reasons.push(`${where} does not match /${shorten(matches)}/: ${quote(text)}`);
+    }
+  }
+  if (equals !== undefined && canonicalJson(looked) !== canonicalJson(equals)) {
+    reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(equals))}`);
+  }
+  if (maxLatencyMs !== undefined && run.latencyMs > maxLatencyMs) {
+    reasons.push(`the run took ${Math.round(run.latencyMs)} ms, at most ${maxLatencyMs} ms are allowed`);
   }
   return { passed: reasons.length === 0, reasons, answer: shorten(text), wholeAnswer: text };
 }
@@ -90,18 +96,8 @@ export function patternProblem(pattern: string): string | undefined {
     new RegExp(pattern, 'u');
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return (error as Error).message;
   }
-}
-
-function mismatch(pattern: string, text: string, where: string): readonly string[] {
-  let expression: RegExp;
-  try {
-    expression = new RegExp(pattern, 'u');
-  } catch {
-    return [`"${shorten(pattern)}" is not a regular expression`];
-  }
-  return expression.test(text) ? [] : [`${where} does not match /${shorten(pattern)}/: ${quote(text)}`];
 }
 
 /**
@@ -127,36 +123,15 @@ function messageText(message: unknown): string {
 
 /** What stands at a dot path into values; `undefined` where there is nothing. */
 export function valueAt(values: unknown, path: string): unknown {
-  let current: unknown = values;
-  for (const key of path.split('.')) {
-    if (Array.isArray(current) && /^-?\d+$/.test(key)) current = (current as unknown[]).at(Number(key));
-    else if (Array.isArray(current)) return undefined;
-    else if (isRecord(current) && Object.hasOwn(current, key)) current = current[key];
-    else return undefined;
-  }
-  return current;
-}
-
-function deepEqual(left: unknown, right: unknown): boolean {
-  if (Object.is(left, right)) return true;
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => deepEqual(item, right[index]));
-  }
-  if (Array.isArray(left) || Array.isArray(right) || !isRecord(left) || !isRecord(right)) return false;
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && deepEqual(left[key], right[key]))
-  );
+  return path.split('.').reduce<unknown>((value, key) => {
+    if (Array.isArray(value)) return /^-?\d+$/.test(key) ? (value as unknown[]).at(Number(key)) : undefined;
+    return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  }, values);
 }
 
 function asText(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function quote(text: string): string {

@@ -8,10 +8,8 @@ export interface PassedChecks {
 }
 
 /**
- * Known revisions with the digests of the checks that they passed. A copy that a redeploy made has those of its
- * original, also where the original passed them in the same release.
- *
- * @param digests - of each of `passed`, in its order.
+ * Known revisions with the digests of the checks they passed, in the order of `passed`. A copy has those of its
+ * original.
  */
 export function withDigests(
   known: readonly KnownRevision[],

@@ -9,8 +9,8 @@ export type RevisionPhase = 'pending' | 'deployed' | 'failed';
 const FAILED = new Set(['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED']);
 
 /**
- * Reads a revision's status (contract 000, "States and transitions"; the values that it leaves open are those
- * of its public relative). A value nobody has named yet is `pending`: the step's deadline bounds it.
+ * Reads a revision's status (contract 000, "States and transitions"). An unknown one is `pending`: the step's deadline
+ * bounds it.
  */
 export function revisionPhase(status: string): RevisionPhase {
   if (status === 'DEPLOYED') return 'deployed';
@@ -65,10 +65,7 @@ export function withCopies(known: readonly KnownRevision[], revisionId: string):
   return [...new Set([revisionId, ...copies])].filter((other) => isSameRevision(known, other, revisionId));
 }
 
-/**
- * What is known after a person has asked to leave a revision: neither it nor a copy of it is ever restored
- * automatically again, whatever becomes of the rollback.
- */
+/** What is known once a person has left a revision: neither it nor a copy is restored by itself again. */
 export function leaveRevision(
   known: readonly KnownRevision[],
   revisionId: string,

@@ -48,10 +48,7 @@ export function isRevisionId(text: string): boolean {
   return REVISION_ID.test(text);
 }
 
-/**
- * The one revision that a person means: by its id, by the beginning of its id where only one begins so, or by the
- * release that made it.
- */
+/** The revision that a person means: by its id, by the only id that begins so, or by the release that made it. */
 export function findRevision(seen: SeenRevisions, named: string): Meant {
   const all = wordsOfAll(seen);
   const exact = all.find(({ revisionId }) => revisionId === named.toLowerCase());
@@ -64,14 +61,11 @@ export function findRevision(seen: SeenRevisions, named: string): Meant {
     named.length < PREFIX_MIN_CHARACTERS
       ? []
       : all.filter(({ revisionId }) => revisionId.startsWith(named.toLowerCase()));
-  const [only] = begun;
-  if (only !== undefined && begun.length === 1) return { revisionId: only.revisionId };
-  return {
-    problem:
-      begun.length > 1
-        ? `several revisions begin with "${named}": ${list(begun)}`
-        : noRevision(seen, named, 'no revision or release of this target is called'),
-  };
+  const [only, ...others] = begun;
+  if (only === undefined)
+    return { problem: noRevision(seen, named, 'no revision or release of this target is called') };
+  if (others.length === 0) return { revisionId: only.revisionId };
+  return { problem: `several revisions begin with "${named}": ${list(begun)}` };
 }
 
 /** Says that there is no such revision, and which ones there are. */

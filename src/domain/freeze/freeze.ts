@@ -1,4 +1,4 @@
-import { instantOf, type LocalTime, localTimeAt, plusDays, weekdayOf } from './zonedTime.ts';
+import { DAY_MS, instantOf, type LocalTime, localTimeAt } from './zonedTime.ts';
 
 /** A time in which a target takes no release: once, each week, or each day. A rollback always passes. */
 export interface FreezeWindow {
@@ -29,16 +29,13 @@ export interface FreezeSpan {
   readonly until: number;
 }
 
-const DAY_MS = 86_400_000;
 /** A freeze that is in force has begun at most so many days ago. */
 const LONGEST_DAYS = { weekly: 8, daily: 2 } as const;
 /** Freezes that follow each other without a gap for longer than this are told as if they ended then. */
 const LONGEST_MS = 100 * DAY_MS;
 
 /**
- * The freeze that is in force at an instant; `null` where none is. Of several the one that refuses is told, else the
- * one that lasts longest.
- *
+ * The freeze that is in force at an instant: of several the one that refuses, else the one that lasts longest.
  * @throws RangeError for a time zone that does not exist.
  */
 export function frozenAt(windows: readonly FreezeWindow[], at: number): Frozen | null {
@@ -70,8 +67,8 @@ function thawAfter(windows: readonly FreezeWindow[], at: number): number {
 }
 
 /**
- * Decision: where clocks go back, a freeze begins at the first and ends at the second of two equal times: rather an
- * hour too long than one too short.
+ * If clocks go back, a freeze begins at the first and ends at the second of two equal times: rather too long than too
+ * short.
  */
 function occurrences(
   begins: FreezeMoment,
@@ -86,76 +83,54 @@ function occurrences(
   });
   if (begins.kind === 'once') return ends.kind === 'once' ? [span(begins.at, ends.at)] : [];
   if (ends.kind === 'once') return [];
-  const spans: FreezeSpan[] = [];
   const before = LONGEST_DAYS[begins.kind];
   const days = Math.ceil((to - from) / DAY_MS) + before + 1;
-  const firstDay = plusDays(localTimeAt(from, timeZone), -before);
-  for (let day = 0; day <= days; day++) {
-    const first = { ...plusDays(firstDay, day), minute: begins.minute };
-    if (begins.kind === 'weekly' && weekdayOf(first) !== begins.weekday) continue;
-    spans.push(span(first, { ...plusDays(first, daysUntil(begins, ends)), minute: ends.minute }));
-  }
-  return spans;
+  const firstDay = Math.floor(localTimeAt(from, timeZone) / DAY_MS - before) * DAY_MS;
+  return Array.from({ length: days + 1 }, (_, day) => firstDay + day * DAY_MS)
+    .filter((day) => begins.kind === 'daily' || new Date(day).getUTCDay() === begins.weekday)
+    .map((day) => span(day + begins.ms, day + daysUntil(begins, ends) * DAY_MS + ends.ms));
 }
 
 type Recurring = Exclude<FreezeMoment, { kind: 'once' }>;
 
 function daysUntil(begins: Recurring, ends: Recurring): number {
-  const isLater = ends.minute > begins.minute;
+  const isLater = ends.ms > begins.ms;
   if (begins.kind === 'daily' || ends.kind === 'daily') return isLater ? 0 : 1;
   const days = (ends.weekday - begins.weekday + 7) % 7;
   return days === 0 && !isLater ? 7 : days;
 }
 
-/** When a freeze begins or ends: once, each week, or each day. */
+/** When a freeze begins or ends: once, each week (`weekday`: 0 for Sunday), or each day. `ms`: since midnight. */
 type FreezeMoment =
   | { readonly kind: 'once'; readonly at: LocalTime }
-  | {
-      readonly kind: 'weekly';
-      /** 0 for Sunday. */
-      readonly weekday: number;
-      /** Minutes since midnight. */
-      readonly minute: number;
-    }
-  | { readonly kind: 'daily'; readonly minute: number };
+  | { readonly kind: 'weekly'; readonly weekday: number; readonly ms: number }
+  | { readonly kind: 'daily'; readonly ms: number };
 
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const MOMENT =
-  /^(?:(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
+  /^(?:(?<date>\d{4}-\d{2}-\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
 
 /**
- * Reads a moment as people write it: `2026-12-23 18:00` (a date alone is its midnight), `Fri 16:00`, `22:00`.
- *
- * @returns `undefined` for what is none, and for days and times that do not exist.
+ * Reads a moment: `2026-12-23 18:00` (a date alone is its midnight), `Fri 16:00`, `22:00`; `undefined` for what is
+ * none, and for days and times that do not exist.
  */
 export function parseFreezeMoment(text: string): FreezeMoment | undefined {
-  const groups = MOMENT.exec(text.trim())?.groups;
+  const groups: Readonly<Record<string, string | undefined>> | undefined = MOMENT.exec(text.trim())?.groups;
   if (groups === undefined) return undefined;
-  const { year, weekday, hour, minute: minutes } = groups as Readonly<Record<string, string | undefined>>;
-  const minute = Number(hour ?? 0) * 60 + Number(minutes ?? 0);
-  if (Number(hour ?? 0) > 23 || Number(minutes ?? 0) > 59) return undefined;
-  if (year !== undefined) return onceAt(groups, minute);
+  const { date, weekday, hour, minute } = groups;
+  if (Number(hour ?? 0) > 23 || Number(minute ?? 0) > 59) return undefined;
+  const ms = (Number(hour ?? 0) * 60 + Number(minute ?? 0)) * 60_000;
+  if (date !== undefined) {
+    const midnight = Date.parse(date);
+    const exists = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date);
+    return exists ? { kind: 'once', at: midnight + ms } : undefined;
+  }
   if (hour === undefined) return undefined;
-  if (weekday === undefined) return { kind: 'daily', minute };
-  return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), minute };
+  if (weekday === undefined) return { kind: 'daily', ms };
+  return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), ms };
 }
 
-function onceAt(groups: Readonly<Record<string, string>>, minute: number): FreezeMoment | undefined {
-  const at = {
-    year: Number(groups['year']),
-    month: Number(groups['month']),
-    day: Number(groups['day']),
-    minute,
-  };
-  const day = new Date(Date.UTC(at.year, at.month - 1, at.day));
-  const exists = day.getUTCMonth() + 1 === at.month && day.getUTCDate() === at.day;
-  return exists ? { kind: 'once', at } : undefined;
-}
-
-/**
- * What is wrong with a freeze's beginning and end; `null` where nothing is. Knows nothing of time zones, so that a
- * workflow may ask.
- */
+/** What is wrong with a freeze's beginning and end; `null`: nothing. Needs no time zone, so that a workflow may ask. */
 export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'until'>): {
   readonly field: 'from' | 'until';
   readonly message: string;
@@ -168,12 +143,8 @@ export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'unti
   if (begins.kind !== ends.kind) {
     return { field: 'until', message: `expected a moment of the same kind as from: "${from}"` };
   }
-  if (begins.kind === 'once' && ends.kind === 'once' && compare(begins.at, ends.at) >= 0) {
+  if (begins.kind === 'once' && ends.kind === 'once' && begins.at >= ends.at) {
     return { field: 'until', message: 'expected a moment after from' };
   }
   return null;
-}
-
-function compare(one: LocalTime, other: LocalTime): number {
-  return one.year - other.year || one.month - other.month || one.day - other.day || one.minute - other.minute;
 }

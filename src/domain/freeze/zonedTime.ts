@@ -1,22 +1,17 @@
 /**
- * Local time in IANA time zones, from the time zone data that Node brings along.
- *
- * That data changes from release to release: two workers may disagree about a rule that a country has changed. So no
- * workflow calls this; an activity does, and what it found stays in the history.
+ * Local time in IANA time zones, from the time zone data that Node brings along. Two releases of Node may disagree
+ * about a rule that a country has changed, so no workflow calls this: an activity does, and its history keeps what it
+ * found.
  */
 
-/** A time as a clock on the wall shows it. */
-export interface LocalTime {
-  readonly year: number;
-  /** 1 to 12. */
-  readonly month: number;
-  readonly day: number;
-  /** Minutes since midnight. */
-  readonly minute: number;
-}
+/**
+ * A time as a clock on the wall shows it, whole minutes: the milliseconds since 1970 of the same time in UTC. A day
+ * more is `DAY_MS` more, whatever the clocks do in between.
+ */
+export type LocalTime = number;
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Whether there is such a time zone: an IANA name such as `Europe/Berlin` or `UTC`, never an offset. */
@@ -32,44 +27,19 @@ export function isTimeZone(name: string): boolean {
 
 /** What the clocks of a time zone show at an instant, in milliseconds since 1970. Seconds are cut off. */
 export function localTimeAt(instant: number, timeZone: string): LocalTime {
-  const local = new Date(instant + offsetAt(instant, timeZone));
-  return {
-    year: local.getUTCFullYear(),
-    month: local.getUTCMonth() + 1,
-    day: local.getUTCDate(),
-    minute: local.getUTCHours() * 60 + local.getUTCMinutes(),
-  };
+  return Math.floor((instant + offsetAt(instant, timeZone)) / MINUTE_MS) * MINUTE_MS;
 }
 
 /**
- * The instant at which the clocks of a time zone show a time, in milliseconds since 1970.
- *
- * Decision: a time that is left out when clocks go forward is taken as many minutes later as they skip (02:30 becomes
- * 03:30), and of a time that comes twice `twice` says which is meant: as the date library of JavaScript has it.
+ * The instant at which the clocks of a time zone show a time, in milliseconds since 1970. A time that clocks skip is
+ * taken as many minutes later (02:30 becomes 03:30). Of a time that comes twice, `twice` says which is meant.
  */
 export function instantOf(local: LocalTime, timeZone: string, twice: 'first' | 'second'): number {
-  const asUtc = utcOf(local);
-  const before = asUtc - offsetAt(asUtc - DAY_MS, timeZone);
-  const after = asUtc - offsetAt(asUtc + DAY_MS, timeZone);
-  const shown = [before, after].filter((instant) => instant + offsetAt(instant, timeZone) === asUtc);
+  const before = local - offsetAt(local - DAY_MS, timeZone);
+  const after = local - offsetAt(local + DAY_MS, timeZone);
+  const shown = [before, after].filter((instant) => instant + offsetAt(instant, timeZone) === local);
   if (shown.length === 0) return before;
   return twice === 'first' ? Math.min(...shown) : Math.max(...shown);
-}
-
-/** A local time so many days later, or earlier where negative. */
-export function plusDays(local: LocalTime, days: number): LocalTime {
-  const moved = new Date(utcOf({ ...local, minute: 0 }) + days * DAY_MS);
-  return {
-    year: moved.getUTCFullYear(),
-    month: moved.getUTCMonth() + 1,
-    day: moved.getUTCDate(),
-    minute: local.minute,
-  };
-}
-
-/** The day of the week: 0 for Sunday. */
-export function weekdayOf(local: LocalTime): number {
-  return new Date(utcOf(local)).getUTCDay();
 }
 
 /** An instant as people of a time zone write it: `2026-11-21 16:00 (Europe/Berlin)`. */
@@ -77,51 +47,30 @@ export function formatInstant(instant: number, timeZone: string): string {
   return `${formatClock(instant, timeZone)} (${timeZone})`;
 }
 
-/** The same, where the time zone is told elsewhere: `2026-11-21 16:00`. */
+/** The same without the time zone: `2026-11-21 16:00`. */
 export function formatClock(instant: number, timeZone: string): string {
-  const { year, month, day, minute } = localTimeAt(instant, timeZone);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  return `${year}-${two(month)}-${two(day)} ${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
+  return new Date(localTimeAt(instant, timeZone)).toISOString().slice(0, 16).replace('T', ' ');
 }
 
-function utcOf({ year, month, day, minute }: LocalTime): number {
-  return Date.UTC(year, month - 1, day) + minute * MINUTE_MS;
-}
+type Field = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second';
 
 /** How far the clocks of a time zone are ahead of UTC, in milliseconds. */
 function offsetAt(instant: number, timeZone: string): number {
-  const fields = new Map(
-    formatOf(timeZone)
-      .formatToParts(instant)
-      .map(({ type, value }) => [type, Number(value)]),
-  );
-  const field = (type: Intl.DateTimeFormatPartTypes): number => fields.get(type) ?? 0;
-  const shown = Date.UTC(
-    field('year'),
-    field('month') - 1,
-    field('day'),
-    field('hour'),
-    field('minute'),
-    field('second'),
-  );
-  return shown - Math.floor(instant / 1_000) * 1_000;
+  const parts = formatOf(timeZone).formatToParts(instant);
+  const { year, month, day, hour, minute, second } = Object.fromEntries(
+    parts.map(({ type, value }) => [type, Number(value)]),
+  ) as Record<Field, number>;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / 1_000) * 1_000;
 }
 
 /** @throws RangeError for a time zone that does not exist. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    calendar: 'iso8601',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
+  const fields = { year: 'numeric', month: 'numeric', day: 'numeric' } as const;
+  const times = { hour: 'numeric', minute: 'numeric', second: 'numeric' } as const;
+  const options = { timeZone, calendar: 'iso8601', hourCycle: 'h23', ...fields, ...times } as const;
+  const format = new Intl.DateTimeFormat('en-US', options);
   formats.set(timeZone, format);
   return format;
 }

@@ -59,10 +59,7 @@ export interface InterventionRecord extends Omit<Intervention, 'kind'> {
 /** How much is kept of what was taken, and as much again of what was not. */
 const KEPT: Bound = { items: 50, bytes: 100_000 };
 
-/**
- * Adds to what was said to a release. Of very much only the newest is kept; what was said in vain, however often,
- * displaces nothing that was taken.
- */
+/** Adds an intervention. Only the newest are kept; those that were not taken displace none that was. */
 export function addIntervention(
   said: readonly InterventionRecord[],
   record: InterventionRecord,
@@ -127,10 +124,7 @@ export interface Standing {
   readonly approvedBy: readonly string[];
 }
 
-/**
- * Why something cannot be said to a release at this moment: a sentence that names the moment; `undefined` where it
- * can.
- */
+/** Why a release cannot take an intervention at this moment; `undefined`: it can. */
 export function interventionProblem(standing: Standing, said: Omit<Intervention, 'id'>): string | undefined {
   const { phase, paused, awaiting, called = 'release' } = standing;
   if (phase === 'ended') return `the ${called} has ended`;

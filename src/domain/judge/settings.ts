@@ -58,9 +58,8 @@ export const ON_INCONCLUSIVE = ['wait', 'ask', 'fail'] as const;
 export type OnInconclusive = (typeof ON_INCONCLUSIVE)[number];
 
 /**
- * The confidence of each of several judgements that are made until one of them tells. Looking again is another chance to
- * let a bad candidate pass, so the error that is allowed for is divided among them (Bonferroni): all together are as sure
- * as one would be.
+ * The confidence of each of several judgements until one of them tells. Each look is another chance to let a bad
+ * candidate pass, so the allowed error is divided among them (Bonferroni).
  */
 export function confidenceOfEach(confidence: number, judgements: number): number {
   return 1 - (1 - confidence) / judgements;
@@ -73,8 +72,8 @@ export interface JudgePolicy {
   /** The fewest runs of each side that a metric is decided from. With fewer it is inconclusive. */
   readonly minimumRuns: WholeNumber;
   /**
-   * The smallest relevant effect of each metric that decides: a share, a ratio or a difference (docs/judge.md). A metric
-   * that is not named is measured and reported, and decides nothing.
+   * The smallest relevant effect of each metric that decides: a share, a ratio or a difference (docs/judge.md). A
+   * metric that is not named is measured and reported, and decides nothing.
    */
   readonly smallestEffects: Readonly<Partial<Record<MetricName, number>>>;
 }

@@ -27,16 +27,14 @@ export interface Decision {
 }
 
 /**
- * Decides from the comparisons of the metrics that the policy names; a named metric without a comparison was not to be
- * measured, and is inconclusive. Pure.
+ * Decides from the comparisons of the metrics that the policy names; one that was not measured is inconclusive.
  *
- * - A distribution fails where the candidate is worse by more than the smallest relevant effect, with confidence.
- * - A rate fails where Fisher's exact test finds it worse, with confidence, and the difference seen is relevant.
- * - Either passes where the confidence bound of the change leaves a relevant worsening out.
+ * - A distribution fails if the candidate is worse by more than the smallest relevant effect, with confidence.
+ * - A rate fails if Fisher's exact test finds it worse, with confidence, and the difference seen is relevant.
+ * - Either passes if the confidence bound of the change excludes a relevant worsening.
  *
- * Several metrics: each must pass for the candidate to pass, so each may be tested at the full level without more
- * candidates passing wrongly (an intersection-union test). One that fails is enough to fail, so that the tests for
- * failing are corrected by Holm's procedure: a candidate that is no worse fails with at most `1 - confidence`.
+ * To pass, each metric must pass, so each is tested at the full level (an intersection-union test). To fail, one is
+ * enough, so those tests are corrected by Holm's procedure: a good candidate fails with at most `1 - confidence`.
  */
 export function decide(comparisons: readonly MetricComparison[], policy: JudgePolicy): Decision {
   const deciding = (Object.keys(policy.smallestEffects) as MetricName[]).map((metric) =>
@@ -53,9 +51,7 @@ export function decide(comparisons: readonly MetricComparison[], policy: JudgePo
 }
 
 /**
- * Holm's step-down procedure: p-values that can be held against the level as if there were only one test.
- *
- * @returns in the order of `pValues`.
+ * Holm's step-down procedure: p-values, in their order, that can be compared with the level as if there were one test.
  */
 export function holm(pValues: readonly number[]): number[] {
   const order = pValues.map((p, index) => ({ p, index })).sort((left, right) => left.p - right.p);

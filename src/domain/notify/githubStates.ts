@@ -28,9 +28,8 @@ export interface GithubState<State> {
 }
 
 /**
- * The state of a GitHub deployment after a notice, or a sentence that says why there is none. A release deploys its commit,
- * a manual rollback the commit that it restored. A release that was rolled back is a failed deployment: GitHub then shows
- * the one before it as the active one.
+ * The state of a GitHub deployment after a notice, or why there is none. A rollback deploys the commit that it
+ * restored. A release that was rolled back is a failed deployment, so that GitHub shows the one before it as active.
  */
 export function deploymentStateOf(notice: Notice): GithubState<DeploymentState> | string {
   const { kind, event, servingCommit } = notice;

@@ -54,7 +54,7 @@ export interface NoticeContent {
 }
 
 /**
- * What a receiver is told: the body of a plain webhook (`docs/notifications.md`). Fields may be added within a version;
+ * What a receiver gets: the body of a plain webhook (`docs/notifications.md`). Fields may be added within a version;
  * none changes its meaning or goes away.
  */
 export interface Notice extends NoticeContent {

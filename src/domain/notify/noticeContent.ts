@@ -7,8 +7,8 @@ import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts
 import type { NoticeContent } from './notice.ts';
 
 /**
- * The notices of a change of a target's state: holds that were set or released, and releases and rollbacks that ended or
- * will never start. Their start does not change the state: see {@link startNotice}.
+ * The notices of a change of a target's state: holds, and work that ended or never started. Its start changes no
+ * state.
  */
 export function noticesBetween(before: TargetState, after: TargetState): readonly NoticeContent[] {
   const { spec } = after;

@@ -40,9 +40,7 @@ export function noticeTitle({ event, target, kind, name }: Notice): string {
 /** The longest reason in a message that people read; the whole one is in the record. */
 const REASON_MAX_CHARACTERS = 1_500;
 
-/**
- * A notice as a message for Slack, in its markup. What a person must do stands in it as it is, to be copied.
- */
+/** A notice as a message for Slack, in its markup. What a person must do stands in it as it is, to be copied. */
 export function slackText(notice: Notice): string {
   const { reason, code, instructions, artifact, commit, by } = notice;
   const short = commit === null ? null : `commit ${commit.slice(0, 12)}`;

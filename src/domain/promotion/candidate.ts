@@ -33,15 +33,7 @@ export function chooseCandidate(line: Line): Choice {
   const { from, to } = line;
   const stopped = stoppedLine(line);
   if (stopped !== undefined) return rejected(stopped);
-  const {
-    artifact,
-    servingRevisionId: revisionId,
-    deploymentId,
-    agentUrl,
-    verifiedAt,
-    commit,
-    releasedBy,
-  } = from;
+  const { servingRevisionId: revisionId, artifact, deploymentId, agentUrl, verifiedAt } = from;
   if (!from.known) return rejected(`"${from.name}" has never taken a release`);
   if (revisionId === null || deploymentId === null) return rejected(`nothing serves on "${from.name}"`);
   if (verifiedAt === null)
@@ -54,6 +46,7 @@ export function chooseCandidate(line: Line): Choice {
   if (to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortIdentity(artifact)} already` };
   }
+  const { commit, releasedBy } = from;
   const candidate = { artifact, revisionId, deploymentId, agentUrl, verifiedAt, commit, releasedBy };
   return { kind: 'candidate', candidate };
 }
@@ -65,11 +58,7 @@ export type Confirmation =
   /** Somebody changed `to` by hand: a person is asked. */
   | { readonly kind: 'changed_by_hand'; readonly reason: string };
 
-/**
- * Says whether a candidate still is what is to be promoted.
- *
- * @param before - what served on `to` when the candidate was chosen.
- */
+/** Whether a candidate still is to be promoted. `before`: what served on `to` when it was chosen. */
 export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
   const { from, to } = line;
   if (from.servingRevisionId !== candidate.revisionId)
@@ -83,17 +72,13 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   if (serves === before && (!to.known || to.activeRevisionId === null || to.activeRevisionId === serves)) {
     return { kind: 'stands' };
   }
+  const revision = `revision ${serves ?? 'none'}`;
   if (to.activeRevisionId === serves && to.known) {
-    return {
-      kind: 'superseded',
-      reason: `revision ${serves ?? 'none'} was released on "${to.name}" meanwhile`,
-    };
+    return { kind: 'superseded', reason: `${revision} was released on "${to.name}" meanwhile` };
   }
   const known = to.activeRevisionId ?? before ?? 'none';
-  return {
-    kind: 'changed_by_hand',
-    reason: `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves instead of ${known}`,
-  };
+  const reason = `"${to.name}" was changed by hand: ${revision} serves instead of ${known}`;
+  return { kind: 'changed_by_hand', reason };
 }
 
 /** Why a candidate does not serve on its target any more. */
@@ -104,11 +89,7 @@ export function whySuperseded(from: TargetSeen): string {
   return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
 }
 
-/**
- * The stop of the line: where a target is on hold, nothing moves towards it, from however far.
- *
- * @returns why, or `undefined` where nothing holds it.
- */
+/** Why the line is stopped: if a target is on hold, nothing moves towards it, from however far. */
 function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
   const held = [to, ...downstream].find((target) => target.hold !== null);
   if (held?.hold == null) return undefined;
@@ -157,9 +138,8 @@ export interface TargetSeen {
 
 /**
  * Sees a target.
- *
- * @param answer - what its workflow answers; `null` where it has never taken a release.
- * @param deployment - as its control plane answers; `null` where there is none, or it was not asked.
+ * @param answer - of its workflow; `null`: it has never taken a release.
+ * @param deployment - of its control plane; `null`: there is none, or it was not asked.
  */
 export function seeTarget(
   name: string,

@@ -34,11 +34,8 @@ interface PlannedDecision {
 }
 
 /**
- * Plans what scheduled promotions do between two instants, under the present configuration, schedules, freezes and
- * state: nothing new is released meanwhile, every check passes, the judge finds nothing worse, who must approve does so at
- * once, and neither judging nor a release takes time.
- *
- * @param seen - the targets, by name.
+ * Plans what scheduled promotions do between two instants, as things are now: nothing new is released, every check
+ * passes, the judge finds nothing worse, people approve at once, and neither judging nor a release takes time.
  */
 export function planPromotions(
   promotions: readonly Planned[],

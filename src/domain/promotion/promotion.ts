@@ -86,10 +86,7 @@ export interface PromotionResult {
   readonly endedAt: Instant;
 }
 
-/**
- * The id of a promotion's workflow, and of its schedule: one at a time for each name and target. It comes from the control
- * plane, the tenant and the deployment, as a target's does.
- */
+/** The id of a promotion's workflow and schedule: one at a time for each name and target. */
 export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
   return `promotion:${targetWorkflowId(to).slice('target:'.length)}:${name}`;
 }

@@ -46,13 +46,9 @@ export interface Said {
 }
 
 /**
- * When an injection takes effect.
- *
- * - `always`;
- * - `since`: so long after the rehearsal, or a promotion's soak or bake, began (milliseconds);
- * - `clock`: at times as a freeze has them, at each recurrence.
- *
- * `until` is not included; `null`: without an end. With `once` only what comes first, from then on.
+ * When an injection takes effect: `always`; `since`, so long after the rehearsal, a soak or a bake began
+ * (milliseconds); `clock`, at each recurrence of a freeze's moments. `until` is not included. `once`: only what comes
+ * first from then on.
  */
 export type When =
   | { readonly kind: 'always' }

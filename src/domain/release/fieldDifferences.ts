@@ -28,10 +28,7 @@ export interface ComparedSettings {
   readonly soakMs: number;
 }
 
-/**
- * How the settings of two targets differ, one sentence each: the same artifact may behave differently there. Secrets are
- * compared by their names and references, never by their values.
- */
+/** How the settings of two targets differ, one sentence each. Of secrets, names and references are compared. */
 export function configDifferences(from: ComparedSettings, to: ComparedSettings): readonly string[] {
   return fieldDifferences(flat(from), flat(to)).map(
     ({ path, from: one, to: other }) => `${path}: ${shown(one)} → ${shown(other)}`,

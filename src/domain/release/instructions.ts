@@ -20,9 +20,8 @@ export interface Predicament {
 }
 
 /**
- * What a person should do now that Slipway could not put a good revision back: what stands in the way and how to see
- * that it no longer does, where to look, and the commands, with Slipway, without Temporal, and without Slipway. Never a
- * key's value.
+ * What a person should do if Slipway could not restore a good revision: what is in the way, where to look, and the
+ * commands, with Slipway, without Temporal, and without Slipway. Never a key's value.
  */
 export function restoreInstructions(predicament: Predicament): string {
   const { target, known, attempted, baseline, restored } = predicament;
@@ -167,10 +166,7 @@ function restoreByHand({ target, deploymentId, attempted }: Predicament, revisio
   ];
 }
 
-/**
- * The newest verified revision that was not tried in vain; else the newest verified; else what served before. None that
- * a person rolled back from, or that is in quarantine.
- */
+/** The newest verified revision that was not tried in vain; else the newest verified; else what served before. */
 function bestRevision(
   known: readonly KnownRevision[],
   baseline: Baseline | null,

@@ -25,8 +25,7 @@ export function needsPerson(outcome: Outcome): boolean {
 
 /**
  * The command's exit code for an outcome (design, "The command").
- *
- * @param code - of the failure that ended it: a rollback that did not reach the revision that was named failed.
+ * @param code - of the failure that ended it: a rollback that did not reach the named revision failed.
  */
 export function outcomeExitCode(
   kind: 'release' | 'rollback',

@@ -1,10 +1,7 @@
 import { fitting } from '../bounds.ts';
 import type { CheckVerdict, StepRecord } from './release.ts';
 
-/**
- * What the steps of one release take at most in its result, and what its verdicts do, as JSON. The result travels as one
- * payload, of which Temporal takes 2 MB; what else is in it has bounds of its own.
- */
+/** What steps and verdicts take at most, as JSON, in a release's result: one payload, of which Temporal takes 2 MB. */
 const STEPS_MAX_BYTES = 500_000;
 const VERDICTS_MAX_BYTES = 500_000;
 

@@ -16,8 +16,8 @@ import type { Outcome } from './outcome.ts';
 type QueuePolicy = 'latest' | 'all';
 
 /**
- * What a release does where it could not be told how a step went: the control plane is down, or an answer is missing.
- * That is no bad release: a failed revision or a failed check is put back whatever stands here.
+ * What a release does if the outcome of a step is unknown: the control plane is down, or an answer is missing. A failed
+ * revision or check is always rolled back.
  */
 export interface ErrorPolicy {
   /**
@@ -108,8 +108,8 @@ export interface CheckVerdict {
   /** The agent's answer, cut to a few hundred bytes. */
   readonly answer: string;
   /**
-   * The name of the record in the artifact store that holds the whole answer. Absent: `answer` is the whole answer, or the
-   * store was unavailable.
+   * The name of the record in the artifact store that holds the whole answer. Absent: `answer` is the whole answer, or
+   * the store was unavailable.
    */
   readonly answerRecord?: string;
   readonly runId: string | null;
@@ -165,8 +165,8 @@ export interface RollbackRequest {
   /** A repeated id is the same request. */
   readonly requestId: string;
   /**
-   * The revision to restore: named by a person, or, with `from`, chosen by the target. Absent: the target chooses it once
-   * it can read the active revision.
+   * The revision to restore: named by a person, or, with `from`, chosen by the target. Absent: the target chooses it
+   * once it can read the active revision.
    */
   readonly to?: string;
   /** The revision to leave: what served when a person asked for a rollback without naming a revision. */
@@ -179,8 +179,8 @@ export interface Preemption extends RollbackRequest {
   /** The release goes on, because `from` does not serve any more; it only never restores `from`. */
   readonly goesOn?: true;
   /**
-   * A revision that was given up on serves. The release goes on, because its own revision replaces it, and makes way only
-   * where it waits for a person or a freeze.
+   * A revision that was given up on serves. The release goes on, because its own revision replaces it, and makes way
+   * only where it waits for a person or a freeze.
    */
   readonly overtaker?: string;
 }

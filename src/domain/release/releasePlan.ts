@@ -102,9 +102,8 @@ export interface PlannedAnswer extends ReleaseAnswer {
 }
 
 /**
- * What a release changes of a deployment. Where the new artifact is uploaded to is not known before: it is left out.
- *
- * @param now - what it has; `null`: there is none yet.
+ * What a release changes of a deployment (`null`: there is none yet), without the upload's path, which nobody knows
+ * yet.
  */
 export function plannedChange(
   { target, artifact, graphConfigPath }: Pick<ReleaseRequest, 'target' | 'artifact' | 'graphConfigPath'>,

@@ -39,9 +39,9 @@ import {
 } from './shape.ts';
 
 /**
- * Says what is wrong with a request for a release; `undefined` if nothing is. The target asks it of every update, and
- * `slipway.yaml` is asked by it too: what passes here neither fails a workflow task, nor outgrows what a target carries
- * from run to run (design, rule 9). Fields that it does not know are ignored: the command may be newer than the worker.
+ * What is wrong with a request for a release; `undefined`: nothing. Targets ask it of every update, and `slipway.yaml`
+ * is checked by it too: what passes neither fails a workflow task, nor outgrows what a target carries (design, rule 9).
+ * Unknown fields are ignored: the command may be newer than the worker.
  */
 export function releaseRequestProblem(raw: unknown): string | undefined {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'the request is not an object';

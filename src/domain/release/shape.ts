@@ -1,6 +1,8 @@
+import { isRecord } from '../scalars.ts';
+
 /**
- * Says what is wrong with a value that came from outside; `undefined` if nothing is. The sentence names the field by its
- * path and never quotes the value, which may be a secret. A rule never throws, whatever the value is.
+ * What is wrong with a value from outside; `undefined`: nothing. The sentence names the field by its path and never
+ * quotes the value, which may be a secret. A rule never throws.
  */
 export type Rule = (value: unknown, path: string) => string | undefined;
 
@@ -9,8 +11,7 @@ export type Fields<T> = { readonly [Name in keyof T]-?: Rule };
 
 /**
  * An object with these fields, and any others.
- *
- * @param fields - made when a value is checked: each cached workflow has its own copy of what a module makes.
+ * @param fields - made when a value is checked, because each cached workflow has its own copy of what a module makes.
  */
 export function object<T extends object>(fields: () => Fields<T>): Rule {
   return (value, path) => {
@@ -75,11 +76,7 @@ export function text(most: number): Rule {
   };
 }
 
-/**
- * A text that a reader of such texts accepts.
- *
- * @param problemOf - what is wrong with it, in words that follow the field's name.
- */
+/** A text that `problemOf` finds nothing wrong with. Its words follow the field's name. */
 export function textWhere(most: number, problemOf: (text: string) => string | undefined): Rule {
   return both(text(most), (value, path) => {
     const problem = problemOf(value as string);
@@ -136,8 +133,4 @@ function firstProblem<T>(
     if (problem !== undefined) return problem;
   }
   return undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

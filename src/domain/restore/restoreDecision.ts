@@ -12,10 +12,7 @@ export interface Finding {
   readonly silent: boolean;
 }
 
-/**
- * What makes two checks the same: their question and their expectation. Canonical JSON, and no digest of it, because
- * workflow code can compute none; texts are equal exactly where their digests are.
- */
+/** What makes two checks the same. No digest, because workflow code can compute none. */
 export function checkIdentity({ assistant, input, expect }: Check): string {
   return canonicalJson({ assistant, input, expect });
 }
@@ -53,7 +50,7 @@ export const REVISIONS_TRIED_MAX = 5;
 const FAILED_MAX = 3;
 
 /**
- * Decides what a restore does after an attempt failed (design, "What restoring means"). What fails everywhere is not the
+ * Decides what a restore does after a failed attempt (design, "What restoring means"). What fails everywhere is not the
  * revision: then the restore ends there, and no revision loses its verification.
  */
 export function afterFailure(facts: {
@@ -103,12 +100,10 @@ export interface RestoreCandidate {
 }
 
 /**
- * The revisions to put back, best first (design, "The way of a release", 4): the one asked for; the baseline where
- * it is verified; then the verified revisions, newest first; at last the baseline as it was, unverified. A revision
- * that a person rolled back from, or that is in quarantine, is restored only by name, also if there is no other.
- *
+ * The revisions to restore, best first: the one asked for; the verified baseline; the verified ones, newest first; the
+ * unverified baseline. One in quarantine is restored only by name, also if there is no other.
  * @param known - oldest first.
- * @param avoid - revisions that are never put back: the one that failed.
+ * @param avoid - revisions that are never restored: the one that failed.
  */
 export function restoreCandidates(options: {
   readonly to: string | undefined;
@@ -140,12 +135,9 @@ export function isQuarantined(known: readonly KnownRevision[], revisionId: strin
 }
 
 /**
- * The revision that a manual rollback without a name goes back to: the newest verified one of an earlier release than
- * the revision that is left, and none that a person rolled back from; `undefined` when there is none. A copy is as old
- * as its original. A revision that is not known is newer than all that are.
- *
- * @param known - oldest first.
- * @param leaving - `null`: nothing serves.
+ * The revision that a rollback without a name restores: the newest verified one of an earlier release than what is left
+ * (`null`: nothing serves), and none that a person left. A copy is as old as its original; an unknown revision is
+ * newest.
  */
 export function previousVerified(
   known: readonly KnownRevision[],

@@ -29,10 +29,7 @@ export interface RollbackSituation {
   readonly active?: string | null;
 }
 
-/**
- * Whether the answer to a request depends on what serves: where it names no revision, and nothing is under way that
- * settles it.
- */
+/** Whether the answer depends on what serves: no revision is named, and nothing under way settles it. */
 export function dependsOnWhatServes(
   { state, running }: Pick<RollbackSituation, 'state' | 'running'>,
   { requestId, to, from }: RollbackRequest,
@@ -42,9 +39,8 @@ export function dependsOnWhatServes(
 }
 
 /**
- * Takes a request for a manual rollback (design, "What restoring means"): it goes before everything that waits, which is
- * rejected, and puts the target on hold. Without a name it leaves what served when it was asked for, which is never
- * restored automatically again. If that does not serve any more, the deployment is not changed.
+ * Takes a request for a rollback (design, "What restoring means"). It goes before everything that waits, which is
+ * rejected, and sets a hold. Without a name it leaves what serves, which is then restored only by name.
  */
 export function requestRollback(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
   const { state } = situation;

@@ -1,9 +1,9 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
 import { formatDuration } from '../duration.ts';
-import { instantOf, type LocalTime, localTimeAt, plusDays, weekdayOf } from '../freeze/zonedTime.ts';
+import { DAY_MS, instantOf, type LocalTime, localTimeAt } from '../freeze/zonedTime.ts';
 import type { PromotionRequest } from '../promotion/promotion.ts';
-import type { WholeNumber } from '../scalars.ts';
+import { isRecord, type WholeNumber } from '../scalars.ts';
 
 /** When Temporal starts a promotion. */
 export interface PromotionSchedule {
@@ -41,29 +41,19 @@ export function scheduleChanges(
   declared: readonly DeclaredSchedule[],
   existing: readonly DeclaredSchedule[],
 ): readonly ScheduleChange[] {
-  const changes = declared.map((wanted): ScheduleChange => {
-    const { scheduleId, request } = wanted;
+  const changes = declared.map(({ scheduleId, request, schedule }): ScheduleChange => {
     const found = existing.find((other) => other.scheduleId === scheduleId);
-    if (found === undefined) {
-      const differences = [describeTimes(wanted.schedule)];
-      return { scheduleId, name: request.name, kind: 'create', differences };
-    }
-    const differences = [
-      ...differencesOf(found.schedule, wanted.schedule),
-      ...differencesOf(found.request, wanted.request),
-    ];
-    const kind = differences.length === 0 ? 'unchanged' : 'update';
+    const differences =
+      found === undefined
+        ? [describeTimes(schedule)]
+        : [...differencesOf(found.schedule, schedule), ...differencesOf(found.request, request)];
+    const kind = found === undefined ? 'create' : differences.length === 0 ? 'unchanged' : 'update';
     return { scheduleId, name: request.name, kind, differences };
   });
   const undeclared = existing
     .filter((found) => !declared.some((wanted) => wanted.scheduleId === found.scheduleId))
-    .map(({ scheduleId, request }): ScheduleChange => ({
-      scheduleId,
-      name: request.name,
-      kind: 'undeclared',
-      differences: [],
-    }));
-  return [...changes, ...undeclared];
+    .map(({ scheduleId, request: { name } }) => ({ scheduleId, name, differences: [] }));
+  return [...changes, ...undeclared.map((found) => ({ ...found, kind: 'undeclared' as const }))];
 }
 
 /** When a schedule starts, in words: `every 6h00m`, `0 2 * * * (Europe/Berlin)`. */
@@ -82,12 +72,6 @@ function differencesOf(found: object, wanted: object, prefix = ''): string[] {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const DAY_MS = 86_400_000;
 
 /**
  * The times of a schedule between two instants, in milliseconds since 1970, without their jitter: the same as Temporal's.
@@ -116,14 +100,16 @@ function cronTimes(cron: string, timeZone: string, from: number, to: number): nu
   const read = readCron(cron);
   if (typeof read === 'string') return [];
   const times = new Set<number>();
-  const firstDay = plusDays(localTimeAt(from, timeZone), -1);
-  for (let day = 0; day <= Math.ceil((to - from) / DAY_MS) + 2; day++) {
-    const date = plusDays(firstDay, day);
-    if (!read.months.has(date.month) || !read.days.has(date.day) || !read.weekdays.has(weekdayOf(date)))
-      continue;
-    for (const minute of read.minutes) {
-      for (const time of onServer({ ...date, minute }, timeZone)) times.add(time);
-    }
+  const firstDay = Math.floor(localTimeAt(from, timeZone) / DAY_MS - 1) * DAY_MS;
+  for (let day = firstDay; day <= firstDay + to - from + 3 * DAY_MS; day += DAY_MS) {
+    const date = new Date(day);
+    const isDay =
+      read.months.has(date.getUTCMonth() + 1) &&
+      read.days.has(date.getUTCDate()) &&
+      read.weekdays.has(date.getUTCDay());
+    const minutes = isDay ? read.minutes : [];
+    for (const minute of minutes)
+      for (const time of onServer(day + minute * 60_000, timeZone)) times.add(time);
   }
   return [...times].sort((one, other) => one - other);
 }
@@ -135,18 +121,24 @@ function cronTimes(cron: string, timeZone: string, from: number, to: number): nu
  */
 function onServer(local: LocalTime, timeZone: string): readonly number[] {
   const first = instantOf(local, timeZone, 'first');
-  const hour = (minute: number): number => Math.floor(minute / 60);
-  if (hour(localTimeAt(first, timeZone).minute) !== hour(local.minute)) return [];
-  const isAhead = Date.UTC(local.year, local.month - 1, local.day, 0, local.minute) > first;
+  const hour = (time: LocalTime): number => new Date(time).getUTCHours();
+  if (hour(localTimeAt(first, timeZone)) !== hour(local)) return [];
   const second = instantOf(local, timeZone, 'second');
-  return isAhead ? [second] : [first, second];
+  return local > first ? [second] : [first, second];
 }
 
-/** The five fields of a cron expression: what each may hold. */
-const FIELDS = [
-  { name: 'minute', from: 0, to: 59, words: [] },
-  { name: 'hour', from: 0, to: 23, words: [] },
-  { name: 'day of month', from: 1, to: 31, words: [] },
+interface Field {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly words?: readonly string[];
+}
+
+/** The five fields of a cron expression. */
+const FIELDS: readonly Field[] = [
+  { name: 'minute', from: 0, to: 59 },
+  { name: 'hour', from: 0, to: 23 },
+  { name: 'day of month', from: 1, to: 31 },
   {
     name: 'month',
     from: 1,
@@ -154,50 +146,33 @@ const FIELDS = [
     words: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
   },
   { name: 'day of week', from: 0, to: 7, words: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
-] as const;
-
-type Field = (typeof FIELDS)[number];
+];
 
 const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * A parsed cron expression. A time matches if every field does. Unlike other crons, Temporal also combines the day of the
- * month and the day of the week with "and".
+ * Parses a cron expression of five fields; a text says what is wrong with it. A time matches if every field does: unlike
+ * other crons, Temporal also combines the day of the month and the day of the week with "and". `minutes`: since midnight.
  */
-interface Cron {
-  /** Minutes since midnight, in order. */
-  readonly minutes: readonly number[];
-  readonly days: ReadonlySet<number>;
-  readonly months: ReadonlySet<number>;
-  /** 0 for Sunday. */
-  readonly weekdays: ReadonlySet<number>;
-}
-
-/**
- * Parses a cron expression of five fields. Temporal would accept more, such as seconds and years; nothing here needs them.
- *
- * @returns the expression, or what is wrong with it.
- */
-function readCron(cron: string): Cron | string {
+function readCron(cron: string) {
   const parts = cron.trim().split(/\s+/);
   if (parts.length !== FIELDS.length) {
     return `expected five fields (minute, hour, day of month, month, day of week), found ${parts.length}`;
   }
-  const values: (readonly number[])[] = [];
+  const values: number[][] = [];
   for (const [index, field] of FIELDS.entries()) {
     const part = parts[index] ?? '';
-    const read = valuesOf(part, field);
-    if (read === undefined) {
+    const read = part.split(',').map((item) => valuesOf(item, field));
+    if (read.includes(undefined)) {
       return `"${part}" is no ${field.name}: expected ${field.from} to ${field.to}, a range, a list, or * with a step`;
     }
-    values.push(read);
+    values.push(read.flatMap((some) => some ?? []));
   }
   const [minutes = [], hours = [], days = [], months = [], weekdays = []] = values;
   const exists = months.some((month) => days.some((day) => day <= (LONGEST_MONTHS[month - 1] ?? 31)));
   if (!exists) return 'no month has such a day';
-  const times = new Set(hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute)));
   return {
-    minutes: [...times].sort((one, other) => one - other),
+    minutes: hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute)),
     days: new Set(days),
     months: new Set(months),
     weekdays: new Set(weekdays.map((weekday) => weekday % 7)),
@@ -210,31 +185,19 @@ export function cronProblem(cron: string): string | undefined {
   return typeof read === 'string' ? read : undefined;
 }
 
-/** The values that a field stands for; `undefined` where it is not right. */
-function valuesOf(part: string, field: Field): readonly number[] | undefined {
-  const values: number[] = [];
-  for (const item of part.split(',')) {
-    const found = /^(?<range>[^/]+)(?:\/(?<step>\d{1,2}))?$/.exec(item)?.groups;
-    if (found === undefined) return undefined;
-    const range = rangeOf(found['range'] ?? '', field, found['step'] !== undefined);
-    const step = Number(found['step'] ?? 1);
-    if (range === undefined || step < 1) return undefined;
-    for (let value = range[0]; value <= range[1]; value += step) values.push(value);
-  }
-  return values;
-}
-
-function rangeOf(text: string, field: Field, stepped: boolean): readonly [number, number] | undefined {
-  if (text === '*') return [field.from, field.to];
-  const [first = '', last, more] = text.split('-');
-  if (more !== undefined) return undefined;
+/** The values of `*`, `5`, `5-9`, each also with a step (`/2`); `undefined` for anything else. */
+function valuesOf(item: string, field: Field): readonly number[] | undefined {
+  const [, range = '', stepText] = /^([^/]+)(?:\/(\d{1,2}))?$/.exec(item) ?? [];
+  const [first = '', last, more] = range === '*' ? [`${field.from}`, `${field.to}`] : range.split('-');
   const from = valueOf(first, field);
-  const to = last === undefined ? (stepped ? field.to : from) : valueOf(last, field);
-  return from === undefined || to === undefined || to < from ? undefined : [from, to];
+  const to = last === undefined ? (stepText === undefined ? from : field.to) : valueOf(last, field);
+  const step = Number(stepText ?? 1);
+  if (from === undefined || to === undefined || to < from || more !== undefined || step < 1) return undefined;
+  return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
 }
 
-function valueOf(text: string, { words, from, to }: Field): number | undefined {
-  const word = (words as readonly string[]).indexOf(text.toLowerCase());
-  const value = word >= 0 ? word + (from === 1 ? 1 : 0) : /^\d{1,2}$/.test(text) ? Number(text) : NaN;
+function valueOf(text: string, { words = [], from, to }: Field): number | undefined {
+  const word = words.indexOf(text.toLowerCase());
+  const value = word >= 0 ? word + from : /^\d{1,2}$/.test(text) ? Number(text) : NaN;
   return value >= from && value <= to ? value : undefined;
 }

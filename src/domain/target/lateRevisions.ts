@@ -11,12 +11,7 @@ const EXTRAS: Bound = { items: 10, bytes: 10_000 };
 /** What may still come of the releases so far, and what has. */
 export type Lateness = Pick<TargetState, 'late' | 'lateUploads' | 'extras'>;
 
-/**
- * What may come late once a release or a rollback has ended: revisions that it gave up on, and what a PATCH without an
- * answer may still make.
- *
- * @param watchMs - for how long it is watched.
- */
+/** What may come late after a release or a rollback: revisions it gave up on, and what an unanswered PATCH may make. */
 export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs: number): Lateness {
   const { releaseId, servingRevisionId, deploymentId, revisionId, unansweredUpload } = result;
   const { extraRevisionIds, givenUpRevisionIds, copyRevisionIds = [], endedAt } = result;
@@ -48,10 +43,7 @@ export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs
   return lateness(late, [{ ...upload, known, restoreTo, until }]);
 }
 
-/**
- * Whether it is not known any more which revisions were made on purpose: one that comes up then may be what a restore
- * asked for in vain, and better than what serves.
- */
+/** Whether it is unknown which revisions were made on purpose: a late one may be better than what serves. */
 export function losesTrack({ outcome, servingRevisionId }: ReleaseResult): boolean {
   return outcome === 'rollback_failed' || (outcome === 'errored' && servingRevisionId === null);
 }
@@ -70,10 +62,7 @@ export function counterLateRevision(state: TargetState, late: LateRevision, requ
   return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
 }
 
-/**
- * The rollback that counters a revision that was given up on. If a person has left what is to serve, the newest verified
- * revision is restored in its place.
- */
+/** The rollback that counters a late revision. If a person has left what is to serve, the target chooses another one. */
 export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
   const to = isToServe(state, late);
   return {
@@ -129,9 +118,9 @@ export function forgetLateRevision(state: TargetState, late: LateRevision): Targ
 }
 
 /**
- * A PATCH has landed after its release had ended: the revision that it made is told of, and watched, so that it is
- * countered when it comes up. Decision: not where the release's own revision is verified. Somebody may have redeployed
- * that one by hand, which on some control planes makes a copy; and nobody is overruled who does.
+ * A PATCH landed after its release had ended: its revision is reported, and watched, so that it is countered when it
+ * comes up. Not if the release's own revision is verified: a person may have redeployed that one, which makes a copy on
+ * some control planes, and no person is overruled.
  */
 export function landUpload(
   state: TargetState,

@@ -9,8 +9,8 @@ const QUARANTINED: Bound = { items: 100, bytes: 150_000 };
 const FAILED: Bound = { items: 100, bytes: 100_000 };
 
 /**
- * Quarantines an artifact: it is not released any more, and none of its revisions is put back by itself. In
- * quarantine already, it keeps the first reason.
+ * Quarantines an artifact: neither is it released, nor are its revisions restored by themselves. The first reason
+ * stays.
  */
 export function quarantineArtifact(
   state: TargetState,
@@ -34,8 +34,8 @@ export function unquarantineArtifact(state: TargetState, artifact: string): Targ
 }
 
 /**
- * Whether there is anything for {@link unquarantineArtifact} to take back: the quarantine, failed checks, or a revision
- * that a person rolled back from.
+ * Whether {@link unquarantineArtifact} would change anything: a quarantine, failed checks, or a revision left by a
+ * person.
  */
 export function isHeldAgainst(state: TargetState, artifact: string): boolean {
   return [
@@ -51,9 +51,8 @@ export function findQuarantined(state: TargetState, artifact: string): Quarantin
 }
 
 /**
- * The one artifact that a person means: by its identity, by the beginning of its digest (at least 8 digits), or by a
- * revision that carries it.
- *
+ * The one artifact that a person means: its identity, the beginning of its digest (8 digits or more), or a revision
+ * with it.
  * @returns its identity, or a sentence that says why it is not clear.
  */
 export function findArtifact(
@@ -77,21 +76,17 @@ export function findArtifact(
     ? [...known].filter((artifact) => artifact.startsWith(`sha256:${digits}`))
     : [];
   const [only] = found;
-  if (only !== undefined && found.length === 1) return { artifact: only };
-  return {
-    problem:
-      found.length > 1
-        ? `"${named}" is the beginning of ${found.length} artifacts`
-        : `the target knows no artifact and no revision "${named}"`,
-  };
+  if (only === undefined) return { problem: `the target knows no artifact and no revision "${named}"` };
+  if (found.length === 1) return { artifact: only };
+  return { problem: `"${named}" is the beginning of ${found.length} artifacts` };
 }
 
 const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
 const DIGEST_START = /^[0-9a-f]{8,64}$/;
 
 /**
- * Counts a release whose checks failed; an artifact that fails them twice is quarantined. One that ended `errored` does
- * not count: what was restored failed too, so that its checks say nothing of the artifact.
+ * Counts a release whose checks failed; with the second one its artifact is quarantined. `errored` does not count: what
+ * was restored failed too, so its checks say nothing of the artifact.
  */
 export function countFailedChecks(
   state: TargetState,
@@ -103,13 +98,8 @@ export function countFailedChecks(
   if (!failed || result.outcome === 'errored') return state;
   const before = state.failedChecks.find((other) => other.artifact === artifact)?.releaseIds ?? [];
   const releaseIds = [...before, result.releaseId];
-  const counted = {
-    ...state,
-    failedChecks: newest(
-      [...state.failedChecks.filter((other) => other.artifact !== artifact), { artifact, releaseIds }],
-      FAILED,
-    ),
-  };
+  const others = state.failedChecks.filter((other) => other.artifact !== artifact);
+  const counted = { ...state, failedChecks: newest([...others, { artifact, releaseIds }], FAILED) };
   if (releaseIds.length < FAILED_CHECKS_UNTIL_QUARANTINE) return counted;
   const reason = `failed its checks ${releaseIds.length} times: ${releaseIds.join(', ')}`;
   return quarantineArtifact(counted, artifact, { who: 'slipway', from: 'target', reason }, now);

@@ -6,10 +6,7 @@ import type { ReleaseAnswer, Running, Submission, TargetState } from './targetSt
 
 const SUBMISSIONS: Bound = { items: 100, bytes: 50_000 };
 
-/**
- * Takes a submission. One that was taken before gets the same answer again: within one run of the target the server does
- * that by itself. One that was withdrawn before it arrived is rejected.
- */
+/** Takes a submission. One that was taken before gets its old answer; one that was withdrawn before is rejected. */
 export function takeSubmission(
   state: TargetState,
   running: Running | null,
@@ -35,10 +32,7 @@ export interface Withdrawal {
   readonly note: string;
 }
 
-/**
- * Withdraws a submission, whether it has arrived or not. Its release ends if it waits and is to be stopped if it runs,
- * unless another submission has joined it: that one still wants it.
- */
+/** Withdraws a submission, arrived or not. Its release ends, unless another submission has joined it. */
 export function withdrawSubmission(
   state: TargetState,
   running: Running | null,

@@ -20,8 +20,8 @@ export const QUEUE_MAX = 50;
 const QUEUE_MAX_BYTES = 300_000;
 
 /**
- * Takes a request for a release: joins one with the same key that waits, goes forward, or is what serves; else queues a
- * new attempt. Under `queue: latest` it supersedes those that wait.
+ * Takes a request for a release: joins one with the same key that waits, runs or serves; else queues a new one. Under
+ * `queue: latest` it supersedes those that wait.
  */
 export function submitRelease(
   state: TargetState,
@@ -46,30 +46,21 @@ export function submitRelease(
   const refusal = refuse(state, request);
   if (refusal !== undefined) {
     const row = neverStarted(queued, 'rejected', refusal.reason, now);
-    return {
-      state: addHistory(numbered, row),
-      answer: { releaseId, disposition: 'rejected', ...refusal },
-    };
+    return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', ...refusal } };
   }
   const superseded = request.queue === 'latest' ? state.queue : [];
   const kept = request.queue === 'latest' ? [] : state.queue;
   const rows = superseded.map((other) =>
     neverStarted(other, 'superseded', `superseded by ${releaseId} before it started`, now),
   );
-  return {
-    state: rows.reduce(addHistory, {
-      ...numbered,
-      spec: request.target,
-      lastRequest: request,
-      queue: [...kept, queued],
-    }),
-    answer: { releaseId, disposition: 'queued', reason: running === null ? 'starting' : 'waiting its turn' },
-  };
+  const taken = { ...numbered, spec: request.target, lastRequest: request, queue: [...kept, queued] };
+  const reason = running === null ? 'starting' : 'waiting its turn';
+  return { state: rows.reduce(addHistory, taken), answer: { releaseId, disposition: 'queued', reason } };
 }
 
 /**
- * Puts the target on hold; on hold already, it keeps the first reason. The hold of a rollback becomes the person's,
- * because it would end with a rollback that changes nothing. Releases that wait are rejected, as any that comes later is.
+ * Sets a hold. On hold already, the first reason stays; a rollback's hold becomes the person's, because it would end
+ * with a rollback that changes nothing. Releases that wait are rejected.
  */
 export function setHold(state: TargetState, by: Actor, now: string): TargetState {
   if (state.hold !== null && state.hold.requestId === undefined) return state;
@@ -79,14 +70,10 @@ export function setHold(state: TargetState, by: Actor, now: string): TargetState
 
 /** Rejects the releases that wait whose artifact has come into quarantine meanwhile. */
 export function rejectQuarantined(state: TargetState, now: string): TargetState {
-  const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState =>
-    rejectWaiting(
-      rest,
-      'a quarantine',
-      by,
-      now,
-      (queued) => artifactIdentity(queued.request.artifact) === artifact,
-    );
+  const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState => {
+    const isOfIt = ({ request }: QueuedRelease) => artifactIdentity(request.artifact) === artifact;
+    return rejectWaiting(rest, 'a quarantine', by, now, isOfIt);
+  };
   return state.quarantined.reduce(reject, state);
 }
 
@@ -103,12 +90,7 @@ export function rejectWaiting(
   return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
 }
 
-/**
- * Withdraws releases that wait: they end `aborted`, never started.
- *
- * @param releaseId - the only one; absent: all of them.
- * @returns the ids of those that were withdrawn.
- */
+/** Withdraws releases that wait, one or all: they end `aborted`, never started. Returns the ids of those withdrawn. */
 export function withdrawReleases(
   state: TargetState,
   releaseId: string | undefined,
@@ -116,16 +98,11 @@ export function withdrawReleases(
   now: string,
 ): { readonly state: TargetState; readonly withdrawn: readonly string[] } {
   const meant = state.queue.filter((queued) => releaseId === undefined || queued.releaseId === releaseId);
-  const rows = meant.map((queued) =>
-    neverStarted(queued, 'aborted', `withdrawn before it started, by ${whoAndWhy(by)}`, now),
-  );
-  return {
-    state: rows.reduce(addHistory, {
-      ...state,
-      queue: state.queue.filter((queued) => !meant.includes(queued)),
-    }),
-    withdrawn: meant.map((queued) => queued.releaseId),
-  };
+  const reason = `withdrawn before it started, by ${whoAndWhy(by)}`;
+  const rows = meant.map((queued) => neverStarted(queued, 'aborted', reason, now));
+  const queue = state.queue.filter((queued) => !meant.includes(queued));
+  const withdrawn = meant.map((queued) => queued.releaseId);
+  return { state: rows.reduce(addHistory, { ...state, queue }), withdrawn };
 }
 
 /** Rejects a submission that was withdrawn before it arrived: it ends `aborted`, never started. */
@@ -164,17 +141,14 @@ export function takeNext(
 }
 
 /**
- * Whether what runs is being stopped by a withdrawal or for a rollback: a request that joined it could only fail with it.
- * A release that restores after its own failure is joined: a job that runs again gets its result, not a second revision.
+ * Whether a withdrawal or a rollback stops what runs: a request that joined it could only fail with it. A release that
+ * restores after its own failure is joined: a job that runs again gets its result, not a second revision.
  */
 function isBeingStopped(state: TargetState, { releaseId }: Running): boolean {
   return state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
 }
 
-/**
- * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands, and where the target does
- * not remember the submission that made the release.
- */
+/** Who withdrew every submission of a release; `undefined`: one stands, or the one that made it is forgotten. */
 export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
   const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
   const maker = all.find(({ answer }) => answer?.disposition === 'queued');
@@ -255,12 +229,8 @@ const NEVER_STARTED = {
   rollbackRequestIds: [],
 };
 
-function number(
-  state: TargetState,
-  kind: 'release' | 'rollback',
-): { readonly releaseId: string; readonly numbered: TargetState } {
-  return {
-    releaseId: `${kind}-${state.nextNumber}`,
-    numbered: { ...state, nextNumber: state.nextNumber + 1 },
-  };
+function number(state: TargetState, kind: 'release' | 'rollback') {
+  const { nextNumber } = state;
+  const numbered: TargetState = { ...state, nextNumber: nextNumber + 1 };
+  return { releaseId: `${kind}-${nextNumber}`, numbered };
 }

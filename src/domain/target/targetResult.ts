@@ -10,26 +10,18 @@ import { addHistory, type HistoryRow, type TargetState } from './targetState.ts'
 const REASON_MAX_CHARACTERS = 1_000;
 
 /**
- * Folds an ended release or rollback into the state: history, what serves, what is verified, which rollback requests
- * it satisfied, and which revisions are still to be watched.
- *
+ * Folds an ended release or rollback into the state.
  * @param watchMs - how long a revision that was given up on is watched.
  */
 export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
   const satisfied = satisfiedRollbacks(state, result);
+  const { releaseId, kind, requestKey, artifact, commit, outcome, reason, code } = result;
+  const { revisionId, servingRevisionId, requestedBy, endedAt } = result;
   const row: HistoryRow = {
-    releaseId: result.releaseId,
-    kind: result.kind,
-    requestKey: result.requestKey,
-    artifact: result.artifact,
-    commit: result.commit,
-    outcome: result.outcome,
-    reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
-    code: result.code ?? undefined,
-    revisionId: result.revisionId,
-    servingRevisionId: result.servingRevisionId,
-    requestedBy: result.requestedBy,
-    endedAt: result.endedAt,
+    ...{ releaseId, kind, requestKey, artifact, commit, outcome },
+    reason: reason.slice(0, REASON_MAX_CHARACTERS),
+    code: code ?? undefined,
+    ...{ revisionId, servingRevisionId, requestedBy, endedAt },
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,
   };
@@ -52,11 +44,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
   );
 }
 
-/**
- * Keeps the settings under which something ended well, for the way back.
- *
- * @param newest - those of the newest request when it began; `null`: there was none.
- */
+/** Keeps the settings that worked for the next restore. `newest`: of the newest request when it began. */
 export function keepSettings(
   state: TargetState,
   { settingsWorked }: ReleaseResult,
@@ -66,10 +54,7 @@ export function keepSettings(
   return { ...state, lastGood: settingsForRestore(newest) };
 }
 
-/**
- * A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. If another one
- * waits, the hold becomes that one's.
- */
+/** A rollback that changed nothing leaves no hold behind. If another one waits, the hold becomes that one's. */
 function holdAfter(
   { hold, rollbacks }: TargetState,
   { kind, outcome }: ReleaseResult,
@@ -92,8 +77,8 @@ function needsPersonAfter(
 }
 
 /**
- * A release looks at what serves before it changes anything: that is when a change by hand is noticed. A revision of
- * ours that came up late is none.
+ * A release that finds another revision than expected has noticed a change by hand, unless that one is a late one of
+ * ours.
  */
 function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): TargetState['drift'] {
   const expected = state.activeRevisionId;
@@ -110,9 +95,9 @@ function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): bool
 }
 
 /**
- * The rollbacks that a result settles. A rollback settles the first one, whatever came of it: a rollback is never
- * tried again by itself. A release settles the one that it was stopped for, if it restored anything for it; and each
- * whose end it reached: the revision that is named serves, or the one to be left does not.
+ * The rollbacks that a result settles. A rollback settles the first one, whatever came of it. A release settles the one
+ * it was stopped for, if it restored anything, and each whose end it reached: the named one serves, or the left one
+ * does not.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
@@ -136,9 +121,9 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
 }
 
 /**
- * Known revisions, each once, in the order in which they were first known; the newest word on each counts. What came to
- * be known of an artifact in quarantine is in quarantine too. What a person rolled back from stays so, with its copies,
- * until a person has gone back to it by name.
+ * Known revisions in the order in which they were first known; the newest word counts. One whose artifact is in
+ * quarantine, or which a person rolled back from, stays in quarantine with its copies until a person goes back to it by
+ * name.
  */
 function mergeKnown(
   state: TargetState,

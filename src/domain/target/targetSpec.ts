@@ -1,6 +1,6 @@
 /**
- * Where a secret comes from, never the secret itself: `env:NAME` (the worker's environment) or `file:/path`
- * (a file on the worker). Resolved inside the activity that needs it, so that no history ever holds a value.
+ * Where a secret comes from, never the secret itself: `env:NAME` or `file:/path` on the worker. Activities resolve it,
+ * so that no history holds a value.
  */
 export interface SecretReference {
   readonly from: string;
@@ -60,12 +60,10 @@ export function reachSameAgent(one: TargetSpec, other: TargetSpec): boolean {
 }
 
 /**
- * The id of the target's workflow. It comes from the control plane and the deployment alone, so that two
- * repositories that ship to one deployment share one lock (design, "The way of a release"). Names are unique within a
- * tenant, so one that is named is part of the id: whoever ships to one deployment names it everywhere, or nowhere.
- *
- * Spellings of one address give one id. Addresses that only a `controlPlaneId` joins are different targets without it;
- * the lock of the deployment keeps them apart (`workflows/deployment/deployment.ts`).
+ * The id of the target's workflow: two repositories that ship to one deployment share one lock. Names are unique within
+ * a tenant, so a named tenant is part of it. Spellings of one address give one id; addresses that only a
+ * `controlPlaneId` joins are different targets without it, and the lock of the deployment keeps them apart
+ * (`workflows/deployment/deployment.ts`).
  */
 export function targetWorkflowId(
   target: Pick<TargetSpec, 'controlPlane' | 'controlPlaneId' | 'deployment' | 'tenantId'>,
@@ -76,8 +74,8 @@ export function targetWorkflowId(
 }
 
 /**
- * An address in the one spelling that ids have: a loopback name is its IPv4 address. Other addresses of 127.0.0.0/8 stay
- * as they are, because another service may listen there.
+ * An address in one spelling: loopback names are 127.0.0.1. On another address of 127.0.0.0/8 another service may
+ * listen.
  */
 function canonicalAddress(url: string): string {
   return `${originOf(url)}${new URL(url).pathname.replace(/\/+$/, '')}`;
@@ -118,8 +116,8 @@ export function normalizeServiceUrl(url: string): string {
 export const AGENT_ORIGIN = /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/;
 
 /**
- * Whether an agent at an address may be sent the control plane's key: where the control plane itself is, at the address
- * that the target names, or at an origin that it lists. What the control plane answers may name any address.
+ * Whether an agent may be sent the control plane's key: at the control plane's own origin, the target's `agentUrl`, or
+ * one of `agentOrigins`. What the control plane answers may name any address.
  */
 export function mayHaveKey(
   {

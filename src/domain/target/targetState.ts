@@ -61,29 +61,28 @@ export interface HistoryRow {
   readonly restored?: true;
 }
 
-/** A revision that was given up on and may still come up (design, rule 6). */
-export interface LateRevision {
-  readonly revisionId: string;
+/** What may still come up on a deployment. */
+interface Watched {
   readonly deploymentId: string;
-  /** What is put back when it does. */
+  /** What is restored when it does. */
   readonly restoreTo: string;
   /** Until when it is watched: ISO 8601. */
   readonly until: string;
 }
 
+/** A revision that was given up on and may still come up (design, rule 6). */
+export interface LateRevision extends Watched {
+  readonly revisionId: string;
+}
+
 /** An upload whose PATCH went unanswered: a revision that carries it may still appear (design, rule 2). */
-export interface LateUpload {
+export interface LateUpload extends Watched {
   readonly releaseId: string;
   readonly objectPath: string;
-  readonly deploymentId: string;
   /** What the release took for its own revision in the end; `null` where it found none. */
   readonly revisionId: string | null;
   /** The revisions that are accounted for, whether they carry it or not. */
   readonly known: readonly string[];
-  /** What is put back when another one comes up. */
-  readonly restoreTo: string;
-  /** Until when it is watched: ISO 8601. */
-  readonly until: string;
 }
 
 /** A revision that a release left behind beside its own: its PATCH was carried out twice, or landed late. */
@@ -304,15 +303,7 @@ export type KeptState = Omit<
 
 /** The part of a state that is kept. Fields that are added to the state later are kept, too. */
 export function stateToKeep(state: TargetState): KeptState {
-  const {
-    queue: _,
-    rollbacks: __,
-    history: ___,
-    ignored: ____,
-    said: _____,
-    undelivered: ______,
-    ...kept
-  } = state;
+  const { queue: _, rollbacks: _1, history: _2, ignored: _3, said: _4, undelivered: _5, ...kept } = state;
   return kept;
 }
 

@@ -1,7 +1,4 @@
-/**
- * What is used of the package `cephes` (the Cephes library of special functions, which SciPy began with, as
- * WebAssembly). The package has types, but names them where `nodenext` does not look.
- */
+/** What is used of `cephes`, the Cephes library as WebAssembly. Its own types are not found under `nodenext`. */
 declare module 'cephes' {
   /** Resolved when the functions may be called. */
   export const compiled: Promise<void>;

@@ -31,9 +31,7 @@ export function compareRates(
 }
 
 /**
- * Compares the numbers that runs gave. A ratio is the shift of the logarithms; numbers below 1 (a millisecond, a
- * character, a token) count as 1 there.
- *
+ * Compares the numbers that runs gave. A ratio is the shift of the logarithms; numbers below 1 count as 1 there.
  * @param smallestEffect - absent: the metric decides nothing.
  */
 export function compareDistributions(
@@ -153,8 +151,8 @@ function quantile(sorted: Float64Array, share: number): number {
 await compiled;
 
 /**
- * Fisher's exact test, one-sided: the probability that as few (or fewer) runs of the candidate hold as were seen, if
- * both sides hold equally often, given how many hold in all (the lower tail of the hypergeometric distribution).
+ * Fisher's exact test, one-sided: the probability that so few runs of the candidate hold, if both sides hold equally
+ * often, given how many hold in all (the lower tail of the hypergeometric distribution).
  */
 export function fisherFewer(baseline: RateSide, candidate: RateSide): number {
   const held = baseline.held + candidate.held;
@@ -168,8 +166,8 @@ export function fisherFewer(baseline: RateSide, candidate: RateSide): number {
 }
 
 /**
- * The exact bounds of Clopper and Pearson: each leaves the true share out with a probability of at most
- * `1 - confidence`.
+ * The exact bounds of Clopper and Pearson: each excludes the true share with a probability of at most `1 -
+ * confidence`.
  */
 export function clopperPearson(
   { held, runs }: RateSide,
@@ -182,9 +180,8 @@ export function clopperPearson(
 }
 
 /**
- * The difference of two shares, candidate - baseline, with bounds that join each side's exact ones (Newcombe's method
- * of variance recovery over the bounds of Clopper and Pearson): both are seldom at their ends at once. As those are
- * wide rather than narrow, so are these; `docs/judge.md` has how often they hold.
+ * The difference of two shares, candidate - baseline, with bounds by Newcombe's method over those of Clopper and
+ * Pearson. They are rather too wide than too narrow; `docs/judge.md` has how often they hold.
  */
 export function rateChange(baseline: RateSide, candidate: RateSide, confidence: number): Change {
   const [before, after] = [baseline.held / baseline.runs, candidate.held / candidate.runs];

@@ -19,10 +19,9 @@ export type Sorted = Float64Array;
 const EXACT_MAX = 20;
 
 /**
- * The Mann-Whitney U test (Wilcoxon's rank-sum test), one-sided: is the candidate's distribution shifted upwards? Exact
- * where neither sample has more than 20 values nor any tie; otherwise by the normal approximation with correction for
- * ties and continuity. The distributions are the library's; the ranks and the exact counts are made here, since no
- * living library has both the test and the interval that belongs to it.
+ * The Mann-Whitney U test, one-sided: is the candidate's distribution shifted upwards? Exact for at most 20 values
+ * without ties; else the normal approximation, corrected for ties and continuity. No living library has both the test
+ * and its interval.
  */
 export function mannWhitney(baseline: Sorted, candidate: Sorted): MannWhitney {
   const { u, tieTerm } = countLarger(baseline, candidate);
@@ -35,11 +34,7 @@ export function mannWhitney(baseline: Sorted, candidate: Sorted): MannWhitney {
   return { u, pLarger: ndtr(-(u - (m * n) / 2 - CONTINUITY) / Math.sqrt(variance)) };
 }
 
-/**
- * The critical value of U: the largest `c` for which U is at most `c` with a probability of at most `level` (one-sided).
- *
- * @returns -1 where the samples are too small for any.
- */
+/** The largest U whose one-sided probability is at most `level`; -1: the samples are too small for any. */
 export function criticalU(m: number, n: number, level: number): number {
   if (!isExact(m, n)) {
     const deviation = Math.sqrt((m * n * (m + n + 1)) / 12);
@@ -86,8 +81,8 @@ function atMost(u: number, m: number, n: number): number {
 }
 
 /**
- * In how many of all orders of m + n values U is 0, 1, …, by the recurrence of Mann and Whitney (1947): the largest
- * value belongs to one sample, where it is larger than all m of the other, or to the other. As shares, summed up.
+ * In how many orders of m + n values U is 0, 1, …, as cumulated shares, by the recurrence of Mann and Whitney (1947):
+ * the largest value belongs to one sample, where it is larger than all m of the other, or to the other.
  */
 function cumulatedCounts(m: number, n: number): number[] {
   // counts[j][u]: orders of the values of the first sample that were taken so far with j of the second.
@@ -109,10 +104,8 @@ function cumulatedCounts(m: number, n: number): number[] {
 
 /**
  * By how much the candidate's values lie above the baseline's: the median of all pairwise differences (Hodges and
- * Lehmann), with the bounds that the Mann-Whitney U test does not reject, each at the one-sided `confidence`. So a bound
- * lies beyond a value exactly where the test, with that value taken off the candidate, rejects it.
- *
- * Takes time in proportion to the number of values, and no memory for the pairs.
+ * Lehmann), with the bounds that the Mann-Whitney U test does not reject, each at the one-sided `confidence`. Needs no
+ * memory for the pairs.
  */
 export function shiftOf(baseline: Sorted, candidate: Sorted, confidence: number): Change {
   const pairs = baseline.length * candidate.length;

@@ -53,15 +53,9 @@ describe('an artifact', () => {
 
   it('that somebody needs is kept however old it is, with every reason, each once', () => {
     const why = 'verified on staging';
-    const uses = [
-      { artifact: digest('a'), why },
-      { artifact: digest('a'), why },
-      { artifact: digest('a'), why: 'release-7 waits on production' },
-    ];
-    expect(decide([held('a', 900), held('b', 900)], uses)).toEqual({
-      a: [why, 'release-7 waits on production'],
-      b: [],
-    });
+    const waits = 'release-7 waits on production';
+    const uses = [why, why, waits].map((reason) => ({ artifact: digest('a'), why: reason }));
+    expect(decide([held('a', 900), held('b', 900)], uses)).toEqual({ a: [why, waits], b: [] });
   });
 
   it('among the last released on a target is kept, each target for itself, however often it was released', () => {
@@ -70,46 +64,23 @@ describe('an artifact', () => {
       released('c', 90),
       released('d', 200, { target: 'production' }),
     ];
-    expect(
-      decide(
-        ['a', 'b', 'c', 'd'].map((letter) => held(letter, 300)),
-        [],
-        releases,
-      ),
-    ).toEqual({
-      a: [],
-      b: ['among the last 2 released on staging'],
-      c: ['among the last 2 released on staging'],
-      d: ['among the last 2 released on production'],
-    });
+    const old = ['a', 'b', 'c', 'd'].map((letter) => held(letter, 300));
+    const [staging, production] = ['staging', 'production'].map((on) => `among the last 2 released on ${on}`);
+    expect(decide(old, [], releases)).toEqual({ a: [], b: [staging], c: [staging], d: [production] });
   });
 
   it('whose release did not end well is not among the last released', () => {
     const releases = [released('a', 100), released('b', 50, { released: false }), released('c', 40)];
-    expect(
-      decide(
-        ['a', 'b', 'c'].map((letter) => held(letter, 300)),
-        [],
-        releases,
-      ),
-    ).toMatchObject({
-      a: ['among the last 2 released on staging'],
-      b: [],
-    });
+    const old = ['a', 'b', 'c'].map((letter) => held(letter, 300));
+    const kept = { a: ['among the last 2 released on staging'], b: [] };
+    expect(decide(old, [], releases)).toMatchObject(kept);
   });
 
   it('is told with its newest release, whatever came of it', () => {
-    const releases = [
-      released('a', 100),
-      released('a', 50, { target: 'production', releaseId: 'release-9', released: false }),
-    ];
-    const [decided, unreleased] = decideRetention(
-      [held('a', 300), held('b', 300)],
-      [],
-      releases,
-      POLICY,
-      NOW,
-    );
+    const failed = { target: 'production', releaseId: 'release-9', released: false };
+    const releases = [released('a', 100), released('a', 50, failed)];
+    const old = [held('a', 300), held('b', 300)];
+    const [decided, unreleased] = decideRetention(old, [], releases, POLICY, NOW);
     expect(decided?.last).toMatchObject({ releaseId: 'release-9', target: 'production' });
     expect(unreleased?.last).toBeNull();
   });
@@ -118,6 +89,7 @@ describe('an artifact', () => {
 describe('what is needed', () => {
   it('by a target: what serves, what is verified, in quarantine or not, and what waits', () => {
     const revision = { at: ago(3), verified: true };
+    const image = request('image', { artifact: { kind: 'image', uri: 'registry/agent:1' } });
     const state = seasoned({
       activeRevisionId: 'serves',
       known: [
@@ -129,11 +101,7 @@ describe('what is needed', () => {
       ],
       queue: [
         { releaseId: 'release-8', queuedAt: ago(1), request: request('e'.repeat(64)) },
-        {
-          releaseId: 'release-9',
-          queuedAt: ago(1),
-          request: request('image', { artifact: { kind: 'image', uri: 'registry/agent:1' } }),
-        },
+        { releaseId: 'release-9', queuedAt: ago(1), request: image },
       ],
     });
     expect(targetUses('staging', state)).toEqual([

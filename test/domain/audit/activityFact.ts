@@ -1,4 +1,6 @@
-import type { ActivityFact, TargetFacts } from '../../../src/domain/audit/facts.ts';
+import type { ActivityFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
+import { request, result } from '../target/targets.ts';
 
 /** An activity that was completed within 0.25 of being scheduled. */
 export function activity(
@@ -9,6 +11,19 @@ export function activity(
 ): ActivityFact {
   const times = { scheduledAt: at, endedAt: at + 0.25 };
   return { name, input, ...times, outcome: 'completed', result: answer, mayHaveBeenTaken: true };
+}
+
+/** A release of the target `t` that ended well. */
+export function workFact(
+  releaseId: string,
+  changes: Partial<WorkFact>,
+  ending: Partial<ReleaseResult> = {},
+): WorkFact {
+  return {
+    ...{ workflowId: `t/${releaseId}`, kind: 'release', startedAt: 0, endedAt: 100, ended: 'completed' },
+    ...{ request: request('a'), known: [], activities: [], result: result(releaseId, ending) },
+    ...changes,
+  };
 }
 
 /** A target that is idle, with works and what else is given. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import type { PromotionFact, SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { type PromotionResult, promotionRequestKey } from '../../../src/domain/promotion/promotion.ts';
-import { request, result } from '../target/targets.ts';
-import { targetFacts } from './activityFact.ts';
+import { request } from '../target/targets.ts';
+import { targetFacts, workFact } from './activityFact.ts';
 
 const QUEUED = { releaseId: 'release-1', disposition: 'queued' } as const;
 
@@ -22,9 +22,8 @@ describe('a submission, by the audit', () => {
 
   it('that was withdrawn before its release began must not have been released, unless another one stands', () => {
     const withdrawn = one({ withdrawnAt: 5 });
-    expect(broken([work()], [withdrawn])).toEqual([
-      'it was released although submission one had been withdrawn before it began',
-    ]);
+    const what = 'it was released although submission one had been withdrawn before it began';
+    expect(broken([work()], [withdrawn])).toEqual([what]);
     expect(broken([work()], [one({ withdrawnAt: 15 })])).toEqual([]);
     const joined = one({ id: 'two', answer: { ...QUEUED, disposition: 'joined' } });
     expect(broken([work()], [withdrawn, joined])).toEqual([]);
@@ -39,15 +38,13 @@ describe('a promotion, by the audit', () => {
   });
 
   it('must not say that nothing was changed where its release ran', () => {
-    expect(broken([work()], [], promotion({ releaseId: null }))).toEqual([
-      'it names no release, and t/release-1 ran',
-    ]);
+    const what = 'it names no release, and t/release-1 ran';
+    expect(broken([work()], [], promotion({ releaseId: null }))).toEqual([what]);
   });
 
   it('that ended aborted or failed has what it released taken back', () => {
-    expect(broken([work()], [], promotion({}))).toEqual([
-      'it ended aborted, and what t/release-1 released was not taken back',
-    ]);
+    const what = 'it ended aborted, and what t/release-1 released was not taken back';
+    expect(broken([work()], [], promotion({}))).toEqual([what]);
     const rollback = { ...work(), kind: 'rollback', startedAt: 20, workflowId: 't/rollback-2' } as const;
     expect(broken([work(), rollback], [], promotion({}))).toEqual([]);
     expect(broken([work()], [], promotion({ outcome: 'released' }))).toEqual([]);
@@ -56,17 +53,8 @@ describe('a promotion, by the audit', () => {
 });
 
 function work(): WorkFact {
-  return {
-    workflowId: 't/release-1',
-    kind: 'release',
-    startedAt: 10,
-    endedAt: 12,
-    ended: 'completed',
-    request: request(promotionRequestKey('nightly', 'sha256:x', 'run')),
-    known: [],
-    result: result('release-1'),
-    activities: [],
-  };
+  const asked = request(promotionRequestKey('nightly', 'sha256:x', 'run'));
+  return workFact('release-1', { startedAt: 10, endedAt: 12, request: asked });
 }
 
 function broken(

@@ -4,8 +4,8 @@ import type { ActivityFact, MessageFact, WorkFact } from '../../../src/domain/au
 import { leavesWhatServed } from '../../../src/domain/audit/restoring.ts';
 import { nothingForgotten } from '../../../src/domain/audit/oneAtATime.ts';
 import type { KnownRevision, ReleaseResult } from '../../../src/domain/release/release.ts';
-import { request, result, verified } from '../target/targets.ts';
-import { activity, targetFacts } from './activityFact.ts';
+import { verified } from '../target/targets.ts';
+import { activity, targetFacts, workFact } from './activityFact.ts';
 
 const ROLLBACK = { kind: 'rollback', at: 10, requestId: '', to: null, leaves: null } as const;
 const KNOWN = [verified('R0'), verified('R1')];
@@ -13,14 +13,14 @@ const KNOWN = [verified('R0'), verified('R1')];
 describe('a rollback without a name, by the audit', () => {
   const STILL = 'a rollback was asked for while revision R1 served, and it serves still';
 
+  const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
+
   it('must not stop a release and leave what served before it', () => {
-    const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
     expect(left([ROLLBACK], stopped)).toEqual([STILL]);
     expect(left([{ ...ROLLBACK, leaves: 'R1' }], stopped)).toEqual([STILL]);
   });
 
   it('may stop a release and go on to what is before', () => {
-    const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
     const back = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R0' }, look('R1', 22));
     expect(left([ROLLBACK], stopped, back)).toEqual([]);
     const inVain = rollback(21, { outcome: 'failed', servingRevisionId: 'R1' }, look('R1', 22));
@@ -30,11 +30,10 @@ describe('a rollback without a name, by the audit', () => {
   it('leaves the revision of a release that serves already, and restores what was before it', () => {
     const serving = activity('confirmServing', { revisionId: 'R2' }, 8);
     const activities = [look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7), serving];
-    const ending = { outcome: 'rolled_back', revisionId: 'R2' } as const;
-    expect(left([ROLLBACK], release(5, 20, { ...ending, servingRevisionId: 'R1' }, activities))).toEqual([]);
-    expect(left([ROLLBACK], release(5, 20, { ...ending, servingRevisionId: 'R2' }, activities))).toHaveLength(
-      1,
-    );
+    const ends = (servingRevisionId: string): WorkFact =>
+      release(5, 20, { outcome: 'rolled_back', revisionId: 'R2', servingRevisionId }, activities);
+    expect(left([ROLLBACK], ends('R1'))).toEqual([]);
+    expect(left([ROLLBACK], ends('R2'))).toHaveLength(1);
   });
 
   it('leaves nothing where it names the revision of a release that does not serve yet', () => {
@@ -60,26 +59,22 @@ describe('a rollback without a name, by the audit', () => {
   it('may be overruled by a person who names the revision', () => {
     const named = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('R0', 22));
     const back = { ...named, request: { requestId: 'b', to: 'R1', requestedBy: { who: 'ada', from: 'x' } } };
-    expect(
-      left(
-        [
-          { ...ROLLBACK, leaves: 'R1' },
-          { ...ROLLBACK, at: 15, to: 'R1' },
-        ],
-        back,
-      ),
-    ).toEqual([]);
+    const overruled = [
+      { ...ROLLBACK, leaves: 'R1' },
+      { ...ROLLBACK, at: 15, to: 'R1' },
+    ];
+    expect(left(overruled, back)).toEqual([]);
   });
 
   it('must not put back what served before a release that never came to be deployed', () => {
-    const stopped = (status: string): WorkFact =>
+    const ended = (status: string): WorkFact =>
       release(5, 20, { outcome: 'rolled_back', revisionId: 'R2', servingRevisionId: 'R1' }, [
         ...[look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7)],
         activity('listRevisions', {}, 15, { revisions: [{ revisionId: 'R2', status }] }),
       ]);
-    expect(left([ROLLBACK], stopped('BUILDING'))).toEqual([STILL]);
-    expect(left([ROLLBACK], stopped('DEPLOYED'))).toEqual([]);
-    const unread = evidence([ROLLBACK], [stopped('BUILDING')]);
+    expect(left([ROLLBACK], ended('BUILDING'))).toEqual([STILL]);
+    expect(left([ROLLBACK], ended('DEPLOYED'))).toEqual([]);
+    const unread = evidence([ROLLBACK], [ended('BUILDING')]);
     const inVain: ActivityFact = { ...look('R1', 9), outcome: 'failed', result: null };
     expect(leavesWhatServed({ ...unread, target: { ...unread.target, activities: [inVain] } })).toEqual([]);
   });
@@ -88,9 +83,8 @@ describe('a rollback without a name, by the audit', () => {
     const refused = { kind: 'rollback refused', at: 10 } as const;
     const before = release(1, 5, { outcome: 'released', servingRevisionId: 'R1' }, []);
     const afterwards = release(20, 30, { outcome: 'released', servingRevisionId: 'R2' }, []);
-    expect(left([refused], before, afterwards)).toEqual([
-      'a rollback was refused while revision R1 served and nothing ran',
-    ]);
+    const what = 'a rollback was refused while revision R1 served and nothing ran';
+    expect(left([refused], before, afterwards)).toEqual([what]);
     expect(left([refused])).toEqual([]);
     expect(left([refused], { ...before, endedAt: 15 })).toEqual([]);
     expect(left([refused], before, rollback(11, { outcome: 'rolled_back' }, look('R1', 12)))).toEqual([]);
@@ -98,7 +92,6 @@ describe('a rollback without a name, by the audit', () => {
   });
 
   it('is not judged while the target works, or right after a restore', () => {
-    const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
     expect(left([ROLLBACK], { ...stopped, endedAt: null })).toEqual([]);
     const restored = rollback(1, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('R2', 2));
     const before = { ...restored, activities: [activity('redeployRevision', { revisionId: 'R1' }, 3)] };
@@ -129,9 +122,8 @@ describe('what a person said to a target, by the audit', () => {
 
   it('keeps a hold that a person sets upon a rollback’s, which may end with the rollback', () => {
     expect(forgotten(ROLLBACK, queued())).toEqual([]);
-    expect(forgotten(ROLLBACK, { kind: 'hold', at: 20 }, queued())).toEqual([
-      'it was queued although the target was on hold',
-    ]);
+    const what = 'it was queued although the target was on hold';
+    expect(forgotten(ROLLBACK, { kind: 'hold', at: 20 }, queued())).toEqual([what]);
   });
 
   it('keeps an artifact out until a person says otherwise', () => {
@@ -157,13 +149,7 @@ function release(
   ending: Partial<ReleaseResult>,
   activities: readonly ActivityFact[],
 ): WorkFact {
-  return {
-    workflowId: 't/release-2',
-    kind: 'release',
-    ...{ startedAt, endedAt, ended: 'completed', known: KNOWN, activities },
-    request: request('a'),
-    result: result('release-2', ending),
-  };
+  return workFact('release-2', { startedAt, endedAt, known: KNOWN, activities }, ending);
 }
 
 function rollback(
@@ -171,13 +157,16 @@ function rollback(
   ending: Partial<ReleaseResult>,
   ...activities: ActivityFact[]
 ): WorkFact {
-  const work = release(startedAt, startedAt + 9, { kind: 'rollback', ...ending }, activities);
-  return {
-    ...work,
-    workflowId: 't/rollback-3',
+  const request = { requestId: 'a', to: 'R0', from: 'R1', requestedBy: { who: 'ada', from: 'x' } };
+  const facts = {
     kind: 'rollback',
-    request: { requestId: 'a', to: 'R0', from: 'R1', requestedBy: { who: 'ada', from: 'x' } },
-  };
+    startedAt,
+    endedAt: startedAt + 9,
+    known: KNOWN,
+    activities,
+    request,
+  } as const;
+  return workFact('rollback-3', facts, ending);
 }
 
 /** A look that finds a revision to be the active one. */

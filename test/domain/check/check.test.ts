@@ -8,23 +8,26 @@ function run(changes: Partial<ObservedRun> = {}): ObservedRun {
   return { status: 'success', values: CHAT, latencyMs: 120, ...changes };
 }
 
+/** A run whose final values have `x`. */
+const x = (value: unknown): Partial<ObservedRun> => ({ values: { x: value } });
+
 describe('a judgement', () => {
   it.each<[string, Expectation, Partial<ObservedRun>]>([
-    ['nothing expected but success', {}, {}],
+    ['nothing is expected but success', {}, {}],
     ['the text is there', { contains: 'Ada' }, {}],
     ['the pattern matches', { matches: '^hello, \\p{Lu}' }, {}],
-    ['the value at a path is the same', { path: 'count', equals: 3 }, { values: { count: 3 } }],
+    ['the value at a path is the same', { path: 'x', equals: 3 }, x(3)],
     [
-      'the value at a path is the same all the way down, whatever the order of its keys',
-      { path: 'answer', equals: { a: [1, { b: null }], c: 'x' } },
-      { values: { answer: { c: 'x', a: [1, { b: null }] } } },
+      'keys differ in order',
+      { path: 'x', equals: { a: [1, { b: null }], c: 'x' } },
+      x({ c: 'x', a: [1, { b: null }] }),
     ],
     ['a path goes into a list', { path: 'messages.0.content', equals: 'hi' }, {}],
     ['a path counts a list from its end', { path: 'messages.-1.content', contains: 'Ada' }, {}],
     ['an expected error came', { status: 'error' }, { status: 'error', error: 'no tool' }],
     ['an expected interrupt came', { status: 'interrupted' }, { status: 'interrupted' }],
     ['it was as quick as allowed', { maxLatencyMs: 120 }, {}],
-    ['null is expected and there', { path: 'x', equals: null }, { values: { x: null } }],
+    ['null is expected and there', { path: 'x', equals: null }, x(null)],
   ])('passes where %s', (_, expectation, changes) => {
     expect(judge(expectation, run(changes))).toMatchObject({ passed: true, reasons: [] });
   });
@@ -36,26 +39,11 @@ describe('a judgement', () => {
     ['the text is not there', { contains: 'Bo' }, {}, 'the answer does not contain "Bo": "hello, Ada"'],
     ['the pattern does not match', { matches: '^Ada' }, {}, 'does not match /^Ada/'],
     ['the pattern is none', { matches: '(' }, {}, '"(" is not a regular expression'],
-    [
-      'the value differs',
-      { path: 'count', equals: 3 },
-      { values: { count: 4 } },
-      '"count" is "4" instead of "3"',
-    ],
-    [
-      'the value is of another kind',
-      { path: 'x', equals: '3' },
-      { values: { x: 3 } },
-      '"x" is "3" instead of "3"',
-    ],
-    ['the list is longer', { path: 'x', equals: [1] }, { values: { x: [1, 2] } }, 'instead of'],
-    ['a list is no object', { path: 'x', equals: { 0: 1 } }, { values: { x: [1] } }, 'instead of'],
-    [
-      'a key is missing',
-      { path: 'x', equals: { a: 1, b: undefined } },
-      { values: { x: { a: 1, c: 2 } } },
-      'instead of',
-    ],
+    ['the value differs', { path: 'x', equals: 3 }, x(4), '"x" is "4" instead of "3"'],
+    ['the value is of another kind', { path: 'x', equals: '3' }, x(3), '"x" is "3" instead of "3"'],
+    ['the list is longer', { path: 'x', equals: [1] }, x([1, 2]), 'instead of'],
+    ['a list is no object', { path: 'x', equals: { 0: 1 } }, x([1]), 'instead of'],
+    ['a key is missing', { path: 'x', equals: { a: 1, b: 2 } }, x({ a: 1, c: 2 }), 'instead of'],
     ['nothing stands at the path', { path: 'a.b.c', equals: 1 }, { values: { a: 1 } }, '"a.b.c" is ""'],
     [
       'null is expected and nothing is there',
@@ -97,7 +85,7 @@ describe('the answer', () => {
   it.each<[string, unknown, string]>([
     ['the last message', CHAT, 'hello, Ada'],
     [
-      'the texts of a message in parts',
+      'the texts of a message',
       { messages: [{ content: [{ text: 'a' }, { image: 'b' }, { text: 'c' }] }] },
       'ac',
     ],

@@ -12,29 +12,13 @@ function sideOf(runs: number): DistributionSide {
 
 function latency(change: Change | null, pWorse: number | null, runs = 100): MetricComparison {
   const side = sideOf(runs);
-  return {
-    metric: 'latency',
-    kind: 'distribution',
-    change,
-    pWorse,
-    superiority: 0.5,
-    baseline: side,
-    candidate: side,
-    histogram: null,
-  };
+  const sides = { baseline: side, candidate: side, histogram: null };
+  return { metric: 'latency', kind: 'distribution', change, pWorse, superiority: 0.5, ...sides };
 }
 
 function success(held: readonly [number, number], change: Change, pWorse: number): MetricComparison {
-  const [baseline, candidate] = held.map((count) => ({ runs: 100, held: count }));
-  return {
-    metric: 'success',
-    kind: 'rate',
-    change,
-    pWorse,
-    superiority: null,
-    baseline: baseline!,
-    candidate: candidate!,
-  };
+  const sides = { baseline: { runs: 100, held: held[0] }, candidate: { runs: 100, held: held[1] } };
+  return { metric: 'success', kind: 'rate', change, pWorse, superiority: null, ...sides };
 }
 
 const SAME = { estimate: 0, lower: -0.05, upper: 0.05 };
@@ -53,12 +37,10 @@ describe('one metric', () => {
   });
 
   it('is inconclusive where neither can be said', () => {
-    expect(decide([latency({ estimate: 0.08, lower: -0.02, upper: 0.2 }, 0.6)], POLICY).verdict).toBe(
-      'inconclusive',
-    );
-    expect(decide([latency({ estimate: 0, lower: null, upper: null }, 0.5)], POLICY).verdict).toBe(
-      'inconclusive',
-    );
+    const unsure = [latency({ estimate: 0.08, lower: -0.02, upper: 0.2 }, 0.6)];
+    expect(decide(unsure, POLICY).verdict).toBe('inconclusive');
+    const unbounded = [latency({ estimate: 0, lower: null, upper: null }, 0.5)];
+    expect(decide(unbounded, POLICY).verdict).toBe('inconclusive');
   });
 
   it('is inconclusive with too few runs, however clear they look', () => {

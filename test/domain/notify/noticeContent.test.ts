@@ -53,16 +53,11 @@ describe('what receivers are told of a change of a target', () => {
 
   it('has the instructions of what needs a person, and of nothing else', () => {
     const instructions = '1. Look.';
-    const target = seasoned();
-    const stuck = recordResult(
-      target,
-      result('release-1', { outcome: 'rollback_failed', instructions }),
-      HOUR_MS,
-    );
-    expect(noticesBetween(target, stuck)).toMatchObject([{ event: 'rollback_failed', instructions }]);
-    const aborted = recordResult(stuck, result('release-2', { outcome: 'aborted' }), HOUR_MS);
+    const [notices, stuck] = ending(seasoned(), { outcome: 'rollback_failed', instructions });
+    expect(notices).toMatchObject([{ event: 'rollback_failed', instructions }]);
+    const [later, aborted] = ending(stuck, { outcome: 'aborted', releaseId: 'release-2' });
     expect(aborted.needsPerson).not.toBeNull();
-    expect(noticesBetween(stuck, aborted)).toMatchObject([{ event: 'aborted', instructions: null }]);
+    expect(later).toMatchObject([{ event: 'aborted', instructions: null }]);
   });
 
   it('is each release that never starts: superseded, withdrawn, rejected', () => {
@@ -78,19 +73,15 @@ describe('what receivers are told of a change of a target', () => {
     const held = setHold(target, ADA, NOW);
     const bo = { who: 'bo', from: 'test' };
     const freed = noteAccepted(releaseHold(held), { at: NOW, message: 'unhold', by: bo, note: '' });
-    expect(noticesBetween(target, held)).toMatchObject([
-      { event: 'hold_set', kind: 'hold', name: null, by: ADA },
-    ]);
+    const set = { event: 'hold_set', kind: 'hold', name: null, by: ADA };
+    expect(noticesBetween(target, held)).toMatchObject([set]);
     expect(noticesBetween(held, freed)).toMatchObject([{ event: 'hold_released', by: bo }]);
   });
 
   it('is the hold that goes with a rollback which had nothing to go back to', () => {
     const asked = requestRollback({ state: seasoned(), running: null, now: NOW }, rollback('r')).state;
-    const ended = recordResult(
-      asked,
-      result('rollback-2', { outcome: 'failed', servingRevisionId: null }),
-      HOUR_MS,
-    );
+    const failed = result('rollback-2', { outcome: 'failed', servingRevisionId: null });
+    const ended = recordResult(asked, failed, HOUR_MS);
     expect(told(asked, ended)).toEqual(['hold_released', 'failed rollback-2']);
     expect(noticesBetween(asked, ended)[0]?.by.who).toBe('slipway');
   });

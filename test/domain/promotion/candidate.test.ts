@@ -7,31 +7,10 @@ import {
   type Line,
   type TargetSeen,
 } from '../../../src/domain/promotion/candidate.ts';
+import { A, B, HOLD, seen } from './targetSeen.ts';
 
-const B = `sha256:${'b'.repeat(64)}`;
-const CANARY: TargetSeen = {
-  name: 'canary',
-  known: true,
-  hold: null,
-  running: null,
-  activeRevisionId: 'c1',
-  servingRevisionId: 'c1',
-  deploymentId: 'd',
-  agentUrl: 'http://agent.test',
-  verifiedAt: '2026-11-21T12:00:00.000Z',
-  artifact: B,
-  commit: 'c0ffee',
-  releasedBy: 'ada',
-  quarantined: [],
-};
-const PRODUCTION: TargetSeen = {
-  ...CANARY,
-  name: 'production',
-  activeRevisionId: 'p1',
-  servingRevisionId: 'p1',
-  artifact: `sha256:${'a'.repeat(64)}`,
-};
-const HOLD = { since: '2026-11-21T11:00:00.000Z', by: { who: 'bo', from: 'cli', reason: 'incident' } };
+const CANARY = seen('canary', B);
+const PRODUCTION = seen('production', A);
 
 function line(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): Line {
   return { from: { ...CANARY, ...from }, to: { ...PRODUCTION, ...to }, downstream: [] };
@@ -39,18 +18,10 @@ function line(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): Lin
 
 describe('the candidate', () => {
   it('is what serves on the one target and is verified', () => {
-    expect(chooseCandidate(line())).toEqual({
-      kind: 'candidate',
-      candidate: {
-        artifact: B,
-        revisionId: 'c1',
-        deploymentId: 'd',
-        agentUrl: 'http://agent.test',
-        verifiedAt: '2026-11-21T12:00:00.000Z',
-        commit: 'c0ffee',
-        releasedBy: 'ada',
-      },
-    });
+    const { artifact, deploymentId, agentUrl, verifiedAt, commit, releasedBy } = CANARY;
+    const where = { artifact, revisionId: 'canary-1', deploymentId, agentUrl };
+    const candidate = { ...where, verifiedAt, commit, releasedBy };
+    expect(chooseCandidate(line())).toEqual({ kind: 'candidate', candidate });
   });
 
   it('is none where the other target runs it already', () => {
@@ -74,10 +45,10 @@ describe('the candidate', () => {
     [
       'a target further down is on hold',
       { ...line(), downstream: [{ ...PRODUCTION, name: 'europe', hold: HOLD }] },
-      '"europe" is on hold since 2026-11-21T11:00:00.000Z, set by bo: incident',
+      '"europe" is on hold since 2026-11-15T00:00:00.000Z, set by bo: incident',
     ],
-  ])('is refused where %s', (_why, seen, reason) => {
-    const choice = chooseCandidate(seen);
+  ])('is refused where %s', (_why, targets, reason) => {
+    const choice = chooseCandidate(targets);
     expect(choice).toMatchObject({ kind: 'rejected' });
     expect(choice.kind === 'candidate' ? '' : choice.reason).toContain(reason);
   });
@@ -97,22 +68,20 @@ describe('a candidate that time has passed for', () => {
     ['is superseded by what serves instead', line({ servingRevisionId: 'c2' }), 'superseded'],
     ['is superseded where it is not verified any more', line({ verifiedAt: null }), 'superseded'],
     [
-      'is superseded by a release on the other target',
+      'is superseded by a release there',
       line({}, { servingRevisionId: 'p2', activeRevisionId: 'p2' }),
       'superseded',
     ],
-    [
-      'waits for a person where the other target was changed by hand',
-      line({}, { servingRevisionId: 'x' }),
-      'changed_by_hand',
-    ],
+    ['waits for a person after a change by hand', line({}, { servingRevisionId: 'x' }), 'changed_by_hand'],
     ['is rejected where the line was stopped', line({}, { hold: HOLD }), 'rejected'],
-  ])('%s', (_what, seen, kind) => {
-    expect(confirmCandidate(candidate, 'p1', seen).kind).toBe(kind);
+  ])('%s', (_what, targets, kind) => {
+    expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
 
   it('tells who took it back', () => {
-    expect(confirmCandidate(candidate, 'p1', line({ servingRevisionId: 'c0', hold: HOLD }))).toEqual({
+    expect(
+      confirmCandidate(candidate, 'production-1', line({ servingRevisionId: 'c0', hold: HOLD })),
+    ).toEqual({
       kind: 'superseded',
       reason: 'the candidate was taken off "canary" by bo: incident',
     });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { type Planned, planPromotions } from '../../../src/domain/promotion/plan.ts';
-import type { TargetSeen } from '../../../src/domain/promotion/candidate.ts';
 import { scheduleTimes } from '../../../src/domain/schedule/schedule.ts';
+import { A, B, HOLD, seen } from './targetSeen.ts';
 
 const BERLIN = 'Europe/Berlin';
 const HOUR_MS = 3_600_000;
@@ -43,31 +43,6 @@ describe('the times of a schedule', () => {
   });
 });
 
-const B = `sha256:${'b'.repeat(64)}`;
-function target(
-  name: string,
-  artifact: string,
-  verifiedAt: string,
-  changes: Partial<TargetSeen> = {},
-): TargetSeen {
-  return {
-    name,
-    known: true,
-    hold: null,
-    running: null,
-    activeRevisionId: `${name}-1`,
-    servingRevisionId: `${name}-1`,
-    deploymentId: 'd',
-    agentUrl: 'http://agent.test',
-    verifiedAt,
-    artifact,
-    commit: null,
-    releasedBy: 'ada',
-    quarantined: [],
-    ...changes,
-  };
-}
-
 function promotion(
   name: string,
   from: string,
@@ -86,16 +61,13 @@ function promotion(
   };
 }
 
-const SEEN = [
-  target('staging', B, '2026-11-16T00:00:00.000Z'),
-  target('canary', `sha256:${'a'.repeat(64)}`, '2026-11-10T00:00:00.000Z'),
-  target('production', `sha256:${'a'.repeat(64)}`, '2026-11-10T00:00:00.000Z'),
-];
+const STAGING = seen('staging', B, { verifiedAt: '2026-11-16T00:00:00.000Z' });
+const CANARY = seen('canary', A);
 
 /** The plan of the week from Monday, as lines. */
-function week(promotions: readonly Planned[], seen: readonly TargetSeen[] = SEEN): string[] {
+function week(promotions: readonly Planned[], canary = CANARY): string[] {
   const from = Date.parse('2026-11-16T00:00Z');
-  const byName = new Map(seen.map((one) => [one.name, one]));
+  const byName = new Map([STAGING, canary, seen('production', A)].map((one) => [one.name, one]));
   return planPromotions(promotions, byName, from, from + 7 * 24 * HOUR_MS).flatMap(({ name, decisions }) =>
     decisions.map(({ at, what }) => `${new Date(at).toISOString().slice(5, 16)} ${name} ${what}`),
   );
@@ -129,13 +101,15 @@ describe('a plan', () => {
   });
 
   it('waits out a freeze, bakes, and leaves out what comes round meanwhile', () => {
-    const freezes = [
-      { name: 'quiet', timeZone: 'UTC', from: 'Tue 00:00', until: 'Wed 06:00', then: 'wait' } as const,
-    ];
-    const planned = promotion('one', 'staging', 'canary', '0 12 16-18 * *', {
-      freezes,
-      bakeMs: 12 * HOUR_MS,
-    });
+    const quiet = {
+      name: 'quiet',
+      timeZone: 'UTC',
+      from: 'Tue 00:00',
+      until: 'Wed 06:00',
+      then: 'wait',
+    } as const;
+    const changes = { freezes: [quiet], bakeMs: 12 * HOUR_MS };
+    const planned = promotion('one', 'staging', 'canary', '0 12 16-18 * *', changes);
     expect(week([planned])).toEqual([
       '11-16T12:00 one begins with sha256:bbbbbbbbbbbb',
       '11-17T00:00 one has soaked for 24h00m',
@@ -148,28 +122,17 @@ describe('a plan', () => {
   });
 
   it('says where nothing comes of a time, and why', () => {
-    const hold = { since: '2026-11-15T00:00:00.000Z', by: { who: 'bo', from: 'cli', reason: 'incident' } };
-    const planned = promotion('one', 'staging', 'canary', '0 12 16 * *');
-    const [staging, canary] = SEEN as [TargetSeen, TargetSeen];
-    expect(week([planned], [staging, { ...canary, hold }])).toEqual([
-      expect.stringContaining('rejected: the line is stopped: "canary" is on hold'),
-    ]);
-    expect(week([{ ...planned, paused: 'bo: incident' }])).toEqual([
-      expect.stringContaining('the schedule is paused (bo: incident)'),
-    ]);
-    const always = {
-      name: 'always',
-      timeZone: 'UTC',
-      from: '2020-01-01',
-      until: '2999-01-01',
-      then: 'refuse',
-    } as const;
-    expect(
-      week([promotion('one', 'staging', 'canary', '0 12 16 * *', { freezes: [always] })]).at(-1),
-    ).toContain('ends aborted: frozen by "always"');
+    const planned = (changes: Partial<Planned['request']> = {}) =>
+      promotion('one', 'staging', 'canary', '0 12 16 * *', changes);
+    const held = week([planned()], { ...CANARY, hold: HOLD });
+    expect(held.join()).toContain('rejected: the line is stopped: "canary" is on hold');
+    const paused = week([{ ...planned(), paused: 'bo: incident' }]);
+    expect(paused.join()).toContain('the schedule is paused (bo: incident)');
+    const window = { name: 'always', timeZone: 'UTC', from: '2020-01-01', until: '2999-01-01' };
+    const frozen = week([planned({ freezes: [{ ...window, then: 'refuse' }] })]);
+    expect(frozen.at(-1)).toContain('ends aborted: frozen by "always"');
     const approval = { required: 2, withinMs: HOUR_MS, otherwise: 'approve' } as const;
-    expect(week([promotion('one', 'staging', 'canary', '0 12 16 * *', { approval })])).toContainEqual(
-      expect.stringContaining('waits for 2 to approve, at most 1h00m; then it goes on'),
-    );
+    const waiting = week([planned({ approval })]);
+    expect(waiting.join()).toContain('waits for 2 to approve, at most 1h00m; then it goes on');
   });
 });

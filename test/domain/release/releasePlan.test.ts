@@ -14,7 +14,9 @@ const MINUTE = 60_000;
 const check = { name: 'greets', assistant: 'agent', input: {}, expect: {}, timeoutMs: 1_000 };
 const request = releaseRequest('key', { checks: [check] });
 
-function steps(change: Partial<ReleaseRequest>, around = { exists: true, unknownBaseline: false }): string[] {
+const EXISTS = { exists: true, unknownBaseline: false };
+
+function steps(change: Partial<ReleaseRequest>, around = EXISTS): string[] {
   return plannedSteps({ ...request, ...change }, around).map(
     ({ step, subject, times }) =>
       `${step}${subject === null ? '' : ` ${subject}`}${times === 1 ? '' : ` × ${times}`}`,
@@ -27,11 +29,8 @@ describe('the steps that are planned', () => {
   });
 
   it('create the deployment where there is none, and check what nobody knows', () => {
-    expect(steps({}, { exists: false, unknownBaseline: false }).slice(0, 3)).toEqual([
-      'find',
-      'create',
-      'upload',
-    ]);
+    const created = steps({}, { exists: false, unknownBaseline: false });
+    expect(created.slice(0, 3)).toEqual(['find', 'create', 'upload']);
     expect(steps({}, { exists: true, unknownBaseline: true })[1]).toBe('baseline greets');
   });
 
@@ -42,19 +41,15 @@ describe('the steps that are planned', () => {
   });
 
   it('watch the revision while it soaks, and look at freezes', () => {
-    const freezes = [
-      { name: 'night', timeZone: 'UTC', from: '22:00', until: '06:00', then: 'wait' as const },
-    ];
-    const planned = steps({ soakMs: 10 * MINUTE, freezes });
+    const night = { name: 'night', timeZone: 'UTC', from: '22:00', until: '06:00', then: 'wait' } as const;
+    const planned = steps({ soakMs: 10 * MINUTE, freezes: [night] });
     expect(planned).toContain('soak');
     expect(planned).toContain('freeze');
   });
 
   it('have the deadlines of the file, and last at most as long as all of them', () => {
-    const planned = plannedSteps(
-      { ...request, steps: { deployed: { scheduleToCloseMs: 2 * MINUTE } } },
-      { exists: true, unknownBaseline: false },
-    );
+    const deployed = { scheduleToCloseMs: 2 * MINUTE };
+    const planned = plannedSteps({ ...request, steps: { deployed } }, EXISTS);
     // find 15, upload 30, patch 5, deployed 2, serving 5, check 15, record 5.
     expect(longestMs(planned)).toBe(77 * MINUTE);
     expect(planned.find(({ step }) => step === 'deployed')?.policy.scheduleToCloseMs).toBe(2 * MINUTE);
@@ -63,12 +58,9 @@ describe('the steps that are planned', () => {
   it('put a revision back with more patience', () => {
     const [redeploy, , , restored] = restoringSteps(request);
     expect(redeploy?.step).toBe('redeploy');
-    const forward = plannedSteps(request, { exists: true, unknownBaseline: false }).find(
-      ({ step }) => step === 'check',
-    );
-    expect(restored?.policy.retry.maximumAttempts).toBeGreaterThan(
-      forward?.policy.retry.maximumAttempts ?? Infinity,
-    );
+    const forward = plannedSteps(request, EXISTS).find(({ step }) => step === 'check');
+    const { maximumAttempts = Infinity } = forward?.policy.retry ?? {};
+    expect(restored?.policy.retry.maximumAttempts).toBeGreaterThan(maximumAttempts);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Check } from '../../../src/domain/check/check.ts';
-import type { KnownRevision } from '../../../src/domain/release/release.ts';
+import type { Baseline, KnownRevision } from '../../../src/domain/release/release.ts';
 import {
   afterFailure,
   checkIdentity,
@@ -24,14 +24,7 @@ describe('after an attempt to restore a revision has failed', () => {
   it.each<Row>([
     ['the same check fails: it stays', [check('A')], check('A'), 1, {}, 'same_check'],
     ['the same check cannot be carried out on either', [silent('A')], check('A'), 1, {}, 'same_check'],
-    [
-      'the same check failed on what served before',
-      [check('A'), check('B')],
-      check('A'),
-      1,
-      {},
-      'same_check',
-    ],
+    ['the same check failed before', [check('A'), check('B')], check('A'), 1, {}, 'same_check'],
     ['no call works on either', [silent()], silent('A'), 1, {}, 'no_call'],
     ['no call works on either, whatever the check', [silent('B')], silent('A'), 1, {}, 'no_call'],
     ['another check fails: one more try', [check('B')], check('A'), 1, {}, 'again'],
@@ -43,14 +36,7 @@ describe('after an attempt to restore a revision has failed', () => {
     ['the redeploy was not taken: the next one at once', [], 'not_taken', 1, {}, 'next'],
     ['a second revision fails another check', [check('C')], check('A'), 1, { others: [check('B')] }, 'again'],
     ['it fails that again', [check('C')], check('A'), 2, { others: [check('B')] }, 'next'],
-    [
-      'a second one fails the first one’s',
-      [check('C')],
-      check('B'),
-      1,
-      { others: [check('B')] },
-      'same_check',
-    ],
+    ['a second one fails it too', [check('C')], check('B'), 1, { others: [check('B')] }, 'same_check'],
     ['no call works on two', [check('C')], silent('A'), 1, { others: [silent('B')] }, 'no_call'],
     ['a third fails another', [], check('A'), 1, { others: [check('B'), check('C')] }, 'everywhere'],
     ['a second revision is not deployed', [], 'not_deployed', 1, { others: [check('B')] }, 'again'],
@@ -74,13 +60,8 @@ describe('after an attempt to restore a revision has failed', () => {
 });
 
 describe('a check', () => {
-  const one: Check = {
-    name: 'one',
-    assistant: 'agent',
-    input: { a: 1, b: 2 },
-    expect: { contains: 'x' },
-    timeoutMs: 1,
-  };
+  const asks = { assistant: 'agent', input: { a: 1, b: 2 }, expect: { contains: 'x' } };
+  const one: Check = { name: 'one', ...asks, timeoutMs: 1 };
 
   it('is the same under another name, with another deadline, and with its fields in another order', () => {
     const other = { ...one, name: 'other', timeoutMs: 9, input: { b: 2, a: 1 } };
@@ -112,47 +93,39 @@ function candidates(options: Partial<Parameters<typeof restoreCandidates>[0]>): 
   );
 }
 
+/** The baseline as {@link known} writes it; `?` alone is one that has no revision. */
+function baselineOf(name: string): Baseline | null {
+  return name === '' ? null : { revisionId: name.replace('?', '') || null, verified: !name.endsWith('?') };
+}
+
 describe('what a restore may put back', () => {
-  it('is the verified baseline first, then the verified revisions, newest first', () => {
-    const baseline = { revisionId: 'b', verified: true };
-    expect(candidates({ baseline, known: known('a', 'b', 'c?', 'd') })).toEqual(['b', 'd', 'a']);
-  });
-
-  it('is an unverified baseline last, as it was', () => {
-    const baseline = { revisionId: 'c', verified: false };
-    expect(candidates({ baseline, known: known('a', 'b', 'c?') })).toEqual(['b', 'a', 'c?']);
-  });
-
-  it('is what was asked for first, verified or not', () => {
-    const baseline = { revisionId: 'b', verified: true };
-    expect(candidates({ to: 'a', baseline, known: known('a', 'b') })).toEqual(['a', 'b']);
-    expect(candidates({ to: 'x', baseline, known: known('a', 'b') })).toEqual(['x?', 'b', 'a']);
+  it.each<[string, string, string | undefined, string[], string[]]>([
+    [
+      'the verified baseline, then the verified, newest first',
+      'b',
+      undefined,
+      ['a', 'b', 'c?', 'd'],
+      ['b', 'd', 'a'],
+    ],
+    ['an unverified baseline last', 'c?', undefined, ['a', 'b', 'c?'], ['b', 'a', 'c?']],
+    ['what was asked for first', 'b', 'a', ['a', 'b'], ['a', 'b']],
+    ['what was asked for first, not verified', 'b', 'x', ['a', 'b'], ['x?', 'b', 'a']],
+    ['not what a person left', '', undefined, ['a', 'b!', 'c'], ['c', 'a']],
+    ['what a person left by its name', '', 'b', ['a', 'b!'], ['b', 'a']],
+    ['not the baseline that a person left', 'b', undefined, ['a', 'b!'], ['a']],
+    ['not the unverified baseline that a person left', 'b?', undefined, ['a', 'b!'], ['a']],
+    ['not what a person left, also if there is no other', 'b', undefined, ['b!'], []],
+    ['nothing where nothing is known', '', undefined, [], []],
+    ['nothing where nothing is verified', '?', undefined, ['a?'], []],
+    ['each revision at most once', 'a', 'a', ['a', 'b', 'a'], ['a', 'b']],
+  ])('is %s', (_, baseline, to, names, expected) => {
+    expect(candidates({ baseline: baselineOf(baseline), to, known: known(...names) })).toEqual(expected);
   });
 
   it('is never what failed, unless a person asks for it by name', () => {
-    const baseline = { revisionId: 'b', verified: true };
-    expect(candidates({ baseline, known: known('a', 'b'), avoid: ['b'] })).toEqual(['a']);
-    expect(candidates({ to: 'b', baseline, known: known('a', 'b'), avoid: ['b'] })).toEqual(['b', 'a']);
-  });
-
-  it('is what a person rolled back from only by name, also if it is the baseline and there is no other', () => {
-    expect(candidates({ known: known('a', 'b!', 'c') })).toEqual(['c', 'a']);
-    expect(candidates({ to: 'b', known: known('a', 'b!') })).toEqual(['b', 'a']);
-    for (const verified of [true, false]) {
-      const baseline = { revisionId: 'b', verified };
-      expect(candidates({ baseline, known: known('a', 'b!') })).toEqual(['a']);
-      expect(candidates({ baseline, known: known('b!') })).toEqual([]);
-    }
-  });
-
-  it('is nothing where nothing is known', () => {
-    expect(candidates({})).toEqual([]);
-    expect(candidates({ baseline: { revisionId: null, verified: false }, known: known('a?') })).toEqual([]);
-  });
-
-  it('is each revision at most once', () => {
-    const baseline = { revisionId: 'a', verified: true };
-    expect(candidates({ to: 'a', baseline, known: known('a', 'b', 'a') })).toEqual(['a', 'b']);
+    const failed = { baseline: baselineOf('b'), known: known('a', 'b'), avoid: ['b'] };
+    expect(candidates(failed)).toEqual(['a']);
+    expect(candidates({ to: 'b', ...failed })).toEqual(['b', 'a']);
   });
 });
 

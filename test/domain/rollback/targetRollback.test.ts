@@ -8,6 +8,8 @@ import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domai
 import { ADA, NOW, request, result, rollback, runs, seasoned, verified } from '../target/targets.ts';
 
 const HOLD = { since: NOW, by: ADA };
+const RELEASE = runs('release-3');
+const ROLLBACK = runs('rollback-3');
 const LATER = '2026-01-01T00:00:59.999Z';
 const MINUTE_LATER = '2026-01-01T00:01:00.000Z';
 
@@ -27,10 +29,15 @@ function leaving(from?: string, requestId = 'id'): RollbackRequest {
   return { ...rollback(requestId), from };
 }
 
-function restored(endedAt: string, revisionId: string): TargetState {
+/** A target whose last release has just restored a revision. */
+function restored(servingRevisionId: string): TargetState {
   const redeployed = { step: 'redeploy', restoring: true, startedAt: NOW, status: 'done' } as const;
-  const ending = { outcome: 'rolled_back', servingRevisionId: revisionId, endedAt } as const;
-  return recordResult(serving(), result('release-3', { ...ending, steps: [redeployed] }), 0);
+  const ending = { outcome: 'rolled_back', servingRevisionId, steps: [redeployed] } as const;
+  return recordResult(serving(), result('release-3', ending), 0);
+}
+
+function ask(state: TargetState, asked: RollbackRequest, active?: string | null) {
+  return requestRollback({ state, running: null, now: NOW, active }, asked);
 }
 
 /** What came of a request, in one line. */
@@ -43,14 +50,10 @@ function took(
 ): string {
   const taken = requestRollback({ state, running, now, active }, asked);
   const { disposition, requestId, serves } = taken.answer;
-  const preempts =
-    taken.preempt === undefined
-      ? ''
-      : taken.preempt.goesOn === true
-        ? ', release goes on'
-        : ', release stops';
+  const { preempt } = taken;
+  const preempts = preempt && (preempt.goesOn === true ? ', release goes on' : ', release stops');
   const followed = requestId === asked.requestId ? '' : ` ${requestId}`;
-  return `${disposition}${followed}: ${serves?.revisionId ?? '?'}${preempts}`;
+  return `${disposition}${followed}: ${serves?.revisionId ?? '?'}${preempts ?? ''}`;
 }
 
 /** The revisions that are restored by name alone. */
@@ -59,19 +62,16 @@ function left(state: TargetState): string[] {
 }
 
 describe('a rollback by name', () => {
+  const another = (other: RollbackRequest) => serving({ rollbacks: [other] });
+
   it.each<[string, TargetState, Running | null, string]>([
     ['on a new target', EMPTY_TARGET, null, 'ignored: ?'],
-    ['while a release runs', serving(), runs('release-3'), 'preempting: R1, release stops'],
+    ['while a release runs', serving(), RELEASE, 'preempting: R1, release stops'],
     ['on an idle target', serving(), null, 'queued: R1'],
     ['on hold', serving({ hold: HOLD }), null, 'queued: R1'],
-    ['while another waits', serving({ rollbacks: [rollback('r', 'R0')] }), null, 'queued: R1'],
-    ['while the same waits', serving({ rollbacks: [rollback('r', 'R1')] }), null, 'joined r: R1'],
-    [
-      'while one without a name runs',
-      serving({ rollbacks: [leaving('R2', 'r')] }),
-      runs('rollback-3'),
-      'queued: R1',
-    ],
+    ['while another waits', another(rollback('r', 'R0')), null, 'queued: R1'],
+    ['while the same waits', another(rollback('r', 'R1')), null, 'joined r: R1'],
+    ['while one without a name runs', another(leaving('R2', 'r')), ROLLBACK, 'queued: R1'],
     ['to what serves', serving({ activeRevisionId: 'R1' }), null, 'queued: R1'],
   ])('%s is taken as it should', (_, state, running, expected) => {
     expect(took(state, running, rollback('id', 'R1'))).toBe(expected);
@@ -80,9 +80,8 @@ describe('a rollback by name', () => {
   it('that only a promotion has named goes to an earlier revision, if a person has left that one', () => {
     const asked = { ...leaving('R2'), to: 'R1' };
     expect(took(serving(), null, asked)).toBe('queued: R1');
-    const known = KNOWN.map((one) =>
-      one.revisionId === 'R1' ? { ...one, quarantined: true as const } : one,
-    );
+    const [R0, R1, R2] = KNOWN as [KnownRevision, KnownRevision, KnownRevision];
+    const known = [R0, { ...R1, quarantined: true as const }, R2];
     expect(took(serving({ known }), null, asked)).toBe('queued: R0');
     expect(took(serving({ known }), null, rollback('id', 'R1'))).toBe('queued: R1');
   });
@@ -93,46 +92,27 @@ describe('a rollback by name', () => {
 });
 
 describe('a rollback that says what it leaves', () => {
-  const release = runs('release-3');
   const first = serving({ rollbacks: [{ ...leaving('R2', 'r'), to: 'R1' }] });
+  const copied = serving({ known: [...KNOWN, COPY] });
+  const restoring = { ...RELEASE, restores: 'R2' };
+  const stops = (to: string): string => `preempting: ${to}, release stops`;
 
   it.each<[string, TargetState, Running | null, string, string | null | undefined, string]>([
     ['which serves', serving(), null, 'R2', 'R2', 'queued: R1'],
     ['which serves, on hold', serving({ hold: HOLD }), null, 'R2', 'R2', 'queued: R1'],
-    ['which serves, while a release runs', serving(), release, 'R2', 'R2', 'preempting: R1, release stops'],
+    ['which serves, while a release runs', serving(), RELEASE, 'R2', 'R2', stops('R1')],
     ['where nothing serves', serving(), null, 'R2', null, 'queued: R1'],
     ['where the control plane is silent', serving(), null, 'R2', undefined, 'queued: R1'],
-    [
-      'the revision of the release that runs',
-      serving(),
-      release,
-      'R3',
-      'R3',
-      'preempting: R2, release stops',
-    ],
+    ['the revision of the release that runs', serving(), RELEASE, 'R3', 'R3', stops('R2')],
     ['which does not serve any more', serving(), null, 'R2', 'R1', 'done: R1'],
-    ['which the release that runs has replaced', serving(), release, 'R2', 'R3', 'done: R3, release goes on'],
-    ['which another leaves already', first, runs('rollback-3'), 'R2', 'R2', 'joined r: R1'],
-    ['what another restores', first, runs('rollback-3'), 'R1', 'R1', 'queued: R0'],
-    [
-      'while a release restores',
-      serving(),
-      { ...release, restores: 'R2' },
-      'R2',
-      'R2',
-      'preempting: R1, release stops',
-    ],
+    ['which a running release has replaced', serving(), RELEASE, 'R2', 'R3', 'done: R3, release goes on'],
+    ['which another leaves already', first, ROLLBACK, 'R2', 'R2', 'joined r: R1'],
+    ['what another restores', first, ROLLBACK, 'R1', 'R1', 'queued: R0'],
+    ['while a release restores', serving(), restoring, 'R2', 'R2', stops('R1')],
     ['the only good one', serving({ known: KNOWN.slice(2) }), null, 'R2', 'R2', 'queued: ?'],
-    ['a copy', serving({ known: [...KNOWN, COPY] }), null, "R1'", "R1'", 'queued: R0'],
-    [
-      'the original of the copy that serves',
-      serving({ known: [...KNOWN, COPY] }),
-      null,
-      'R1',
-      "R1'",
-      'queued: R0',
-    ],
-    ['just after a restore', restored(NOW, 'R2'), null, 'R2', 'R2', 'queued: R1'],
+    ['a copy', copied, null, "R1'", "R1'", 'queued: R0'],
+    ['the original of the copy that serves', copied, null, 'R1', "R1'", 'queued: R0'],
+    ['just after a restore', restored('R2'), null, 'R2', 'R2', 'queued: R1'],
   ])('%s is taken as it should', (_, state, running, from, active, expected) => {
     expect(took(state, running, leaving(from), active)).toBe(expected);
   });
@@ -140,74 +120,58 @@ describe('a rollback that says what it leaves', () => {
   it.each<[string, TargetState, string, string, string[]]>([
     ['is marked', serving(), 'R2', 'R2', ['R2']],
     ['is marked, although nothing else is done', serving(), 'R2', 'R1', ['R2']],
-    ['is marked with its copies', serving({ known: [...KNOWN, COPY] }), "R1'", "R1'", ['R1', "R1'"]],
+    ['is marked with its copies', copied, "R1'", "R1'", ['R1', "R1'"]],
     ['is marked where the target did not know it', serving(), 'X', 'X', ['X']],
   ])('%s at once', (_, state, from, active, marked) => {
-    const taken = requestRollback({ state, running: null, now: NOW, active }, leaving(from));
-    expect(left(taken.state)).toEqual(marked);
+    expect(left(ask(state, leaving(from), active).state)).toEqual(marked);
   });
 
   it('holds the target, also where that serves no longer, and rejects what waits', () => {
-    const waiting = submitRelease(serving(), runs('release-3'), request('key'), NOW).state;
+    const waiting = submitRelease(serving(), RELEASE, request('key'), NOW).state;
     for (const active of ['R2', 'R1']) {
-      const { state } = requestRollback({ state: waiting, running: null, now: NOW, active }, leaving('R2'));
-      expect(state.hold).toMatchObject({ requestId: 'id' });
-      expect(state.queue).toEqual([]);
+      const { state } = ask(waiting, leaving('R2'), active);
+      expect(state).toMatchObject({ hold: { requestId: 'id' }, queue: [] });
     }
   });
 
   it('is told to the release that runs, with where to go', () => {
-    const taken = requestRollback(
-      { state: serving(), running: release, now: NOW, active: 'R2' },
-      leaving('R2'),
-    );
+    const situation = { state: serving(), running: RELEASE, now: NOW, active: 'R2' };
+    const taken = requestRollback(situation, leaving('R2'));
     expect(taken.preempt).toMatchObject({ requestId: 'id', from: 'R2', to: 'R1' });
     expect(taken.state.rollbacks).toEqual([taken.preempt]);
   });
 });
 
 describe('a rollback that says neither', () => {
-  const release = runs('release-3');
+  const joining = serving({ rollbacks: [rollback('r', 'R0')] });
+  const restoring = { ...RELEASE, restores: 'R1' };
+  const after = restored('R1');
 
   it.each<[string, TargetState, Running | null, string | null | undefined, string, string]>([
     ['leaves what serves', serving(), null, 'R2', NOW, 'queued: R1'],
-    [
-      'leaves what serves, while a release runs',
-      serving(),
-      release,
-      'R2',
-      NOW,
-      'preempting: R1, release stops',
-    ],
+    ['leaves what serves beside a release', serving(), RELEASE, 'R2', NOW, 'preempting: R1, release stops'],
     ['leaves what the target believes, unless told', serving(), null, undefined, NOW, 'queued: R1'],
     [
       'leaves it to a release, unless told',
       serving(),
-      release,
+      RELEASE,
       undefined,
       NOW,
       'preempting: ?, release stops',
     ],
-    [
-      'joins a rollback',
-      serving({ rollbacks: [rollback('r', 'R0')] }),
-      runs('rollback-3'),
-      undefined,
-      NOW,
-      'joined r: R0',
-    ],
-    ['joins a restore', serving(), { ...release, restores: 'R1' }, undefined, NOW, 'joined release-3: R1'],
-    ['changes nothing after a restore', restored(NOW, 'R1'), null, 'R1', LATER, 'done: R1'],
-    ['changes nothing after a restore, unseen', restored(NOW, 'R1'), null, undefined, LATER, 'done: R1'],
-    ['changes nothing while another release begins', restored(NOW, 'R1'), release, 'R1', LATER, 'done: R1'],
-    ['leaves it a minute after that', restored(NOW, 'R1'), null, 'R1', MINUTE_LATER, 'queued: R0'],
-    ['leaves what has replaced it', restored(NOW, 'R1'), null, 'R2', LATER, 'queued: R1'],
+    ['joins a rollback', joining, ROLLBACK, undefined, NOW, 'joined r: R0'],
+    ['joins a restore', serving(), restoring, undefined, NOW, 'joined release-3: R1'],
+    ['changes nothing after a restore', after, null, 'R1', LATER, 'done: R1'],
+    ['changes nothing after a restore, unseen', after, null, undefined, LATER, 'done: R1'],
+    ['changes nothing while another release begins', after, RELEASE, 'R1', LATER, 'done: R1'],
+    ['leaves it a minute after that', after, null, 'R1', MINUTE_LATER, 'queued: R0'],
+    ['leaves what has replaced it', after, null, 'R2', LATER, 'queued: R1'],
   ])('%s', (_, state, running, active, now, expected) => {
     expect(took(state, running, leaving(), active, now)).toBe(expected);
   });
 
   it('that changes nothing neither holds nor rejects nor marks anything', () => {
-    const state = submitRelease(restored(NOW, 'R1'), null, request('a'), NOW).state;
+    const state = submitRelease(after, null, request('a'), NOW).state;
     const taken = requestRollback({ state, running: null, now: LATER, active: 'R1' }, leaving());
     expect(taken.state).toEqual({ ...state, seenRequestIds: ['id'] });
     expect(taken.answer.onHold).toBe(false);
@@ -216,62 +180,46 @@ describe('a rollback that says neither', () => {
   it('needs a look, unless something settles it that is under way', () => {
     const asks = (state: TargetState, running: Running | null): boolean =>
       dependsOnWhatServes({ state, running }, leaving());
-    expect(asks(serving(), null)).toBe(true);
-    expect(asks(serving(), release)).toBe(true);
-    expect(asks(serving({ rollbacks: [rollback('r', 'R0')] }), runs('rollback-3'))).toBe(false);
-    expect(asks(serving(), { ...release, restores: 'R1' })).toBe(false);
+    expect([asks(serving(), null), asks(serving(), RELEASE)]).toEqual([true, true]);
+    expect([asks(joining, ROLLBACK), asks(serving(), restoring)]).toEqual([false, false]);
   });
 });
 
 describe('a rollback that is taken', () => {
-  const waiting = submitRelease(serving(), runs('release-0'), request('a'), NOW).state;
-
   it('rejects what waits with who asked and why, and puts the target on hold', () => {
-    const { state } = requestRollback(
-      { state: waiting, running: runs('release-0'), now: NOW },
-      rollback('id'),
-    );
-    expect(state.queue).toEqual([]);
-    expect(state.hold).toEqual({ ...HOLD, requestId: 'id' });
-    expect(state.history).toMatchObject([
-      { outcome: 'rejected', reason: 'rejected by a manual rollback, by ada: a reason' },
-    ]);
+    const waiting = submitRelease(serving(), runs('release-0'), request('a'), NOW).state;
+    const situation = { state: waiting, running: runs('release-0'), now: NOW };
+    const reason = 'rejected by a manual rollback, by ada: a reason';
+    expect(requestRollback(situation, rollback('id')).state).toMatchObject({
+      queue: [],
+      hold: { ...HOLD, requestId: 'id' },
+      history: [{ outcome: 'rejected', reason }],
+    });
   });
 
   it('keeps the reason of a hold that was there before', () => {
-    const before = { since: 'before', by: { who: 'bo', from: 'cli' } };
-    const state = serving({ hold: before });
-    expect(requestRollback({ state, running: null, now: NOW }, rollback('id', 'R1')).state.hold).toEqual(
-      before,
-    );
+    const hold = { since: 'before', by: { who: 'bo', from: 'cli' } };
+    expect(ask(serving({ hold }), rollback('id', 'R1')).state.hold).toEqual(hold);
   });
 
   it('twice under one id is one, and says what serves', () => {
-    const once = requestRollback({ state: serving(), running: null, now: NOW }, rollback('id', 'R1')).state;
+    const once = ask(serving(), rollback('id', 'R1')).state;
     expect(took(once, null, rollback('id', 'R1'))).toBe('joined: R1');
-    const ended = recordResult(
-      once,
-      result('rollback-2', { outcome: 'rolled_back', servingRevisionId: 'R1' }),
-      0,
-    );
+    const ending = { outcome: 'rolled_back', servingRevisionId: 'R1' } as const;
+    const ended = recordResult(once, result('rollback-2', ending), 0);
     expect(took(ended, null, rollback('id', 'R1'))).toBe('joined: R1');
   });
 
   it('says what will serve: release, commit and artifact beside the id', () => {
     const known = KNOWN.map((one) => ({ ...one, commit: 'c0ffee', artifact: 'image:agent:1' }));
-    const { answer } = requestRollback(
-      { state: serving({ known }), running: null, now: NOW },
-      rollback('id', 'R1'),
+    expect(ask(serving({ known }), rollback('id', 'R1')).answer.reason).toBe(
+      'starting; revision R1 (release-1, commit c0ffee, image:agent:1) will serve',
     );
-    expect(answer.reason).toBe('starting; revision R1 (release-1, commit c0ffee, image:agent:1) will serve');
   });
 
   it('is not taken where ten wait', () => {
-    let state = serving();
-    for (let index = 0; index < 12; index++) {
-      const named = rollback(`${index}`, `revision-${index}`);
-      state = requestRollback({ state, running: null, now: NOW }, named).state;
-    }
+    const asked = Array.from({ length: 12 }, (_, index) => rollback(`${index}`, `revision-${index}`));
+    const state = asked.reduce((before, one) => ask(before, one).state, serving());
     expect(state.rollbacks).toHaveLength(10);
   });
 });

@@ -13,6 +13,7 @@ import { NOW, result, seasoned, verified } from './targets.ts';
 
 const HOUR = 3_600_000;
 const IN_AN_HOUR = '2026-01-01T01:00:00.000Z';
+const LATE = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
 
 describe('a release that gave up on revisions', () => {
   it('has them watched for a while, except the one that serves', () => {
@@ -23,46 +24,40 @@ describe('a release that gave up on revisions', () => {
   });
 
   it('ends the watch of a revision that serves now on purpose', () => {
-    const late = [{ revisionId: 'new', deploymentId: 'd', restoreTo: 'old', until: 'later' }];
+    const late = [{ ...LATE, revisionId: 'new' }];
     expect(latenessAfter(seasoned({ late }), result('release-2'), HOUR).late).toEqual([]);
   });
 
   it('has nothing watched where there is nothing to put back', () => {
     const changes = { givenUpRevisionIds: ['late'], servingRevisionId: null, unansweredUpload: 'uploads/1' };
-    expect(latenessAfter(seasoned(), result('release-1', changes), HOUR)).toMatchObject({
-      late: [],
-      lateUploads: [],
-    });
+    const lateness = latenessAfter(seasoned(), result('release-1', changes), HOUR);
+    expect(lateness).toMatchObject({ late: [], lateUploads: [] });
   });
 });
 
 describe('a late revision', () => {
-  const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
-
   it('that came up is countered with what serves now, without a hold', () => {
-    const state = counterLateRevision(seasoned({ late: [late], activeRevisionId: 'now' }), late, 'id');
-    expect(state.late).toEqual([]);
-    expect(state.hold).toBeNull();
+    const state = counterLateRevision(seasoned({ late: [LATE], activeRevisionId: 'now' }), LATE, 'id');
+    expect(state).toMatchObject({ late: [], hold: null });
     expect(state.rollbacks).toMatchObject([{ requestId: 'id', to: 'now', requestedBy: { who: 'slipway' } }]);
   });
 
   it('that came up where it is not known what serves is countered with what served then', () => {
-    expect(counterLateRevision(seasoned({ late: [late] }), late, 'id').rollbacks).toMatchObject([
-      { to: 'then' },
-    ]);
+    const { rollbacks } = counterLateRevision(seasoned({ late: [LATE] }), LATE, 'id');
+    expect(rollbacks).toMatchObject([{ to: 'then' }]);
   });
 
   it('that came up is not countered with what a person has left since', () => {
-    const left = [{ ...verified('now'), quarantined: true as const }];
-    const state = seasoned({ late: [late], activeRevisionId: 'now', known: left });
-    const [counter] = counterLateRevision(state, late, 'id').rollbacks;
+    const known = [{ ...verified('now'), quarantined: true as const }];
+    const state = seasoned({ late: [LATE], activeRevisionId: 'now', known });
+    const [counter] = counterLateRevision(state, LATE, 'id').rollbacks;
     expect(counter).toMatchObject({ requestId: 'id', requestedBy: { from: 'watch' } });
     expect(counter?.to).toBeUndefined();
   });
 
   it('is forgotten alone', () => {
-    const other = { ...late, revisionId: 'other' };
-    expect(forgetLateRevision(seasoned({ late: [late, other] }), late).late).toEqual([other]);
+    const other = { ...LATE, revisionId: 'other' };
+    expect(forgetLateRevision(seasoned({ late: [LATE, other] }), LATE).late).toEqual([other]);
   });
 });
 
@@ -132,26 +127,21 @@ describe('an upload whose PATCH went unanswered', () => {
 });
 
 describe('what a release finds serving', () => {
-  const deployment = {
-    ...{ deploymentId: 'd', name: 'agent', agentUrl: null },
-    ...{ latestImageUri: null, latestRepoRef: null },
-  };
   const snapshot = (activeRevisionId: string | null, latestTarballPath: string | null = null) => ({
-    ...deployment,
+    ...{ deploymentId: 'd', name: 'agent', agentUrl: null, latestImageUri: null, latestRepoRef: null },
     ...{ activeRevisionId, latestRevisionId: 'landed', latestTarballPath },
   });
-  const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
   const upload = {
     ...{ releaseId: 'release-1', objectPath: 'uploads/1', deploymentId: 'd', revisionId: 'own' },
     ...{ known: ['own'], restoreTo: 'then', until: 'later' },
   };
 
   it('is no baseline where it was given up on: what was to serve is', () => {
-    const known = lateBaselines(seasoned({ late: [late], activeRevisionId: 'good' }));
+    const known = lateBaselines(seasoned({ late: [LATE], activeRevisionId: 'good' }));
     expect(baselineInstead(known, snapshot('late'))).toBe('good');
     expect(baselineInstead(known, snapshot('good'))).toBeUndefined();
     expect(baselineInstead(known, snapshot(null))).toBeUndefined();
-    const unknown = lateBaselines(seasoned({ late: [late], activeRevisionId: null }));
+    const unknown = lateBaselines(seasoned({ late: [LATE], activeRevisionId: null }));
     expect(baselineInstead(unknown, snapshot('late'))).toBe('then');
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import { counterLateRevision } from '../../../src/domain/target/lateRevisions.ts';
 import {
@@ -17,62 +18,67 @@ import { randomFrom } from '../../../src/judge/random.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
 const HOLD = { since: NOW, by: ADA };
+const BEFORE = runs('release-0');
+
+/** The target after a release was submitted while another one runs. */
+function waits(state: TargetState, key: string, changes: Partial<ReleaseRequest> = {}): TargetState {
+  return submitRelease(state, BEFORE, request(key, changes), NOW).state;
+}
+
+function answer(state: TargetState, key: string, running: Running | null = null) {
+  return submitRelease(state, running, request(key), NOW).answer;
+}
+
+const idsOf = ({ queue }: TargetState): string[] => queue.map(({ releaseId }) => releaseId);
 
 describe('a release that is submitted', () => {
   it('is queued under the next number, and its request is the newest', () => {
-    const { state, answer } = submitRelease(EMPTY_TARGET, null, request('a'), NOW);
-    expect(answer).toEqual({ releaseId: 'release-1', disposition: 'queued', reason: 'starting' });
-    expect(state).toMatchObject({
-      nextNumber: 2,
-      spec: { name: 'production' },
-      lastRequest: { requestKey: 'a' },
+    expect(answer(EMPTY_TARGET, 'a')).toEqual({
+      ...{ releaseId: 'release-1', disposition: 'queued', reason: 'starting' },
     });
-    expect(submitRelease(state, runs('release-1'), request('b'), NOW).answer).toMatchObject({
-      releaseId: 'release-2',
-      reason: 'waiting its turn',
+    const state = waits(EMPTY_TARGET, 'a');
+    const lastRequest = { requestKey: 'a' };
+    expect(state).toMatchObject({ nextNumber: 2, spec: { name: 'production' }, lastRequest });
+    expect(answer(state, 'b', runs('release-1'))).toMatchObject({
+      ...{ releaseId: 'release-2', reason: 'waiting its turn' },
     });
   });
 
   it('supersedes what waits under queue: latest, and waits behind it under queue: all', () => {
-    const first = submitRelease(EMPTY_TARGET, runs('release-0'), request('a'), NOW).state;
-    const all = submitRelease(first, runs('release-0'), request('b', { queue: 'all' }), NOW).state;
-    expect(all.queue.map(({ releaseId }) => releaseId)).toEqual(['release-1', 'release-2']);
-    const latest = submitRelease(all, runs('release-0'), request('c'), NOW).state;
-    expect(latest.queue.map(({ releaseId }) => releaseId)).toEqual(['release-3']);
-    expect(latest.history.map(({ releaseId, outcome }) => [releaseId, outcome])).toEqual([
-      ['release-1', 'superseded'],
-      ['release-2', 'superseded'],
-    ]);
+    const all = waits(waits(EMPTY_TARGET, 'a'), 'b', { queue: 'all' });
+    expect(idsOf(all)).toEqual(['release-1', 'release-2']);
+    const latest = waits(all, 'c');
+    expect(idsOf(latest)).toEqual(['release-3']);
+    const ends = latest.history.map(({ releaseId, outcome }) => `${releaseId} ${outcome}`);
+    expect(ends).toEqual(['release-1 superseded', 'release-2 superseded']);
   });
 
   it('joins one with the same key that waits or runs, whatever else is so', () => {
-    const waiting = submitRelease(EMPTY_TARGET, null, request('a'), NOW).state;
+    const waiting = waits(EMPTY_TARGET, 'a');
     for (const state of [waiting, { ...waiting, hold: HOLD }]) {
       const joined = submitRelease(state, null, request('a'), NOW);
       expect(joined.answer).toMatchObject({ releaseId: 'release-1', disposition: 'joined' });
       expect(joined.state).toBe(state);
     }
-    const running = runs('release-7', { requestKey: 'a' });
-    expect(submitRelease(EMPTY_TARGET, running, request('a'), NOW).answer.releaseId).toBe('release-7');
+    expect(answer(EMPTY_TARGET, 'a', runs('release-7', { requestKey: 'a' })).releaseId).toBe('release-7');
   });
 
   it('is already released only while its own revision serves and nothing else is on its way', () => {
     const released = recordResult(seasoned(), result('release-1', { requestKey: 'a' }), 0);
-    const disposition = (state: TargetState, running: Running | null = null): string =>
-      submitRelease(state, running, request('a'), NOW).answer.disposition;
-    expect(disposition(released)).toBe('already_released');
-    expect(disposition(released, runs('release-2'))).toBe('queued');
-    expect(disposition({ ...released, activeRevisionId: 'another' })).toBe('queued');
-    expect(disposition({ ...released, activeRevisionId: null })).toBe('queued');
-    const waiting = submitRelease(released, null, request('b'), NOW).state;
-    expect(disposition(waiting)).toBe('queued');
+    expect(answer(released, 'a').disposition).toBe('already_released');
+    expect(answer(released, 'a', runs('release-2')).disposition).toBe('queued');
+    const others = [
+      ...['another', null].map((activeRevisionId) => ({ ...released, activeRevisionId })),
+      submitRelease(released, null, request('b'), NOW).state,
+    ];
+    for (const state of others) expect(answer(state, 'a').disposition).toBe('queued');
   });
 
   it.each<Outcome>(['rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'])(
     'is a new attempt after one that ended %s',
     (outcome) => {
       const ended = recordResult(seasoned(), result('release-1', { requestKey: 'a', outcome }), 0);
-      expect(submitRelease(ended, null, request('a'), NOW).answer.disposition).toBe('queued');
+      expect(answer(ended, 'a').disposition).toBe('queued');
     },
   );
 
@@ -85,23 +91,29 @@ describe('a release that is submitted', () => {
       rejectedFor: 'hold',
       reason: `the target is on hold since ${NOW}, set by ada: a reason`,
     });
-    expect(rejected.state.queue).toEqual([]);
-    expect(rejected.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'rejected' }]);
-    const overriding = request('a', { overrideHold: true });
-    expect(submitRelease(state, null, overriding, NOW).answer.disposition).toBe('queued');
+    const history = [{ releaseId: 'release-2', outcome: 'rejected' }];
+    expect(rejected.state).toMatchObject({ queue: [], history });
+    expect(idsOf(waits(state, 'a', { overrideHold: true }))).toEqual(['release-2']);
   });
 
   it('is rejected where too many wait', () => {
     let state: TargetState = seasoned();
-    for (let index = 0; index < QUEUE_MAX; index++) {
-      state = submitRelease(state, runs('release-0'), request(`${index}`, { queue: 'all' }), NOW).state;
-    }
-    const one = submitRelease(state, runs('release-0'), request('more', { queue: 'all' }), NOW);
+    for (let index = 0; index < QUEUE_MAX; index++) state = waits(state, `${index}`, { queue: 'all' });
+    const one = submitRelease(state, BEFORE, request('more', { queue: 'all' }), NOW);
     expect(one.answer).toMatchObject({
-      disposition: 'rejected',
-      reason: `${QUEUE_MAX} releases are waiting`,
+      ...{ disposition: 'rejected', reason: `${QUEUE_MAX} releases are waiting` },
     });
     expect(one.state.queue).toHaveLength(QUEUE_MAX);
+  });
+
+  it('waits only if what waits takes no more room together than a target can carry', () => {
+    const target = { ...request('').target, sourceConfig: { text: 'x'.repeat(100_000) } };
+    const two = ['a', 'b'].reduce((state, key) => waits(state, key, { queue: 'all', target }), EMPTY_TARGET);
+    expect(two.queue).toHaveLength(2);
+    const third = submitRelease(two, null, request('c', { queue: 'all', target }), NOW).answer;
+    expect(third.disposition).toBe('rejected');
+    expect(third.reason).toContain('300000 bytes');
+    expect(waits(two, 'small', { queue: 'all' }).queue).toHaveLength(3);
   });
 });
 
@@ -118,19 +130,18 @@ describe('a hold', () => {
   });
 
   it('rejects what waits, except what overrides it', () => {
-    const first = submitRelease(seasoned(), runs('release-0'), request('a'), NOW).state;
-    const overriding = request('b', { queue: 'all', overrideHold: true });
-    const held = setHold(submitRelease(first, runs('release-0'), overriding, NOW).state, ADA, NOW);
-    expect(held.queue.map(({ request: { requestKey } }) => requestKey)).toEqual(['b']);
-    expect(held.history).toMatchObject([
-      { outcome: 'rejected', reason: 'rejected by a hold, by ada: a reason' },
-    ]);
+    const both = waits(waits(seasoned(), 'a'), 'b', { queue: 'all', overrideHold: true });
+    const held = setHold(both, ADA, NOW);
+    expect(held.queue.map((waiting) => waiting.request.requestKey)).toEqual(['b']);
+    const reason = 'rejected by a hold, by ada: a reason';
+    expect(held.history).toMatchObject([{ outcome: 'rejected', reason }]);
   });
 });
 
 describe('what comes next', () => {
+  const queued = waits(seasoned(), 'a');
+
   it('is a rollback before every release, which stays until it has ended', () => {
-    const queued = submitRelease(seasoned(), null, request('a'), NOW).state;
     const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'good', until: NOW };
     const next = takeNext(counterLateRevision(queued, late, 'id'));
     expect(next?.work).toMatchObject({ kind: 'rollback', releaseId: 'rollback-3', request: { to: 'good' } });
@@ -139,7 +150,6 @@ describe('what comes next', () => {
   });
 
   it('is the release that has waited longest, and nothing where nothing waits', () => {
-    const queued = submitRelease(seasoned(), null, request('a'), NOW).state;
     const next = takeNext(queued);
     expect(next?.work).toMatchObject({ kind: 'release', releaseId: 'release-2' });
     expect(takeNext(next?.state ?? queued)).toBeUndefined();
@@ -165,12 +175,11 @@ describe('whatever is asked of a target, in whatever order', () => {
             asked.add(taken.answer.releaseId);
             break;
           }
-          case 'rollback':
-            state = requestRollback(
-              { state, running, now: NOW },
-              rollback(`${step}`, pick(undefined, name)),
-            ).state;
+          case 'rollback': {
+            const asks = rollback(`${step}`, pick(undefined, name));
+            state = requestRollback({ state, running, now: NOW }, asks).state;
             break;
+          }
           case 'hold':
             state = setHold(state, ADA, NOW);
             break;
@@ -219,36 +228,11 @@ describe('whatever is asked of a target, in whatever order', () => {
   );
 });
 
-describe('a quarantine', () => {
-  it('rejects the releases of its artifact that wait, with who put it there and why, and no others', () => {
-    const queue = ['bad', 'good'].map((key) => ({
-      releaseId: `release-${key}`,
-      request: request(key),
-      queuedAt: NOW,
-    }));
-    const quarantined = [{ artifact: 'sha256:bad', since: NOW, by: ADA }];
-    const state = rejectQuarantined(seasoned({ queue, quarantined }), NOW);
-    expect(state.queue.map(({ releaseId }) => releaseId)).toEqual(['release-good']);
-    expect(state.history).toMatchObject([
-      { releaseId: 'release-bad', outcome: 'rejected', reason: 'rejected by a quarantine, by ada: a reason' },
-    ]);
-  });
-});
-
-it('releases that wait take no more room together than a target can carry', () => {
-  const large = (key: string) =>
-    request(key, {
-      queue: 'all',
-      target: { ...request(key).target, sourceConfig: { text: 'x'.repeat(100_000) } },
-    });
-  const two = ['a', 'b'].reduce(
-    (state, key) => submitRelease(state, null, large(key), NOW).state,
-    EMPTY_TARGET,
-  );
-  expect(two.queue).toHaveLength(2);
-  expect(submitRelease(two, null, large('c'), NOW).answer).toMatchObject({
-    disposition: 'rejected',
-    reason: expect.stringContaining('300000 bytes') as string,
-  });
-  expect(submitRelease(two, null, request('small', { queue: 'all' }), NOW).answer.disposition).toBe('queued');
+it('a quarantine rejects the releases of its artifact that wait, with who put it there and why, and no others', () => {
+  const both = waits(waits(seasoned(), 'bad'), 'good', { queue: 'all' });
+  const quarantined = [{ artifact: 'sha256:bad', since: NOW, by: ADA }];
+  const state = rejectQuarantined({ ...both, quarantined }, NOW);
+  expect(idsOf(state)).toEqual(['release-3']);
+  const reason = 'rejected by a quarantine, by ada: a reason';
+  expect(state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'rejected', reason }]);
 });

@@ -1,0 +1,121 @@
+// docs/slipway-yaml.md: the reference of `slipway.yaml`, a section per object, a list item per field.
+
+const INTRODUCTION = `# \`slipway.yaml\`
+
+One file in the root of an agent's repository. \`npm run build\` makes this page from the schema that the file is checked
+against. Editors read the same schema as \`docs/slipway.schema.json\`. \`slipway lint\` lists what is wrong in a file, with line
+and column, and what has no effect. A field that is not on this page is refused.
+
+Durations are written as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\`, \`2d\`: 30 days at most. The file contains no secrets. It says where
+they come from on the worker's machine: \`env:NAME\` or \`file:/absolute/path\`.
+
+## Parts that files share
+
+\`\`\`yaml
+extends: ../shared/agents.yaml # or a list: later files override earlier ones
+targets:
+  staging:
+    deployment: greeter # the other file has the rest of staging
+    freezes: null # none, whatever the other file says
+\`\`\`
+
+A file overrides what it extends. Fields below names are merged. A list or a value is replaced as a whole; \`null\` removes it.
+Names of files are relative to the file that names them. All other paths are relative to the file that you release with.
+
+## Variables
+
+\`\`\`yaml
+targets:
+  staging:
+    controlPlane: https://\${vars.REGION:-eu}.deploy.example
+    deployment: greeter-\${vars.STAGE}
+\`\`\`
+
+\`\${vars.STAGE}\` becomes the value of \`SLIPWAY_VAR_STAGE\` where the command runs. If that is not set or empty, it becomes the
+text after \`:-\`. No other variable of the environment can be used. A value that is also the value of a variable named like a secret
+is refused, because what the file says gets into histories. Within braces or brackets, quote a text with a variable. A whole
+value without quotes becomes a number, \`true\` or \`false\` if it reads as one. All other dollar signs are left alone.
+`;
+
+/** The page, from the file's JSON Schema (`configJsonSchema`). */
+export function configPage(schema) {
+  return [INTRODUCTION, ...sectionsOf('', schema)].join('\n');
+}
+
+/** The section of an object, and of those in it. */
+function sectionsOf(place, schema) {
+  const fields = Object.entries(schema.properties ?? {});
+  const items = fields.map(([name, field]) => {
+    const facts = [kindOf(field), schema.required?.includes(name) === true ? 'required' : defaultOf(field)];
+    return `- ${code(name)} (${facts.filter((fact) => fact !== '').join('; ')}):\n  ${whatOf(field)}`;
+  });
+  const heading = place === '' ? '## The file' : `## \`${place}\``;
+  const inner = fields.flatMap(([name, field]) => {
+    const below = place === '' ? name : `${place}.${name}`;
+    const [object, at] = objectIn(field, below);
+    return object === undefined ? [] : sectionsOf(at, object);
+  });
+  return [`${heading}\n\n${items.join('\n')}\n`, ...inner];
+}
+
+/** The object that a field is, or is a list or a map of, with how its place is written. */
+function objectIn(field, place) {
+  if (field.properties !== undefined) return [field, place];
+  if (field.items?.properties !== undefined) return [field.items, `${place}[]`];
+  const { additionalProperties: values } = field;
+  if (values !== false && values?.properties !== undefined) return [values, `${place}.<name>`];
+  return [undefined, place];
+}
+
+function kindOf(field) {
+  if (field.anyOf !== undefined) return field.anyOf.map(kindOf).join(', or ');
+  if (field.enum !== undefined) return field.enum.map(code).join(', ');
+  if (field.pattern?.includes('(ms|s|m|h|d)')) return 'duration';
+  switch (field.type) {
+    case 'array':
+      return `list of ${field.items?.properties === undefined ? `${kindOf(field.items ?? {})}s` : 'objects'}`;
+    case 'object':
+      return kindOfObject(field);
+    case 'string':
+      return field.format === 'uuid' ? 'uuid' : field.format === 'uri' ? 'URL' : 'text';
+    case 'integer':
+    case 'number':
+      return `${field.type === 'integer' ? 'whole number' : 'number'}${boundsOf(field)}`;
+    case 'boolean':
+      return `${code('true')}, ${code('false')}`;
+    default:
+      return 'anything';
+  }
+}
+
+function kindOfObject({ properties, additionalProperties, propertyNames }) {
+  if (properties !== undefined) return 'object';
+  const names = propertyNames?.enum === undefined ? 'name' : propertyNames.enum.map(code).join(', ');
+  const isOfObjects = additionalProperties !== false && additionalProperties?.properties !== undefined;
+  return isOfObjects ? `objects by ${names}` : 'object of your own';
+}
+
+/** The largest safe integer is no bound that anybody set. */
+function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER }) {
+  if (minimum === undefined) return '';
+  return maximum === Number.MAX_SAFE_INTEGER ? `, at least ${minimum}` : `, ${minimum} to ${maximum}`;
+}
+
+/** A default that the schema states in words is in its description. A default of several fields lists them. */
+function defaultOf({ default: value, description = '' }) {
+  const [, told] = DEFAULT_IN_WORDS.exec(description) ?? [];
+  if (told !== undefined && told !== value) return `default: ${told}`;
+  return value === undefined || typeof value === 'object'
+    ? ''
+    : `default: ${code(JSON.stringify(value).replaceAll('"', ''))}`;
+}
+
+function whatOf({ description = '' }) {
+  return description.replace(DEFAULT_IN_WORDS, '').replace(/\.?$/u, '.');
+}
+
+const DEFAULT_IN_WORDS = /\.? ?Default: (.+)$/u;
+
+function code(text) {
+  return `\`${text}\``;
+}

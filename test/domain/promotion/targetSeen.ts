@@ -1,0 +1,18 @@
+import type { TargetSeen } from '../../../src/domain/promotion/candidate.ts';
+
+export const A = `sha256:${'a'.repeat(64)}`;
+export const B = `sha256:${'b'.repeat(64)}`;
+export const HOLD = {
+  since: '2026-11-15T00:00:00.000Z',
+  by: { who: 'bo', from: 'cli', reason: 'incident' },
+};
+
+/** A target on which a verified revision serves. */
+export function seen(name: string, artifact: string, changes: Partial<TargetSeen> = {}): TargetSeen {
+  return {
+    ...{ name, known: true, hold: null, running: null, artifact, commit: 'c0ffee', releasedBy: 'ada' },
+    ...{ activeRevisionId: `${name}-1`, servingRevisionId: `${name}-1`, deploymentId: 'd', quarantined: [] },
+    ...{ agentUrl: 'http://agent.test', verifiedAt: '2026-11-10T00:00:00.000Z' },
+    ...changes,
+  };
+}
