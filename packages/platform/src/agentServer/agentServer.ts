@@ -14,7 +14,7 @@ import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
 import { openTracing, type TracingStore } from '../tracing/tracingStore.ts';
 import { Assistants } from './graphs/assistants.ts';
 import { loadGraphs } from './graphs/graphLoader.ts';
-import { GraphStore } from './graphs/graphStore.ts';
+import { GraphStore, RunGraphs } from './graphs/graphStore.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { browserAccess } from './http/browserAccess.ts';
@@ -22,7 +22,6 @@ import { runRoutes } from './http/runRoutes.ts';
 import { storeRoutes } from './http/storeRoutes.ts';
 import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRoutes.ts';
 import { RunExecution } from './runs/runExecution.ts';
-import { RunGraphs } from './runs/runGraphs.ts';
 import { RunOutcomes } from './runs/runOutcome.ts';
 import { LEASE_MS, ProcessLease, RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
@@ -38,7 +37,6 @@ import { ItemStore } from './store/itemStore.ts';
 import { ProcessStore } from './store/processStore.ts';
 import { RunEnds } from './store/runEnds.ts';
 import { RunFootprint } from './store/runFootprint.ts';
-import { RunLeases } from './store/runLeases.ts';
 import { RunRecords } from './store/runRecords.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
@@ -122,30 +120,28 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const leaseMs = options.leaseMs ?? LEASE_MS;
     const processes = new ProcessStore({ db: database.heartbeats, deploymentId, leaseMs });
     const { processId } = processes;
-    const keeper = { db: database.kysely, deploymentId, processId };
-    const runs = new RunStore(keeper);
-    const records = new RunRecords({ db: database.kysely, deploymentId });
-    const leases = new RunLeases(keeper);
-    const footprint = new RunFootprint({ db: database.kysely, deploymentId });
-    const events = new EventStore({ db: database.kysely, deploymentId });
-    const threads = new ThreadStore({ db: database.kysely, deploymentId });
-    const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
+    const deployment = { db: database.kysely, deploymentId, processId };
+    const runs = new RunStore(deployment);
+    const records = new RunRecords(deployment);
+    const footprint = new RunFootprint(deployment);
+    const events = new EventStore(deployment);
+    const threads = new ThreadStore(deployment);
+    const assistants = new Assistants(graphs, new AssistantStore(deployment));
     const lease = new ProcessLease({ processes, leaseMs, onVoid: () => service.loseAll(), log });
-    const items = new ItemStore({ db: database.kysely, deploymentId });
+    const items = new ItemStore(deployment);
     const stores = { checkpoints, longTerm: new GraphStore({ items, holds: () => lease.holds }) };
     const states = new ThreadStates({ threads, assistants, stores });
-    const runGraphs = new RunGraphs({ assistants, stores });
+    const runGraphs = new RunGraphs(assistants, stores);
     const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
     let url = '';
     const service = new RunService({
       runs,
       records,
-      ends: new RunEnds(keeper),
-      leases,
+      ends: new RunEnds(deployment),
       lease,
       checkpoints,
       footprint,
-      endsElsewhere: watchEnds(leases, log),
+      endsElsewhere: watchEnds(records, log),
       outcomes,
       execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
       linkFeedback: (runId, keys) =>
@@ -163,7 +159,6 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     });
     const ownership = new RunOwnership({
       runs,
-      leases,
       processes,
       checkpoints,
       events,

@@ -32,7 +32,10 @@ export interface CompiledGraph {
     _schemaRuntimeDefinition?: unknown;
     _inputRuntimeDefinition?: unknown;
     _outputRuntimeDefinition?: unknown;
+    /** The conditional edges of each node. */
+    branches?: Record<string, object>;
   };
+  nodes?: Record<string, unknown>;
 }
 
 /** A graph that still has to be compiled: what `new StateGraph(…)` builds. */
@@ -98,6 +101,13 @@ export function isCompiledGraph(value: unknown): value is CompiledGraph {
 
 export function isGraphBuilder(value: unknown): value is GraphBuilder {
   return has(value, 'compile');
+}
+
+/** Whether a run's first step is LangGraph's own `__start__`, and runs no code of the agent (conditional edges do). */
+export function startsPlainly({ nodes, builder }: CompiledGraph): boolean {
+  return (
+    nodes?.['__start__'] !== undefined && Object.keys(builder?.branches?.['__start__'] ?? {}).length === 0
+  );
 }
 
 function has(value: unknown, method: string): boolean {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-import type { RunLeases } from '../store/runLeases.ts';
+import type { RunRecords } from '../store/runRecords.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { RunMoved, ThreadMoved } from './liveRun.ts';
 
@@ -95,10 +95,10 @@ export function jittered(milliseconds: number): number {
 }
 
 /** Waits for the ends of runs that this process does not execute, by their ids. */
-export function watchEnds(leases: RunLeases, log: Logger): Watch {
+export function watchEnds(records: RunRecords, log: Logger): Watch {
   return new Watch({
     look: async (asked) => {
-      const active = await leases.stillActive(asked);
+      const active = await records.stillActive(asked);
       return asked.filter((runId) => !active.has(runId));
     },
     moved: (runId) => new RunMoved(runId),
