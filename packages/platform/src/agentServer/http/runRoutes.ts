@@ -18,7 +18,7 @@ import { ThreadPath } from '@slipway/contract/runApi/thread';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Assistants } from '../graphs/assistants.ts';
-import { type LiveRun, type RunEnding, RunMoved } from '../runs/liveRun.ts';
+import { type LiveRun, type RunEnding, Moved } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
 import type { RunService } from '../runs/runService.ts';
 import type { EventStore } from '../store/eventStore.ts';
@@ -210,7 +210,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
    * answer at all: the connection is broken off, and the client asks again.
    */
   function lostEnding(error: unknown): string {
-    if (error instanceof RunMoved) throw error;
+    if (error instanceof Moved) throw error;
     // Nobody waits any more after an abort.
     if ((error as Error).name !== 'AbortError')
       parts.log.error({ err: error }, 'the end of a run could not be reported');

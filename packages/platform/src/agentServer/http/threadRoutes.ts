@@ -260,7 +260,10 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
     let version = await versionNow();
     if (version === undefined) throw threadNotFound(threadId);
     return {
-      hear: (hearer) => service.newRuns.hear(threadId, hearer),
+      hear: (hearer) => {
+        service.newRuns.on(threadId, hearer);
+        return () => service.newRuns.off(threadId, hearer);
+      },
       newest: async () => {
         const [run] = await records.list(threadId, { limit: 1, offset: 0 });
         return BigInt(run?.sequence ?? 0);

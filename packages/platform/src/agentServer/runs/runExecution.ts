@@ -214,9 +214,8 @@ async function entryOf(
   const newest = await stores.checkpoints.getTuple({
     configurable: { thread_id: live.threadId, checkpoint_ns: '' },
   });
-  if ((newest?.metadata as { run_id?: unknown } | undefined)?.run_id === live.runId) {
-    return (await waitsForPerson(graph, newest!, kwargs)) ? 'over' : 'resume';
-  }
+  const isOwn = (newest?.metadata as { run_id?: unknown } | undefined)?.run_id === live.runId;
+  if (newest !== undefined && isOwn) return (await waitsForPerson(graph, newest, kwargs)) ? 'over' : 'resume';
   if (kwargs.command === null || (await stores.footprint.rollBackCommand(live.record))) return 'start';
   live.stop('lost');
   return 'over';

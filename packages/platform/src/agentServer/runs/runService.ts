@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
@@ -6,15 +7,7 @@ import { HttpProblem } from '../../http/problem.ts';
 import { isActive, type RunRecord } from '../store/runRecords.ts';
 import type { Accepted } from '../store/runStore.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import {
-  type FeedbackLinks,
-  hasMoved,
-  LiveRun,
-  NewRuns,
-  type RunEnding,
-  RunMoved,
-  type StopReason,
-} from './liveRun.ts';
+import { type FeedbackLinks, hasMoved, LiveRun, type RunEnding, Moved, type StopReason } from './liveRun.ts';
 import type { RunPlan } from './newRun.ts';
 import type { RunOutcomes } from './runOutcome.ts';
 import { GONE, LOST, RunLife, type RunLifeParts, type Started } from './runLife.ts';
@@ -40,8 +33,8 @@ export interface RunServiceParts extends RunLifeParts {
  * process's hears of its end there.
  */
 export class RunService {
-  /** Announces every run that this process accepts or claims, before it begins. */
-  readonly newRuns = new NewRuns();
+  /** Emits every run that this process accepts or claims, by its thread's id. */
+  readonly newRuns = new EventEmitter<Record<string, [LiveRun]>>().setMaxListeners(0);
   readonly limits: RunLimits;
   readonly #parts: RunServiceParts;
   readonly #life: RunLife;
@@ -120,7 +113,7 @@ export class RunService {
     if (strategy === 'interrupt' || strategy === 'rollback') {
       for (const earlier of before) this.stop(earlier.run_id, strategy);
     }
-    this.newRuns.tell(live);
+    this.newRuns.emit(live.threadId, live);
     void this.#run(live, before, begun && leaveSlot && { ...begun, leaveSlot });
     return live;
   }
@@ -134,7 +127,7 @@ export class RunService {
       { runId: record.run_id, attempt: record.attempt },
       'took over a run that no process executed',
     );
-    this.newRuns.tell(live);
+    this.newRuns.emit(live.threadId, live);
     void this.#run(live, [], undefined);
   }
 
@@ -222,7 +215,7 @@ export class RunService {
     if (!isActive(record)) return;
     const ending = await this.#live.get(record.run_id)?.ended;
     if (ending !== undefined && !hasMoved(ending)) return;
-    if (this.#closing) throw new RunMoved(record.run_id);
+    if (this.#closing) throw new Moved(`Run ${record.run_id}`);
     await this.#parts.endsElsewhere.come(record.run_id, signal);
   }
 

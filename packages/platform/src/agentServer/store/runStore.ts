@@ -89,7 +89,8 @@ export class RunStore extends DeploymentStore {
         await noteCancel(db, runIds, run.multitaskStrategy);
       }
       const inserted = await this.#insert(db, run, sql`SELECT 1`, false);
-      return { run: inserted!.run, before };
+      if (inserted === undefined) throw new Error('An insert returned nothing.');
+      return { run: inserted.run, before };
     });
   }
 
