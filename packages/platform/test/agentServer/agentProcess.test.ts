@@ -31,7 +31,7 @@ describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
     }
     const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
     expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
-    expect((await withKey.json('POST', '/runs/wait', echo)).text).toBe('echo: x');
+    expect((await withKey.wait(undefined, echo)).text).toBe('echo: x');
     expect(
       (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
     ).toBe(404);
@@ -114,30 +114,30 @@ describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_00
 
     const { api } = await agents.start('copy', {}, dir);
     const thread = await api.thread();
-    const echoed = await api.json('POST', `/threads/${thread}/runs/wait`, echo);
+    const echoed = await api.wait(thread, echo);
     expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
     const other = await api.thread();
-    const asked = await api.json('POST', `/threads/${other}/runs/wait`, {
+    const asked = await api.wait(other, {
       assistant_id: 'ask',
       input: { text: 'x' },
     });
     expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
     const command = { resume: 'yes', update: { text: 'changed' } };
-    const resumed = await api.json('POST', `/threads/${other}/runs/wait`, { assistant_id: 'ask', command });
+    const resumed = await api.wait(other, { assistant_id: 'ask', command });
     expect(resumed).toEqual({ text: 'changed', log: ['before', 'answer: yes'] });
     const chat = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'x' }] } };
     const third = await api.thread();
-    await api.json('POST', `/threads/${third}/runs/wait`, chat);
-    const twice = await api.json('POST', `/threads/${third}/runs/wait`, chat);
+    await api.wait(third, chat);
+    const twice = await api.wait(third, chat);
     expect(twice.messages.map((message: { type: string }) => message.type)).toEqual([
       'human',
       'ai',
       'human',
       'ai',
     ]);
-    const run = await api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    const run = await api.create(thread, steps(60_000));
     await api.untilLogged(thread, 2);
     await api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
-    expect((await api.json('GET', `/threads/${thread}/state`)).values).toEqual(echoed);
+    expect((await api.state(thread)).values).toEqual(echoed);
   });
 });

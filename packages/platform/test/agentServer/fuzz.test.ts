@@ -33,9 +33,9 @@ beforeAll(async () => {
   for (let index = 0; index < 3; index++) {
     const thread = await api.thread();
     const body = { assistant_id: index === 1 ? 'ask' : 'echo', input: { text: 'x' } };
-    const run = (await api.json('POST', `/threads/${thread}/runs`, body)) as { run_id: string };
-    await api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
-    const state = (await api.json('GET', `/threads/${thread}/state`)) as { checkpoint_id: string };
+    const run = (await api.create(thread, body)) as { run_id: string };
+    await api.join(thread, run.run_id);
+    const state = (await api.state(thread)) as { checkpoint_id: string };
     known.T.push(thread);
     known.R.push(run.run_id);
     known.C.push(state.checkpoint_id);
@@ -235,9 +235,7 @@ describe('whatever is asked', () => {
       // Nothing but refusals would try little.
       expect(asked.taken).toBeGreaterThan(asked.requests / 20);
       expect(await api.json('GET', '/ok')).toEqual({ ok: true });
-      expect(
-        await api.json('POST', '/runs/wait', { assistant_id: 'echo', input: { text: 'on' } }),
-      ).toMatchObject({
+      expect(await api.wait(undefined, { assistant_id: 'echo', input: { text: 'on' } })).toMatchObject({
         text: 'echo: on',
       });
       expect(agent().stderr()).not.toContain('a request failed');
