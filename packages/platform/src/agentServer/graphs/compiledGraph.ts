@@ -1,3 +1,5 @@
+import type { StateSnapshot } from '@langchain/langgraph';
+
 /**
  * What the agent server asks of a compiled graph. Structural on purpose: an agent brings its own copy of
  * `@langchain/langgraph`, so `instanceof` would be false for every graph that matters.
@@ -73,27 +75,7 @@ export interface GraphEvent {
   data: Record<string, unknown>;
 }
 
-/** A graph's state at a checkpoint. */
-export interface StateSnapshot {
-  values: unknown;
-  next: string[];
-  tasks: SnapshotTask[];
-  metadata?: Record<string, unknown>;
-  config: GraphConfigLike;
-  createdAt?: string;
-  parentConfig?: GraphConfigLike;
-}
-
-/** A task of a state snapshot. */
-export interface SnapshotTask {
-  id: string;
-  name: string;
-  path?: unknown[];
-  error?: unknown;
-  interrupts?: unknown[];
-  state?: StateSnapshot | GraphConfigLike;
-  result?: unknown;
-}
+export type { StateSnapshot };
 
 export function isCompiledGraph(value: unknown): value is CompiledGraph {
   return has(value, 'stream') && has(value, 'getState') && has(value, 'streamEvents');

@@ -136,8 +136,8 @@ function requestFor(
       ...(kwargs.context !== null && { context: kwargs.context }),
       ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
       ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
-      // Decision: a step is stored before the next one begins, unless the request says otherwise. What was stored is
-      // what a killed run does not do again; the price is one statement's time per step.
+      // Decision: a step of the agent is stored before the next one begins, unless the request says otherwise: a killed
+      // run does not repeat what was stored. The price is one statement's time per step.
       durability: kwargs.durability ?? 'sync',
     },
   };

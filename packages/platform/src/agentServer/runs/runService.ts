@@ -46,7 +46,13 @@ export class RunService {
 
   constructor(parts: RunServiceParts) {
     this.#parts = parts;
-    this.limits = { ...DEFAULT_RUN_LIMITS, ...parts.limits };
+    const { concurrentRuns, pendingRuns, runSeconds } = DEFAULT_RUN_LIMITS;
+    const { limits = {} } = parts;
+    this.limits = {
+      concurrentRuns: limits.concurrentRuns ?? concurrentRuns,
+      pendingRuns: limits.pendingRuns ?? pendingRuns,
+      runSeconds: limits.runSeconds ?? runSeconds,
+    };
     this.#slots = new RunSlots(this.limits.concurrentRuns);
     this.#life = new RunLife(parts, this.#slots, (record, signal) => this.#over(record, signal));
     this.#log = parts.log;

@@ -56,17 +56,13 @@ export class RunSlots {
 }
 
 /** How much one process takes on (contract 001, "Limits": not shown; all decisions). */
-export interface RunLimits {
-  /** Runs that execute at the same time; further ones wait as `pending`. Default 2,000. */
-  readonly concurrentRuns: number;
-  /** Runs that may be pending, for whatever reason, before new ones are refused with 429. Default 10,000. */
-  readonly pendingRuns: number;
-  /** The longest that any run may execute, in seconds; a run's own `timeout` can only be shorter. Default 3,600. */
-  readonly runSeconds: number;
-}
-
-export const DEFAULT_RUN_LIMITS: RunLimits = {
+export const DEFAULT_RUN_LIMITS = {
+  /** Runs that execute at the same time; further ones wait as `pending`. */
   concurrentRuns: 2_000,
+  /** Runs that may be pending, for whatever reason, before new ones are refused with 429. */
   pendingRuns: 10_000,
+  /** The longest that any run may execute, in seconds; a run's own `timeout` can only be shorter. */
   runSeconds: 3_600,
 };
+
+export type RunLimits = typeof DEFAULT_RUN_LIMITS;
