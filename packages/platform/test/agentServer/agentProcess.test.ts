@@ -50,17 +50,36 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
   };
   const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
 
-  it('exits 1, and says why in its last line', async () => {
-    const dir = await agentWith({
-      'graph.json': graphs('./bot.mjs:graph'),
-      'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
-    });
-    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() } });
-    expect((await agent.exited).code).toBe(1);
-    const last = agent.stderr().trimEnd().split('\n').at(-1);
-    expect(last).toMatch(
+  it.each<[string, Record<string, string>, string, Record<string, string>, RegExp]>([
+    [
+      'its graph throws',
+      {
+        'graph.json': graphs('./bot.mjs:graph'),
+        'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
+      },
+      '',
+      {},
       /^SLIPWAY_GRAPH_NOT_LOADED: Graph "bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
-    );
+    ],
+    [
+      'it is no folder',
+      { 'bot.mjs': '' },
+      'bot.mjs',
+      {},
+      /^SLIPWAY_USAGE: .*bot\.mjs is not a folder that can be/,
+    ],
+    [
+      'a setting says nothing',
+      {},
+      '',
+      { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many' },
+      /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
+    ],
+  ])('exits 1, and says why in its last line: %s', async (_, files, name, env, reason) => {
+    const dir = join(await agentWith(files), name);
+    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl(), ...env } });
+    expect((await agent.exited).code).toBe(1);
+    expect(agent.stderr().trimEnd().split('\n').at(-1)).toMatch(reason);
     expect(agent.stdout()).toBe('');
   });
 
@@ -77,15 +96,6 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
     taken.close();
     expect(agent.stderr().trimEnd()).toBe(
       `SLIPWAY_PORT_UNAVAILABLE: Another process listens on 127.0.0.1:${port}. Choose another port with --port; 0 takes a free one.`,
-    );
-  });
-
-  it('exits 1, and names what is no folder', async () => {
-    const dir = join(await agentWith({ 'bot.mjs': '' }), 'bot.mjs');
-    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() } });
-    expect((await agent.exited).code).toBe(1);
-    expect(agent.stderr().trimEnd()).toMatch(
-      /^SLIPWAY_USAGE: .*bot\.mjs is not a folder that can be entered\./,
     );
   });
 });

@@ -1,4 +1,3 @@
- 
 import { describe, expect, it } from 'vitest';
 
 import { gate, until, useAgent } from './agentUnderTest.ts';

@@ -173,26 +173,13 @@ const body = fc.oneof(
   { weight: 1, arbitrary: anyJson.map((value) => JSON.stringify(value)) },
   { weight: 1, arbitrary: strange },
 );
+const QUERY_NAMES = (
+  'wait action cancel_on_disconnect on_disconnect stream_mode limit select namespace key xray recurse subgraphs ' +
+  'score correction delete_threads before'
+).split(' ');
 const query = fc.array(
   fc.tuple(
-    fc.constantFrom(
-      'wait',
-      'action',
-      'cancel_on_disconnect',
-      'on_disconnect',
-      'stream_mode',
-      'limit',
-      'select',
-      'namespace',
-      'key',
-      'xray',
-      'recurse',
-      'subgraphs',
-      'score',
-      'correction',
-      'delete_threads',
-      'before',
-    ),
+    fc.constantFrom(...QUERY_NAMES),
     fc.oneof(fc.constantFrom('1', '0', 'true', 'cancel', 'rollback', 'values', 'a.b'), strange),
   ),
   { maxLength: 2 },

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 import { describe, expect, it } from 'vitest';
 
-import { collectEvents, FIXTURE_AGENT, gate, launchAgent, until } from './agentUnderTest.ts';
+import { collectEvents, FIXTURE_AGENT, gate, until } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
 
 /** How much a graph streams, in mebibytes; a real gigabyte: `SLIPWAY_STREAMED_MIB=1024`. */
@@ -114,17 +114,6 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     void api.send('POST', '/runs/wait', odd('block')).catch(() => undefined);
     expect(await agent.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(agent.stderr()).toContain('the event loop stood still for 1 s');
-  });
-
-  it('does not start with a setting that says nothing', async () => {
-    const agent = launchAgent({
-      dir: FIXTURE_AGENT,
-      env: { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many', SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() },
-    });
-    expect((await agent.exited).code).toBe(1);
-    expect(agent.stderr().trimEnd().split('\n').at(-1)).toMatch(
-      /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
-    );
   });
 });
 

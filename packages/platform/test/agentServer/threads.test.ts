@@ -11,14 +11,11 @@ const input = (text: string) => ({ input: { text } });
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('threads', () => {
-  it('are idle and empty when they are new', async () => {
-    const thread = Thread.parse(await api.json('POST', '/threads'));
-    expect(thread).toMatchObject({ status: 'idle', metadata: {}, config: {}, values: null });
-    expect(await api.threadOf(thread.thread_id)).toEqual(thread);
-    expect(await api.runs(thread.thread_id)).toEqual([]);
-    const state = ThreadState.parse(await api.state(thread.thread_id));
+  it('have an empty state and no history when they are new', async () => {
+    const { thread_id: id } = Thread.parse(await api.json('POST', '/threads'));
+    const state = ThreadState.parse(await api.state(id));
     expect(state).toMatchObject({ values: {}, next: [], tasks: [], checkpoint_id: null });
-    expect(await api.json('POST', `/threads/${thread.thread_id}/history`, {})).toEqual([]);
+    expect(await api.json('POST', `/threads/${id}/history`, {})).toEqual([]);
   });
 
   it('keep the id they are given, once', async () => {
@@ -27,18 +24,6 @@ describe('threads', () => {
     expect((await api.send('POST', '/threads', { thread_id })).status).toBe(409);
     const again = await api.json('POST', '/threads', { thread_id, if_exists: 'do_nothing' });
     expect(again.metadata).toEqual({ a: 1 });
-  });
-
-  it('end the run that is active when they are deleted', async () => {
-    const thread = await api.thread();
-    const waiting = api.wait(thread, {
-      assistant_id: 'steps',
-      ...input('60000'),
-    });
-    await api.untilLogged(thread, 1);
-    expect((await api.send('DELETE', `/threads/${thread}`)).status).toBe(204);
-    await waiting;
-    expect((await api.send('GET', `/threads/${thread}/runs`)).status).toBe(404);
   });
 
   it('answer 422 with the place where the path or the body is not right', async () => {
