@@ -6,76 +6,50 @@ import { DRAIN_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { unpackEnvironment } from './runtime/childEnvironment.ts';
 
-/** How long the event loop may stand still where `SLIPWAY_AGENT_STALL_SECONDS` says nothing, in seconds. */
+/** How long the event loop may stand still by default, in seconds. */
 const STALL_SECONDS = 30;
 
-/** What an agent server is told by its environment. */
-export interface AgentEnvironment {
-  readonly serverOptions: Pick<
-    AgentServerOptions,
-    | 'home'
-    | 'databaseUrl'
-    | 'apiKey'
-    | 'tracingUrl'
-    | 'deploymentId'
-    | 'revisionId'
-    | 'projectName'
-    | 'leaseMs'
-    | 'maxAttempts'
-    | 'limits'
-    | 'webhooks'
-  >;
-  /** Whether it ends when its stdin does. */
-  readonly exitWithParent: boolean;
-  /** How long running runs may go on after SIGTERM, in milliseconds. */
-  readonly drainMs: number;
-  /** After how long a standstill of the event loop the process ends itself, in milliseconds; 0 for never. */
-  readonly stallMs: number;
-}
+/** What the environment says about an agent server. */
+export type AgentEnvironment = ReturnType<typeof readAgentEnvironment>;
 
 /**
  * Reads what `docs/run-api.md` lists, and takes the settings of an agent server out of the environment: they are ours,
  * and agents' code sees the environment.
  * @throws PlatformError SLIPWAY_AGENT_SETTING_INVALID
  */
-export function readAgentEnvironment(dir: string): AgentEnvironment {
+export function readAgentEnvironment(dir: string) {
   unpackEnvironment();
   const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
-  const databaseUrl = take('SLIPWAY_AGENT_DATABASE_URL');
-  const apiKey = take('SLIPWAY_AGENT_API_KEY');
-  const tracingUrl = take('SLIPWAY_AGENT_TRACING_URL');
-  const revisionId = take('SLIPWAY_AGENT_REVISION_ID');
-  const projectName = take('SLIPWAY_AGENT_PROJECT_NAME');
-  const leaseMs = takeNumber('SLIPWAY_AGENT_LEASE_MS', 1_000);
-  const maxAttempts = takeNumber('SLIPWAY_AGENT_MAX_ATTEMPTS', 1);
-  const concurrentRuns = takeNumber('SLIPWAY_AGENT_CONCURRENT_RUNS', 1);
-  const pendingRuns = takeNumber('SLIPWAY_AGENT_PENDING_RUNS', 1);
-  const runSeconds = takeNumber('SLIPWAY_AGENT_RUN_SECONDS', 0.001);
-  const allow = takeAddresses('SLIPWAY_AGENT_WEBHOOK_ALLOW');
-  const secret = take('SLIPWAY_AGENT_WEBHOOK_SECRET');
-  // Whoever gives it a deployment is the platform, which holds the other end of its stdin and starts it again.
+  // A deployment id comes from the platform, which holds the other end of our stdin and starts the agent again.
   const supervised = deploymentId !== undefined;
   const stallSeconds = takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0) ?? (supervised ? STALL_SECONDS : 0);
-  return {
-    serverOptions: {
-      home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
-      databaseUrl,
-      apiKey,
-      tracingUrl,
-      deploymentId,
-      revisionId,
-      projectName,
-      leaseMs,
-      maxAttempts,
-      limits: {
-        ...(concurrentRuns !== undefined && { concurrentRuns }),
-        ...(pendingRuns !== undefined && { pendingRuns }),
-        ...(runSeconds !== undefined && { runSeconds }),
-      },
-      webhooks: { allow, secret },
+  const serverOptions: Partial<AgentServerOptions> = {
+    home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
+    databaseUrl: take('SLIPWAY_AGENT_DATABASE_URL'),
+    apiKey: take('SLIPWAY_AGENT_API_KEY'),
+    tracingUrl: take('SLIPWAY_AGENT_TRACING_URL'),
+    deploymentId,
+    revisionId: take('SLIPWAY_AGENT_REVISION_ID'),
+    projectName: take('SLIPWAY_AGENT_PROJECT_NAME'),
+    leaseMs: takeNumber('SLIPWAY_AGENT_LEASE_MS', 1_000),
+    maxAttempts: takeNumber('SLIPWAY_AGENT_MAX_ATTEMPTS', 1),
+    limits: {
+      concurrentRuns: takeNumber('SLIPWAY_AGENT_CONCURRENT_RUNS', 1),
+      pendingRuns: takeNumber('SLIPWAY_AGENT_PENDING_RUNS', 1),
+      runSeconds: takeNumber('SLIPWAY_AGENT_RUN_SECONDS', 0.001),
     },
+    webhooks: {
+      allow: takeAddresses('SLIPWAY_AGENT_WEBHOOK_ALLOW'),
+      secret: take('SLIPWAY_AGENT_WEBHOOK_SECRET'),
+    },
+  };
+  return {
+    serverOptions,
+    /** Whether it ends when its stdin does. */
     exitWithParent: (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (supervised ? '1' : '0')) === '1',
+    /** How long running runs may continue after SIGTERM, in milliseconds. */
     drainMs: takeNumber('SLIPWAY_AGENT_DRAIN_MS', 0) ?? DRAIN_MS,
+    /** After how long a standstill of the event loop the process ends itself, in milliseconds; 0 for never. */
     stallMs: stallSeconds * 1_000,
   };
 }

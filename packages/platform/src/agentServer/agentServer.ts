@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 import { getRequestListener } from '@hono/node-server';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import type { Logger } from 'pino';
 
 import { requireApiKey } from '../http/apiKey.ts';
@@ -11,10 +11,10 @@ import { limitBody } from '../http/parse.ts';
 import { HttpProblem, problemHandler, respondWithNotFound } from '../http/problem.ts';
 import { openEmbeddedPostgres } from '../store/embeddedPostgres.ts';
 import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
-import { openTracing, type TracingStore } from '../tracing/tracingStore.ts';
+import { openTracing } from '../tracing/tracingStore.ts';
 import { Assistants } from './graphs/assistants.ts';
 import { loadGraphs } from './graphs/graphLoader.ts';
-import { GraphStore } from './graphs/graphStore.ts';
+import { GraphStore, RunGraphs } from './graphs/graphStore.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { browserAccess } from './http/browserAccess.ts';
@@ -22,7 +22,6 @@ import { runRoutes } from './http/runRoutes.ts';
 import { storeRoutes } from './http/storeRoutes.ts';
 import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRoutes.ts';
 import { RunExecution } from './runs/runExecution.ts';
-import { RunGraphs } from './runs/runGraphs.ts';
 import { RunOutcomes } from './runs/runOutcome.ts';
 import { LEASE_MS, ProcessLease, RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
@@ -38,7 +37,6 @@ import { ItemStore } from './store/itemStore.ts';
 import { ProcessStore } from './store/processStore.ts';
 import { RunEnds } from './store/runEnds.ts';
 import { RunFootprint } from './store/runFootprint.ts';
-import { RunLeases } from './store/runLeases.ts';
 import { RunRecords } from './store/runRecords.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
@@ -46,9 +44,6 @@ import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 
 /** The most that a request's body may have, in bytes: inputs are conversations, not files. */
 const BODY_MAX_BYTES = 16 * 1_048_576;
-
-/** How long a closing server lets running runs go on where nothing else is said, in milliseconds. */
-const CLOSE_DRAIN_MS = 0;
 
 /** What an agent server serves, and where. */
 export interface AgentServerOptions {
@@ -112,40 +107,54 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const deploymentId = options.deploymentId ?? 'standalone';
   const webhooks = new Webhooks({ ...options.webhooks, log });
   const { graphs, cors } = await loadGraphs(options.agentDir, options.graphConfigPath, log);
-  const {
-    database,
-    tracing,
-    checkpoints,
-    close: closeDatabase,
-  } = await openStorage(options, deploymentId, log);
+  let closing = false;
+  const onTrouble = (error: Error): void => {
+    // While it closes, the embedded server ends connections that are closing already.
+    if (!closing) log.warn({ err: error }, 'a database connection broke');
+  };
+  const opened: { close(): Promise<void> }[] = [];
+  const closeDatabase = async () => {
+    closing = true;
+    for (const each of opened.reverse()) await each.close();
+  };
   try {
+    let { databaseUrl } = options;
+    if (databaseUrl === undefined) {
+      const home = options.home ?? join(options.agentDir, '.slipway', 'agent');
+      const embedded = await openEmbeddedPostgres(home, onTrouble);
+      opened.push(embedded);
+      databaseUrl = embedded.connectionString;
+    }
+    const database = await openAgentDatabase(databaseUrl, onTrouble);
+    opened.push(database);
+    const tracing = await openTracing(database.kysely);
+    const checkpoints = new CheckpointStore(database.pool, deploymentId);
+    await checkpoints.setup();
     const leaseMs = options.leaseMs ?? LEASE_MS;
     const processes = new ProcessStore({ db: database.heartbeats, deploymentId, leaseMs });
     const { processId } = processes;
-    const keeper = { db: database.kysely, deploymentId, processId };
-    const runs = new RunStore(keeper);
-    const records = new RunRecords({ db: database.kysely, deploymentId });
-    const leases = new RunLeases(keeper);
-    const footprint = new RunFootprint({ db: database.kysely, deploymentId });
-    const events = new EventStore({ db: database.kysely, deploymentId });
-    const threads = new ThreadStore({ db: database.kysely, deploymentId });
-    const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
+    const deployment = { db: database.kysely, deploymentId, processId };
+    const runs = new RunStore(deployment);
+    const records = new RunRecords(deployment);
+    const footprint = new RunFootprint(deployment);
+    const events = new EventStore(deployment);
+    const threads = new ThreadStore(deployment);
+    const assistants = new Assistants(graphs, new AssistantStore(deployment));
     const lease = new ProcessLease({ processes, leaseMs, onVoid: () => service.loseAll(), log });
-    const items = new ItemStore({ db: database.kysely, deploymentId });
+    const items = new ItemStore(deployment);
     const stores = { checkpoints, longTerm: new GraphStore({ items, holds: () => lease.holds }) };
     const states = new ThreadStates({ threads, assistants, stores });
-    const runGraphs = new RunGraphs({ assistants, stores });
+    const runGraphs = new RunGraphs(assistants, stores);
     const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
     let url = '';
     const service = new RunService({
       runs,
       records,
-      ends: new RunEnds(keeper),
-      leases,
+      ends: new RunEnds(deployment),
       lease,
       checkpoints,
       footprint,
-      endsElsewhere: watchEnds(leases, log),
+      endsElsewhere: watchEnds(records, log),
       outcomes,
       execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
       linkFeedback: (runId, keys) =>
@@ -161,17 +170,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       maxAttempts: options.maxAttempts,
       log,
     });
-    const ownership = new RunOwnership({
-      runs,
-      leases,
-      processes,
-      checkpoints,
-      events,
-      items,
-      lease,
-      service,
-      log,
-    });
+    const parts = { threads, runs, records, events, checkpoints, service, states, webhooks, assistants, log };
+    const ownership = new RunOwnership({ ...parts, processes, items, lease });
 
     const app = new Hono();
     app.onError(problemHandler(log));
@@ -194,18 +194,15 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     );
     const changes = watchThreads(threads, log);
     const history = new CheckpointHistory(database.pool, deploymentId);
-    const removal = new ThreadRemoval({ threads, records, service, checkpoints, history });
+    const removal = new ThreadRemoval({ ...parts, history });
+    const { keepAliveMs } = options;
     app.route('/', assistantRoutes(assistants, removal));
     app.route('/', threadRoutes({ threads, states, removal, history }));
     app.route('/', stateRoutes({ threads, states }));
-    const { keepAliveMs } = options;
-    app.route(
-      '/',
-      runRoutes({ assistants, threads, runs, records, events, service, webhooks, log, keepAliveMs }),
-    );
-    app.route('/', threadStreamRoutes({ threads, records, states, events, service, changes, keepAliveMs }));
+    app.route('/', runRoutes({ ...parts, keepAliveMs }));
+    app.route('/', threadStreamRoutes({ ...parts, changes, keepAliveMs }));
     app.route('/', storeRoutes(items));
-    app.route('/', unservedRoutes());
+    app.all('*', refuseUnserved);
 
     // Before the first run can be accepted: an owner that is not on the list is nobody.
     await lease.start();
@@ -224,7 +221,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       },
       close: async () => {
         await ownership.stop();
-        await service.drain(CLOSE_DRAIN_MS);
+        await service.drain(0);
         changes.stop();
         await lease.stop();
         await listening.close();
@@ -238,84 +235,30 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   }
 }
 
-async function openStorage(
-  options: AgentServerOptions,
-  deploymentId: string,
-  log: Logger,
-): Promise<{
-  database: AgentDatabase;
-  tracing: TracingStore;
-  checkpoints: CheckpointStore;
-  close: () => Promise<void>;
-}> {
-  let closing = false;
-  const onTrouble = (error: Error): void => {
-    // While it closes, the embedded server says good-bye to connections that are on their way out already.
-    if (!closing) log.warn({ err: error }, 'a database connection broke');
-  };
-  const embedded =
-    options.databaseUrl === undefined
-      ? await openEmbeddedPostgres(options.home ?? join(options.agentDir, '.slipway', 'agent'), onTrouble)
-      : undefined;
-  try {
-    const database = await openAgentDatabase(
-      options.databaseUrl ?? embedded?.connectionString ?? '',
-      onTrouble,
-    );
-    const close = async () => {
-      closing = true;
-      await database.close();
-      await embedded?.close();
-    };
-    try {
-      const tracing = await openTracing(database.kysely);
-      const checkpoints = new CheckpointStore(database.pool, deploymentId);
-      await checkpoints.setup();
-      return { database, tracing, checkpoints, close };
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
-  } catch (error) {
-    await embedded?.close();
-    throw error;
-  }
-}
-
-/** Whether a run could be taken now: the graphs are loaded, so it is the database's answer. */
-async function isServing(database: AgentDatabase): Promise<boolean> {
-  try {
-    await database.pool.query('select 1');
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether a run could be accepted now: the graphs are loaded, so it depends on the database. */
+function isServing({ pool }: AgentDatabase): Promise<boolean> {
+  return pool.query('select 1').then(
+    () => true,
+    () => false,
+  );
 }
 
 /** What the public client can ask for and this server does not do, with what to do instead. All are decisions. */
-const UNSERVED: readonly { readonly path: RegExp; readonly instead: string }[] = [
-  {
-    path: /^(?:\/threads\/[^/]+)?\/runs\/crons(?:\/|$)/u,
-    instead: 'Cron jobs are not served: let a scheduler of yours create runs.',
-  },
-  {
-    path: /^\/threads\/[^/]+\/(?:commands|stream\/events)$/u,
-    instead:
-      'The thread-centric protocol (v2) is not served: use runs, which the public client does by default.',
-  },
-  {
-    path: /^\/ui\//u,
-    instead: 'User interface components are not served.',
-  },
+const UNSERVED: readonly (readonly [path: RegExp, instead: string])[] = [
+  [
+    /^(?:\/threads\/[^/]+)?\/runs\/crons(?:\/|$)/u,
+    'Cron jobs are not served: let a scheduler of yours create runs.',
+  ],
+  [
+    /^\/threads\/[^/]+\/(?:commands|stream\/events)$/u,
+    'The thread-centric protocol (v2) is not served: use runs, which the public client does by default.',
+  ],
+  [/^\/ui\//u, 'User interface components are not served.'],
 ];
 
-/** Answers 404 with a sentence that says what is not served, where a bare "Not Found" would look like a mistake. */
-function unservedRoutes(): Hono {
-  const app = new Hono();
-  app.all('*', (c, next) => {
-    const unserved = UNSERVED.find(({ path }) => path.test(c.req.path));
-    if (unserved === undefined) return next();
-    throw new HttpProblem(404, unserved.instead);
-  });
-  return app;
-}
+/** Answers 404 with a sentence that says what is not served: a bare "Not Found" would look like a mistake. */
+const refuseUnserved: MiddlewareHandler = (c, next) => {
+  const unserved = UNSERVED.find(([path]) => path.test(c.req.path));
+  if (unserved === undefined) return next();
+  throw new HttpProblem(404, unserved[1]);
+};

@@ -31,7 +31,7 @@ describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
     }
     const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
     expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
-    expect((await withKey.json('POST', '/runs/wait', echo)).text).toBe('echo: x');
+    expect((await withKey.wait(undefined, echo)).text).toBe('echo: x');
     expect(
       (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
     ).toBe(404);
@@ -50,17 +50,36 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
   };
   const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
 
-  it('exits 1, and says why in its last line', async () => {
-    const dir = await agentWith({
-      'graph.json': graphs('./bot.mjs:graph'),
-      'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
-    });
-    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() } });
-    expect((await agent.exited).code).toBe(1);
-    const last = agent.stderr().trimEnd().split('\n').at(-1);
-    expect(last).toMatch(
+  it.each<[string, Record<string, string>, string, Record<string, string>, RegExp]>([
+    [
+      'its graph throws',
+      {
+        'graph.json': graphs('./bot.mjs:graph'),
+        'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
+      },
+      '',
+      {},
       /^SLIPWAY_GRAPH_NOT_LOADED: Graph "bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
-    );
+    ],
+    [
+      'it is no folder',
+      { 'bot.mjs': '' },
+      'bot.mjs',
+      {},
+      /^SLIPWAY_USAGE: .*bot\.mjs is not a folder that can be/,
+    ],
+    [
+      'a setting says nothing',
+      {},
+      '',
+      { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many' },
+      /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
+    ],
+  ])('exits 1, and says why in its last line: %s', async (_, files, name, env, reason) => {
+    const dir = join(await agentWith(files), name);
+    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl(), ...env } });
+    expect((await agent.exited).code).toBe(1);
+    expect(agent.stderr().trimEnd().split('\n').at(-1)).toMatch(reason);
     expect(agent.stdout()).toBe('');
   });
 
@@ -77,15 +96,6 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
     taken.close();
     expect(agent.stderr().trimEnd()).toBe(
       `SLIPWAY_PORT_UNAVAILABLE: Another process listens on 127.0.0.1:${port}. Choose another port with --port; 0 takes a free one.`,
-    );
-  });
-
-  it('exits 1, and names what is no folder', async () => {
-    const dir = join(await agentWith({ 'bot.mjs': '' }), 'bot.mjs');
-    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() } });
-    expect((await agent.exited).code).toBe(1);
-    expect(agent.stderr().trimEnd()).toMatch(
-      /^SLIPWAY_USAGE: .*bot\.mjs is not a folder that can be entered\./,
     );
   });
 });
@@ -114,30 +124,30 @@ describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_00
 
     const { api } = await agents.start('copy', {}, dir);
     const thread = await api.thread();
-    const echoed = await api.json('POST', `/threads/${thread}/runs/wait`, echo);
+    const echoed = await api.wait(thread, echo);
     expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
     const other = await api.thread();
-    const asked = await api.json('POST', `/threads/${other}/runs/wait`, {
+    const asked = await api.wait(other, {
       assistant_id: 'ask',
       input: { text: 'x' },
     });
     expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
     const command = { resume: 'yes', update: { text: 'changed' } };
-    const resumed = await api.json('POST', `/threads/${other}/runs/wait`, { assistant_id: 'ask', command });
+    const resumed = await api.wait(other, { assistant_id: 'ask', command });
     expect(resumed).toEqual({ text: 'changed', log: ['before', 'answer: yes'] });
     const chat = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'x' }] } };
     const third = await api.thread();
-    await api.json('POST', `/threads/${third}/runs/wait`, chat);
-    const twice = await api.json('POST', `/threads/${third}/runs/wait`, chat);
+    await api.wait(third, chat);
+    const twice = await api.wait(third, chat);
     expect(twice.messages.map((message: { type: string }) => message.type)).toEqual([
       'human',
       'ai',
       'human',
       'ai',
     ]);
-    const run = await api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    const run = await api.create(thread, steps(60_000));
     await api.untilLogged(thread, 2);
     await api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
-    expect((await api.json('GET', `/threads/${thread}/state`)).values).toEqual(echoed);
+    expect((await api.state(thread)).values).toEqual(echoed);
   });
 });

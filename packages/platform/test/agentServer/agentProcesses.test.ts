@@ -34,25 +34,25 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
       agents.start('other'),
     ]);
     const thread = await one.api.thread();
-    const run = await one.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    const run = await one.api.create(thread, steps(60_000));
     await one.api.untilLogged(thread, 1);
     expect((await two.api.send('POST', `/threads/${thread}/runs`, echo)).status).toBe(409);
-    const joined = two.api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
-    const queued = await two.api.json('POST', `/threads/${thread}/runs`, {
+    const joined = two.api.join(thread, run.run_id);
+    const queued = await two.api.create(thread, {
       ...echo,
       multitask_strategy: 'enqueue',
     });
     expect(
       (await two.api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?wait=true`)).status,
     ).toBe(204);
-    expect((await one.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).status).toBe('interrupted');
+    expect((await one.api.run(thread, run.run_id)).status).toBe('interrupted');
     expect((await joined).log).toEqual(['first']);
-    expect((await one.api.json('GET', `/threads/${thread}/runs/${queued.run_id}/join`)).text).toBe('echo: x');
+    expect((await one.api.join(thread, queued.run_id)).text).toBe('echo: x');
 
     // What is not resumable is followed in the other process, too, as soon as its own has heard of it.
     const hold = gate();
     const thereafter = await two.api.send('GET', `/threads/${thread}/stream`);
-    const followed = await one.api.json('POST', `/threads/${thread}/runs`, {
+    const followed = await one.api.create(thread, {
       ...steps(hold.path),
       stream_mode: ['custom', 'updates'],
     });
@@ -80,7 +80,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect((await stranger.api.send('GET', `/threads/${thread}`)).status).toBe(404);
     const twin = { thread_id: thread, if_exists: 'raise' };
     expect((await stranger.api.send('POST', '/threads', twin)).status).toBe(200);
-    expect((await stranger.api.json('GET', `/threads/${thread}/state`)).values).toEqual({});
+    expect((await stranger.api.state(thread)).values).toEqual({});
     const bulk = await stranger.api.send('POST', '/runs/cancel', { status: 'all' });
     expect(bulk.status).toBe(404);
   });
@@ -93,13 +93,13 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
       SLIPWAY_AGENT_LEASE_MS: '4000',
     });
     const thread = await first.api.thread();
-    const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(hold.path));
-    const pending = await first.api.json('POST', `/threads/${thread}/runs`, {
+    const running = await first.api.create(thread, steps(hold.path));
+    const pending = await first.api.create(thread, {
       ...echo,
       multitask_strategy: 'enqueue',
     });
     await first.api.untilLogged(thread, 1);
-    const joined = first.api.json('GET', `/threads/${thread}/runs/${running.run_id}/join`);
+    const joined = first.api.join(thread, running.run_id);
     first.child.kill('SIGTERM');
     await until(
       async () => (await first.api.send('POST', '/runs/wait', echo)).status === 503,
@@ -110,7 +110,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect(await joined).toMatchObject({ log: ['first', 'second'] });
     expect(await first.exited).toEqual({ code: 0, signal: null });
     const second = await agents.start('drained');
-    const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
+    const taken = await second.api.join(thread, pending.run_id);
     expect(taken).toMatchObject({ text: 'echo: x' });
   });
 });

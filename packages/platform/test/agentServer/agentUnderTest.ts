@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -27,29 +27,20 @@ const AGENT_COMMAND: readonly string[] =
 const START_TIMEOUT_MS = 180_000;
 
 /** An agent server as a process of its own. */
-export interface AgentUnderTest {
-  readonly url: string;
-  readonly child: ChildProcess;
-  readonly stderr: () => string;
-  readonly stdout: () => string;
-  readonly exited: Promise<{ code: number | null; signal: string | null }>;
-}
+export type AgentUnderTest = Awaited<ReturnType<typeof startAgentUnderTest>>;
 
-export interface Launched extends Omit<AgentUnderTest, 'url'> {
-  /** Resolves with the address of the ready line; rejects when the process ends before. */
-  readonly ready: Promise<string>;
-}
-
-/** Starts an agent's process without waiting for it. */
-export function launchAgent(options: {
-  dir: string;
+interface AgentOptions {
+  /** Default: {@link FIXTURE_AGENT}. */
+  dir?: string;
   env?: Record<string, string>;
   /** Default: a free one. */
   port?: number;
-}): Launched {
-  const { dir, port = 0 } = options;
+}
+
+/** Starts an agent's process without waiting for it: `ready` resolves with its address, or rejects if it ends before. */
+export function launchAgent({ dir = FIXTURE_AGENT, env, port = 0 }: AgentOptions) {
   const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir], {
-    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...options.env },
+    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let stderr = '';
@@ -73,11 +64,8 @@ export function launchAgent(options: {
   return { child, ready, exited, stderr: () => stderr, stdout: () => stdout };
 }
 
-export async function startAgentUnderTest(options: {
-  dir?: string;
-  env: Record<string, string>;
-}): Promise<AgentUnderTest> {
-  const launched = launchAgent({ dir: options.dir ?? FIXTURE_AGENT, env: options.env });
+export async function startAgentUnderTest(options: AgentOptions) {
+  const launched = launchAgent(options);
   return { ...launched, url: await launched.ready };
 }
 
@@ -85,7 +73,7 @@ export async function startAgentUnderTest(options: {
  * One agent server for all tests of a file, standing alone with an embedded database. It has to end in order. `agent`
  * is there once the tests run.
  */
-export function useAgent() {
+export function useAgent(env: Record<string, string> = {}) {
   let home = '';
   let started: AgentUnderTest | undefined;
   const agent = (): AgentUnderTest => {
@@ -99,13 +87,19 @@ export function useAgent() {
         SLIPWAY_HOME: home,
         SLIPWAY_AGENT_REVISION_ID: 'revision-1',
         SLIPWAY_AGENT_WEBHOOK_ALLOW: '127.0.0.1',
+        ...env,
       },
     });
   }, START_TIMEOUT_MS);
   afterAll(async () => {
-    agent().child.kill('SIGTERM');
-    expect(await agent().exited).toEqual({ code: 0, signal: null });
+    await endInOrder(agent());
     await rm(home, { recursive: true, force: true });
   });
   return { agent, api: apiOf(() => agent().url) };
+}
+
+/** Ends an agent as the platform does: it has to exit 0. */
+export async function endInOrder({ child, exited }: AgentUnderTest): Promise<void> {
+  child.kill('SIGTERM');
+  expect(await exited).toEqual({ code: 0, signal: null });
 }

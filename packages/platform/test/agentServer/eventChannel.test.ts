@@ -56,7 +56,7 @@ describe('an event channel', () => {
     const channel = new EventChannel();
     const subscriber = join(channel);
     channel.publish('values', '1');
-    channel.breakOff(new Error('It goes on elsewhere.'));
+    channel.close(new Error('It goes on elsewhere.'));
     expect(text.decode((await subscriber.next(5)) as Uint8Array)).toBe(frame(1, 'values', '1'));
     await expect(subscriber.next(5)).rejects.toThrow('elsewhere');
   });

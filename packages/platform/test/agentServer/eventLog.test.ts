@@ -33,7 +33,8 @@ async function openLog(memory: ReturnType<typeof storeInMemory>, attempt = 1, ke
     holds: () => true,
     onLost: () => lost++,
     deliver: (event) => delivered.push(event),
-    limits: { keptBytes, waitingBytes: 10 },
+    keptBytes,
+    waitingBytes: 10,
   });
   return { log, delivered, lost: () => lost };
 }

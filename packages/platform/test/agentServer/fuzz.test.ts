@@ -33,9 +33,9 @@ beforeAll(async () => {
   for (let index = 0; index < 3; index++) {
     const thread = await api.thread();
     const body = { assistant_id: index === 1 ? 'ask' : 'echo', input: { text: 'x' } };
-    const run = (await api.json('POST', `/threads/${thread}/runs`, body)) as { run_id: string };
-    await api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
-    const state = (await api.json('GET', `/threads/${thread}/state`)) as { checkpoint_id: string };
+    const run = (await api.create(thread, body)) as { run_id: string };
+    await api.join(thread, run.run_id);
+    const state = (await api.state(thread)) as { checkpoint_id: string };
     known.T.push(thread);
     known.R.push(run.run_id);
     known.C.push(state.checkpoint_id);
@@ -173,26 +173,13 @@ const body = fc.oneof(
   { weight: 1, arbitrary: anyJson.map((value) => JSON.stringify(value)) },
   { weight: 1, arbitrary: strange },
 );
+const QUERY_NAMES = (
+  'wait action cancel_on_disconnect on_disconnect stream_mode limit select namespace key xray recurse subgraphs ' +
+  'score correction delete_threads before'
+).split(' ');
 const query = fc.array(
   fc.tuple(
-    fc.constantFrom(
-      'wait',
-      'action',
-      'cancel_on_disconnect',
-      'on_disconnect',
-      'stream_mode',
-      'limit',
-      'select',
-      'namespace',
-      'key',
-      'xray',
-      'recurse',
-      'subgraphs',
-      'score',
-      'correction',
-      'delete_threads',
-      'before',
-    ),
+    fc.constantFrom(...QUERY_NAMES),
     fc.oneof(fc.constantFrom('1', '0', 'true', 'cancel', 'rollback', 'values', 'a.b'), strange),
   ),
   { maxLength: 2 },
@@ -235,9 +222,7 @@ describe('whatever is asked', () => {
       // Nothing but refusals would try little.
       expect(asked.taken).toBeGreaterThan(asked.requests / 20);
       expect(await api.json('GET', '/ok')).toEqual({ ok: true });
-      expect(
-        await api.json('POST', '/runs/wait', { assistant_id: 'echo', input: { text: 'on' } }),
-      ).toMatchObject({
+      expect(await api.wait(undefined, { assistant_id: 'echo', input: { text: 'on' } })).toMatchObject({
         text: 'echo: on',
       });
       expect(agent().stderr()).not.toContain('a request failed');

@@ -75,9 +75,9 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     one.child.kill('SIGCONT');
     expect(await joined).toEqual(output);
     await expect(collectEvents(followed)).rejects.toThrow();
-    expect(
-      await one.api.json('POST', '/runs/wait', { assistant_id: 'chain', input: scene.input('y') }),
-    ).toMatchObject({ log: ['1', '2', '3', '4', '5'] });
+    expect(await one.api.wait(undefined, { assistant_id: 'chain', input: scene.input('y') })).toMatchObject({
+      log: ['1', '2', '3', '4', '5'],
+    });
     expect(await two.api.json('GET', `/threads/${thread}/history?limit=100`)).toEqual(history);
     expect(await two.api.json('GET', run)).toMatchObject({ status: 'success', attempt: 2 });
     expect(scene.count('first')).toBe(1);
@@ -113,12 +113,12 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     ]);
     expect(answers.map(({ status }) => status)).toEqual([204, 204, 204]);
     expect(await two.api.json('GET', kept.run)).toMatchObject({ status: 'interrupted', attempt: 1 });
-    expect(await two.api.json('GET', `/threads/${kept.thread}/state`)).toMatchObject({
+    expect(await two.api.state(kept.thread)).toMatchObject({
       values: { log: ['first', 'quick'] },
       next: ['slow'],
     });
     expect((await two.api.send('GET', taken.run)).status).toBe(404);
-    expect(await two.api.json('GET', `/threads/${taken.thread}`)).toMatchObject({
+    expect(await two.api.threadOf(taken.thread)).toMatchObject({
       status: 'idle',
       values: null,
     });

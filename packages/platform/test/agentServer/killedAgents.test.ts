@@ -111,7 +111,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
     const env = { SLIPWAY_AGENT_MAX_ATTEMPTS: '2' };
     const first = await agents.start('deadly', env);
     const thread = await first.api.thread();
-    const run = await first.api.json('POST', `/threads/${thread}/runs`, {
+    const run = await first.api.create(thread, {
       assistant_id: 'deadly',
       input: scene.input('x'),
     });
@@ -122,17 +122,17 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
       () => undefined,
     );
     const third = await agents.start('deadly', env);
-    const joined = await third.api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
+    const joined = await third.api.join(thread, run.run_id);
     expect(joined.__error__).toMatchObject({
       error: 'AttemptsExhausted',
       message: expect.stringContaining('begun 2 times'),
     });
     expect(scene.count('die')).toBe(2);
-    expect(await third.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).toMatchObject({
+    expect(await third.api.run(thread, run.run_id)).toMatchObject({
       status: 'error',
       error: joined.__error__,
     });
-    expect((await third.api.json('GET', `/threads/${thread}`)).status).toBe('error');
+    expect((await third.api.threadOf(thread)).status).toBe('error');
   });
 
   it('between two questions asks the second one, and does not take the first answer for it', async () => {
@@ -173,7 +173,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
       const waited = await agent.api.send('POST', `${path}/wait`, { ...body, ...gates });
       const place = waited.headers.get('content-location') ?? '';
       await waited.text();
-      const before = await agent.api.json('GET', `/threads/${thread}/state`);
+      const before = await agent.api.state(thread);
       expect(before.next).toEqual(['quick', 'slow']);
       // As if the process had died after its last checkpoint, and before it could say that the run had ended.
       await agents.query(
@@ -189,7 +189,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
         PATIENCE_MS,
       );
       expect(after.attempt).toBe(2);
-      expect(await agent.api.json('GET', `/threads/${thread}/state`)).toEqual(before);
+      expect(await agent.api.state(thread)).toEqual(before);
       expect(scene.count('slow-begun')).toBe(0);
     }
   });
@@ -216,6 +216,6 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
       error: 'GraphNotServed',
       message: expect.stringContaining('no graph named work'),
     });
-    expect((await second.api.json('GET', `/threads/${thread}`)).status).toBe('error');
+    expect((await second.api.threadOf(thread)).status).toBe('error');
   });
 });

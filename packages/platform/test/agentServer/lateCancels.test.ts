@@ -38,7 +38,7 @@ async function ending() {
   const hold = gate();
   const thread = await api.thread();
   const body = { assistant_id: 'steps', input: { text: hold.path } };
-  const run = await api.json('POST', `/threads/${thread}/runs`, body);
+  const run = await api.create(thread, body);
   await api.untilLogged(thread, 1);
   await holder.query('BEGIN');
   await holder.query(`SELECT 1 FROM slipway_agent.threads WHERE thread_id = $1 FOR UPDATE`, [thread]);
@@ -79,7 +79,7 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
     expect(status).toBe(202);
     await api.json('GET', `${path}/join`);
     expect(await api.json('GET', path)).toMatchObject({ status: 'interrupted' });
-    const left = await api.json('GET', `/threads/${thread}`);
+    const left = await api.threadOf(thread);
     expect(left).toMatchObject({ status: 'idle', values: { log: ['first', 'second'] } });
   });
 
@@ -92,7 +92,7 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
       async () => (await api.send('GET', path)).status === 404,
       'the run is taken back with everything that it did',
     );
-    expect(await api.json('GET', `/threads/${thread}`)).toMatchObject({ status: 'idle', values: null });
+    expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', values: null });
   });
 
   it.each([INTERRUPT, ROLLBACK])(

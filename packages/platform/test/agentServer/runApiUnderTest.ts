@@ -80,6 +80,19 @@ export function apiOf(url: string | (() => string), headers: Record<string, stri
     json,
     thread: async (): Promise<string> =>
       ((await json('POST', '/threads', {})) as { thread_id: string }).thread_id,
+    threadOf: (threadId: string) => json('GET', `/threads/${threadId}`),
+    state: (threadId: string) => json('GET', `/threads/${threadId}/state`),
+    runs: (threadId: string) => json('GET', `/threads/${threadId}/runs`),
+    run: (threadId: string, runId: string) => json('GET', `/threads/${threadId}/runs/${runId}`),
+    create: (threadId: string, body: object): Promise<{ run_id: string } & Record<string, any>> =>
+      json('POST', `/threads/${threadId}/runs`, body),
+    join: (threadId: string, runId: string) => json('GET', `/threads/${threadId}/runs/${runId}/join`),
+    /** Creates a run and waits for its output; without a thread it is stateless. */
+    wait: (threadId: string | undefined, body: object) =>
+      json('POST', threadId === undefined ? '/runs/wait' : `/threads/${threadId}/runs/wait`, body),
+    /** Cancels a run and waits for its end: the status of the answer. */
+    cancel: async (threadId: string, runId: string, query = ''): Promise<number> =>
+      (await send('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=true${query}`)).status,
     /** Waits until a run has the status. */
     untilStatus: (threadId: string, runId: string, status: string) =>
       until(async () => {

@@ -83,6 +83,17 @@ describe('a thread', () => {
     await expect(runs.accept(newRun(randomUUID(), 'reject'))).rejects.toBeInstanceOf(HttpProblem);
   });
 
+  it('has a run begin with its acceptance where nothing else is active, and it may', async () => {
+    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const first = await runs.accept(newRun(threadId, 'enqueue'), true);
+    expect(first.begun).toMatchObject({ blank: true, keptPending: false, run: { attempt: 1 } });
+    expect(first.run.status).toBe('running');
+    const second = await runs.accept(newRun(threadId, 'enqueue'), true);
+    expect([second.begun, second.run.status, second.before.length]).toEqual([undefined, 'pending', 1]);
+    const delayed = { ...newRun(threadId, 'enqueue'), stateless: true, delaySeconds: 60 };
+    expect((await runs.accept(delayed, true)).run).toMatchObject({ status: 'pending', attempt: 0 });
+  });
+
   it('is not ended by a run that is to be cancelled, nor by one that is another’s', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     const { run } = await runs.accept(newRun(threadId, 'reject'));

@@ -11,14 +11,11 @@ const input = (text: string) => ({ input: { text } });
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('threads', () => {
-  it('are idle and empty when they are new', async () => {
-    const thread = Thread.parse(await api.json('POST', '/threads'));
-    expect(thread).toMatchObject({ status: 'idle', metadata: {}, config: {}, values: null });
-    expect(await api.json('GET', `/threads/${thread.thread_id}`)).toEqual(thread);
-    expect(await api.json('GET', `/threads/${thread.thread_id}/runs`)).toEqual([]);
-    const state = ThreadState.parse(await api.json('GET', `/threads/${thread.thread_id}/state`));
+  it('have an empty state and no history when they are new', async () => {
+    const { thread_id: id } = Thread.parse(await api.json('POST', '/threads'));
+    const state = ThreadState.parse(await api.state(id));
     expect(state).toMatchObject({ values: {}, next: [], tasks: [], checkpoint_id: null });
-    expect(await api.json('POST', `/threads/${thread.thread_id}/history`, {})).toEqual([]);
+    expect(await api.json('POST', `/threads/${id}/history`, {})).toEqual([]);
   });
 
   it('keep the id they are given, once', async () => {
@@ -27,30 +24,6 @@ describe('threads', () => {
     expect((await api.send('POST', '/threads', { thread_id })).status).toBe(409);
     const again = await api.json('POST', '/threads', { thread_id, if_exists: 'do_nothing' });
     expect(again.metadata).toEqual({ a: 1 });
-  });
-
-  it('end the run that is active when they are deleted', async () => {
-    const thread = await api.thread();
-    const waiting = api.json('POST', `/threads/${thread}/runs/wait`, {
-      assistant_id: 'steps',
-      ...input('60000'),
-    });
-    await api.untilLogged(thread, 1);
-    expect((await api.send('DELETE', `/threads/${thread}`)).status).toBe(204);
-    await waiting;
-    expect((await api.send('GET', `/threads/${thread}/runs`)).status).toBe(404);
-  });
-
-  it.each([
-    ['PATCH', `/threads/${UNKNOWN}`],
-    ['DELETE', `/threads/${UNKNOWN}`],
-    ['POST', `/threads/${UNKNOWN}/state`],
-    ['POST', `/threads/${UNKNOWN}/history`],
-  ])('answer 404 with a detail where they are unknown: %s %s', async (method, path) => {
-    const body = method === 'GET' || method === 'DELETE' ? undefined : { assistant_id: 'echo' };
-    const response = await api.send(method, path, body);
-    expect(response.status).toBe(404);
-    expect(await response.json()).toEqual({ detail: expect.stringContaining('not found') });
   });
 
   it('answer 422 with the place where the path or the body is not right', async () => {
@@ -76,7 +49,7 @@ describe('threads', () => {
 describe('state written by hand', () => {
   it('is read back, and forks from an earlier checkpoint without mixing the branches', async () => {
     const thread = await api.thread();
-    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('one') });
+    await api.wait(thread, { assistant_id: 'echo', ...input('one') });
     const history = await api.json('POST', `/threads/${thread}/history`, {});
     const fork = await api.json('POST', `/threads/${thread}/state`, {
       values: { text: 'by hand' },
@@ -84,11 +57,11 @@ describe('state written by hand', () => {
       checkpoint_id: history[1].checkpoint_id,
     });
     expect(fork.checkpoint.checkpoint_id).toBe(fork.checkpoint_id);
-    const state = await api.json('GET', `/threads/${thread}/state`);
+    const state = await api.state(thread);
     expect(state).toMatchObject({ values: { text: 'by hand', log: [] }, metadata: { source: 'update' } });
     const old = await api.json('GET', `/threads/${thread}/state/${history[0].checkpoint_id}`);
     expect(old.values).toEqual({ text: 'echo: one', log: ['hello from graph.json'] });
-    expect((await api.json('GET', `/threads/${thread}`)).values.text).toBe('by hand');
+    expect((await api.threadOf(thread)).values.text).toBe('by hand');
     const refused = await api.send('POST', `/threads/${thread}/state`, {
       values: { text: 'x' },
       as_node: 'nobody',
@@ -98,7 +71,7 @@ describe('state written by hand', () => {
 
   it('under a namespace that is of no subgraph is not found', async () => {
     const thread = await api.thread();
-    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('one') });
+    await api.wait(thread, { assistant_id: 'echo', ...input('one') });
     const answer = await api.send('POST', `/threads/${thread}/state`, {
       values: { text: 'x' },
       checkpoint: { checkpoint_ns: 'nowhere' },
@@ -147,16 +120,16 @@ describe('a graph that is a function of the configuration', () => {
   it('is made with what its thread was last run with, and says so where that will not do', async () => {
     const thread = await api.thread();
     const run = { assistant_id: 'picky', input: {}, config: { configurable: { word: 'please' } } };
-    expect((await api.json('POST', `/threads/${thread}/runs/wait`, run)).text).toBe('please');
-    expect((await api.json('GET', `/threads/${thread}`)).config.configurable).toEqual({ word: 'please' });
-    expect((await api.json('GET', `/threads/${thread}/state`)).values.text).toBe('please');
+    expect((await api.wait(thread, run)).text).toBe('please');
+    expect((await api.threadOf(thread)).config.configurable).toEqual({ word: 'please' });
+    expect((await api.state(thread)).values.text).toBe('please');
     const other = await api.json('POST', '/threads', { metadata: { graph_id: 'picky' } });
     for (const path of [`/threads/${other.thread_id}/state`, '/assistants/picky/graph']) {
       const response = await api.send('GET', path);
       expect(response.status).toBe(409);
       expect(await response.json()).toEqual({ detail: expect.stringContaining('which word?') });
     }
-    const failed = await api.json('POST', '/runs/wait', { assistant_id: 'picky', input: {} });
+    const failed = await api.wait(undefined, { assistant_id: 'picky', input: {} });
     expect(failed.__error__).toMatchObject({ message: 'which word?' });
   });
 });
@@ -164,25 +137,22 @@ describe('a graph that is a function of the configuration', () => {
 describe('interrupts', () => {
   it('of a graph wait for a command that resumes it', async () => {
     const thread = await api.thread();
-    const asked = await api.json('POST', `/threads/${thread}/runs/wait`, {
+    const asked = await api.wait(thread, {
       assistant_id: 'ask',
       ...input('x'),
     });
     expect(asked).toMatchObject({ log: ['before'], __interrupt__: [{ value: 'what now?' }] });
-    const waiting = await api.json('GET', `/threads/${thread}`);
+    const waiting = await api.threadOf(thread);
     expect(waiting.status).toBe('interrupted');
     expect(Object.values(waiting.interrupts).flat()).toMatchObject([{ value: 'what now?' }]);
-    const state = await api.json('GET', `/threads/${thread}/state`);
+    const state = await api.state(thread);
     expect(state).toMatchObject({
       next: ['question'],
       tasks: [{ name: 'question', interrupts: [{ value: 'what now?' }] }],
     });
     const body = { assistant_id: 'ask', command: { resume: 'go on' } };
-    expect((await api.json('POST', `/threads/${thread}/runs/wait`, body)).log).toEqual([
-      'before',
-      'answer: go on',
-    ]);
-    expect(await api.json('GET', `/threads/${thread}`)).toMatchObject({ status: 'idle', interrupts: {} });
+    expect((await api.wait(thread, body)).log).toEqual(['before', 'answer: go on']);
+    expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', interrupts: {} });
   });
 
   it('wait again, as if nothing had been said, after the run that resumed them was rolled back', async () => {
@@ -207,16 +177,16 @@ describe('interrupts', () => {
   it('before and after nodes stop the run there', async () => {
     const thread = await api.thread();
     const body = { assistant_id: 'steps', ...input('0') };
-    await api.json('POST', `/threads/${thread}/runs/wait`, { ...body, interrupt_before: ['second'] });
-    expect(await api.json('GET', `/threads/${thread}/state`)).toMatchObject({
+    await api.wait(thread, { ...body, interrupt_before: ['second'] });
+    expect(await api.state(thread)).toMatchObject({
       next: ['second'],
       values: { log: ['first'] },
     });
-    const done = await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'steps' });
+    const done = await api.wait(thread, { assistant_id: 'steps' });
     expect(done.log).toEqual(['first', 'second']);
     const other = await api.thread();
-    await api.json('POST', `/threads/${other}/runs/wait`, { ...body, interrupt_after: '*' });
-    expect((await api.json('GET', `/threads/${other}`)).status).toBe('interrupted');
+    await api.wait(other, { ...body, interrupt_after: '*' });
+    expect((await api.threadOf(other)).status).toBe('interrupted');
   });
 });
 
@@ -243,11 +213,11 @@ describe('pruning a thread that something runs on', () => {
 
   it('removes it with its runs where it is to be deleted', async () => {
     const thread = await api.thread();
-    const run = await api.json('POST', `/threads/${thread}/runs`, {
+    const run = await api.create(thread, {
       assistant_id: 'steps',
       ...input('60000'),
     });
-    const joined = api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
+    const joined = api.join(thread, run.run_id);
     await api.untilLogged(thread, 1);
     expect(await prune(thread, 'delete')).toEqual({ pruned_count: 1 });
     expect((await joined).log).toEqual(['first']);

@@ -7,6 +7,7 @@ import {
   type AssistantQuery,
   type AssistantRecord,
   type AssistantStore,
+  type VersionQuery,
 } from '../store/assistantStore.ts';
 import type { LoadedGraph, LoadedGraphs } from './graphLoader.ts';
 
@@ -79,7 +80,7 @@ export class Assistants {
   /** @throws HttpProblem 404 for an unknown graph, 409 where one of that id exists and `ifExists` is `raise`. */
   async create(
     content: AssistantContent,
-    options: { assistantId?: string | undefined; ifExists: 'raise' | 'do_nothing' },
+    options: { assistantId?: string; ifExists: 'raise' | 'do_nothing' },
   ): Promise<AssistantRecord> {
     this.graphNamed(content.graph_id);
     const known = options.assistantId === undefined ? undefined : this.#systemOf(options.assistantId);
@@ -92,11 +93,7 @@ export class Assistants {
   /** A new version. @throws HttpProblem 404, 409 for a graph's own. */
   async update(assistant: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
     if (patch.graph_id !== undefined) this.graphNamed(patch.graph_id);
-    return this.#store.revise(this.#madeId(assistant), (current) => ({
-      ...current,
-      ...patch,
-      metadata: { ...current.metadata, ...patch.metadata },
-    }));
+    return this.#store.revise(this.#madeId(assistant), patch);
   }
 
   /** @throws HttpProblem 404, 409 for a graph's own. */
@@ -107,10 +104,7 @@ export class Assistants {
   }
 
   /** The versions, newest first: a graph's own has one. @throws HttpProblem 404 */
-  async versions(
-    assistant: string,
-    query: { metadata?: Record<string, unknown> | undefined; limit: number; offset: number },
-  ): Promise<AssistantRecord[]> {
+  async versions(assistant: string, query: VersionQuery): Promise<AssistantRecord[]> {
     const found = await this.get(assistant);
     if (this.#systemOf(assistant) !== undefined) return query.offset === 0 ? [found] : [];
     return this.#store.versions(found.assistant_id, query);

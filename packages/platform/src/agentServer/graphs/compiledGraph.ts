@@ -1,3 +1,5 @@
+import type { StateSnapshot } from '@langchain/langgraph';
+
 /**
  * What the agent server asks of a compiled graph. Structural on purpose: an agent brings its own copy of
  * `@langchain/langgraph`, so `instanceof` would be false for every graph that matters.
@@ -32,7 +34,10 @@ export interface CompiledGraph {
     _schemaRuntimeDefinition?: unknown;
     _inputRuntimeDefinition?: unknown;
     _outputRuntimeDefinition?: unknown;
+    /** The conditional edges of each node. */
+    branches?: Record<string, object>;
   };
+  nodes?: Record<string, unknown>;
 }
 
 /** A graph that still has to be compiled: what `new StateGraph(…)` builds. */
@@ -70,27 +75,7 @@ export interface GraphEvent {
   data: Record<string, unknown>;
 }
 
-/** A graph's state at a checkpoint. */
-export interface StateSnapshot {
-  values: unknown;
-  next: string[];
-  tasks: SnapshotTask[];
-  metadata?: Record<string, unknown>;
-  config: GraphConfigLike;
-  createdAt?: string;
-  parentConfig?: GraphConfigLike;
-}
-
-/** A task of a state snapshot. */
-export interface SnapshotTask {
-  id: string;
-  name: string;
-  path?: unknown[];
-  error?: unknown;
-  interrupts?: unknown[];
-  state?: StateSnapshot | GraphConfigLike;
-  result?: unknown;
-}
+export type { StateSnapshot };
 
 export function isCompiledGraph(value: unknown): value is CompiledGraph {
   return has(value, 'stream') && has(value, 'getState') && has(value, 'streamEvents');
@@ -98,6 +83,13 @@ export function isCompiledGraph(value: unknown): value is CompiledGraph {
 
 export function isGraphBuilder(value: unknown): value is GraphBuilder {
   return has(value, 'compile');
+}
+
+/** Whether a run's first step is LangGraph's own `__start__`, and runs no code of the agent (conditional edges do). */
+export function startsPlainly({ nodes, builder }: CompiledGraph): boolean {
+  return (
+    nodes?.['__start__'] !== undefined && Object.keys(builder?.branches?.['__start__'] ?? {}).length === 0
+  );
 }
 
 function has(value: unknown, method: string): boolean {

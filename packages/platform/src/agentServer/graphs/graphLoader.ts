@@ -55,11 +55,12 @@ export async function loadGraphs(
     );
   }
   await applyEnvironment(config.env, root, log);
-  const entries = Object.entries(config.graphs).map(([name, entry]) => toEntry(name, entry));
-  if (entries.some((entry) => /\.[cm]?tsx?$/.test(entry.file))) await registerTypeScript(root);
+  const entries = Object.entries(config.graphs);
+  if (entries.some(([, { path }]) => /\.[cm]?tsx?:[^:]*$/.test(path))) await registerTypeScript(root);
   const graphs = new Map<string, LoadedGraph>();
-  // One after another: two graphs of one file must not see it half evaluated, and the first failure is the one told.
-  for (const entry of entries) graphs.set(entry.name, await loadGraph(entry, root));
+  // One after another: two graphs of one file must not see it half evaluated, and the first failure is reported.
+  for (const [name, { path, description }] of entries)
+    graphs.set(name, { name, description, resolve: await loadGraph(name, path, root) });
   return { graphs, cors: config.http?.cors ?? undefined };
 }
 
@@ -70,20 +71,10 @@ async function presentGraphConfig(agentDir: string): Promise<string> {
   return isOther ? relative : contract;
 }
 
-interface GraphEntry {
-  readonly name: string;
-  readonly file: string;
-  readonly exportName: string;
-  readonly description: string | undefined;
-}
-
 async function readGraphConfig(file: string): Promise<GraphConfig> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw notLoaded(`${file} could not be read: ${reasonOf(error)}`, file, error);
-  }
+  });
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -98,16 +89,6 @@ async function readGraphConfig(file: string): Promise<GraphConfig> {
     file,
     parsed.error,
   );
-}
-
-function toEntry(name: string, entry: GraphConfig['graphs'][string]): GraphEntry {
-  const colon = entry.path.lastIndexOf(':');
-  return {
-    name,
-    file: entry.path.slice(0, colon),
-    exportName: entry.path.slice(colon + 1),
-    description: entry.description,
-  };
 }
 
 async function applyEnvironment(env: GraphConfig['env'], root: string, log: Logger): Promise<void> {
@@ -150,50 +131,38 @@ async function registerTypeScript(root: string): Promise<void> {
   esm.register({ tsconfig: (await exists(tsconfig)) ? tsconfig : false });
 }
 
-async function loadGraph(entry: GraphEntry, root: string): Promise<LoadedGraph> {
-  const graphName = `Graph "${entry.name}" (${entry.file}:${entry.exportName})`;
+async function loadGraph(name: string, path: string, root: string): Promise<LoadedGraph['resolve']> {
+  const graphName = `Graph "${name}" (${path})`;
   const fail = (reason: string, cause?: unknown) =>
-    notLoaded(`${graphName} could not be loaded: ${reason}`, `${entry.file}:${entry.exportName}`, cause);
-
-  const file = await existingFile(resolve(root, entry.file));
+    notLoaded(`${graphName} could not be loaded: ${reason}`, path, cause);
+  const colon = path.lastIndexOf(':');
+  const file = await existingFile(resolve(root, path.slice(0, colon)));
   if (file === undefined) throw fail('the file does not exist');
   if (relative(await realpath(root), file).startsWith('..')) throw fail('the file lies outside the agent');
-  let module: Record<string, unknown>;
-  try {
-    module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  } catch (error) {
-    throw fail(reasonOf(error), error);
-  }
-  const exported = exportOf(module, entry.exportName);
-  if (exported === undefined) {
-    const offered = Object.keys(module).filter((name) => name !== 'module.exports');
-    throw fail(`the file has no export of that name; it has: ${offered.join(', ') || 'none'}`);
-  }
-  const { name, description } = entry;
-  if (typeof exported === 'function') {
-    const make = exported as (config: Record<string, unknown>) => unknown;
-    return {
-      name,
-      description,
-      resolve: async (config) => {
-        const graph = toCompiled(await make(config));
-        if (graph === undefined)
-          throw new TypeError(`${graphName} is a function that did not return a graph.`);
-        return graph;
-      },
-    };
-  }
   let graph: CompiledGraph | undefined;
   try {
+    const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    const exported = exportOf(module, path.slice(colon + 1));
+    if (exported === undefined) {
+      const offered = Object.keys(module).filter((each) => each !== 'module.exports');
+      throw fail(`the file has no export of that name; it has: ${offered.join(', ') || 'none'}`);
+    }
+    if (typeof exported === 'function') {
+      const make = exported as (config: Record<string, unknown>) => unknown;
+      return async (config) => {
+        const made = toCompiled(await make(config));
+        if (made !== undefined) return made;
+        throw new TypeError(`${graphName} is a function that did not return a graph.`);
+      };
+    }
     graph = toCompiled(await Promise.resolve(exported));
   } catch (error) {
-    throw fail(reasonOf(error), error);
+    throw error instanceof PlatformError ? error : fail(reasonOf(error), error);
   }
-  if (graph === undefined) {
+  if (graph === undefined)
     throw fail('the export is neither a compiled graph, nor a StateGraph, nor a function that returns one');
-  }
   const compiled = graph;
-  return { name, description, resolve: () => Promise.resolve(compiled) };
+  return () => Promise.resolve(compiled);
 }
 
 function toCompiled(value: unknown): CompiledGraph | undefined {

@@ -15,6 +15,8 @@ import type { z } from 'zod';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import { throughOutage } from '../store/databaseAway.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
+import type { Kwargs } from '../runs/newRun.ts';
+import type { Assistants } from './assistants.ts';
 import type { CompiledGraph } from './compiledGraph.ts';
 
 /**
@@ -123,6 +125,33 @@ export function served(graph: CompiledGraph, stores: GraphStores): CompiledGraph
   if (graph.checkpointer !== false && graph.checkpointer !== checkpoints) graph.checkpointer = checkpoints;
   if (graph.store === undefined || isMerelyInMemory(graph.store)) graph.store = longTerm;
   return graph;
+}
+
+/** The graphs that runs are executed with. */
+export class RunGraphs {
+  readonly #assistants: Assistants;
+  readonly #stores: GraphStores;
+
+  constructor(assistants: Assistants, stores: GraphStores) {
+    this.#assistants = assistants;
+    this.#stores = stores;
+  }
+
+  /** @throws GraphNotServed if another revision accepted the run, and this one does not have its graph. */
+  async of(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
+    const name = String(kwargs.config.configurable['graph_id']);
+    const loaded = this.#assistants.find(name);
+    if (loaded === undefined) throw new GraphNotServed(name);
+    return served(await loaded.resolve(kwargs.config), this.#stores);
+  }
+}
+
+/** The revision that claimed a run does not have the run's graph; the run ends with this. */
+class GraphNotServed extends Error {
+  constructor(name: string) {
+    super(`This revision serves no graph named ${name}, which the run was made for.`);
+    this.name = 'GraphNotServed';
+  }
 }
 
 /** By name: an agent brings its own copy of LangGraph. */

@@ -2,7 +2,7 @@ import { HttpProblem, invalid } from '../../http/problem.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
-import type { CompiledGraph, GraphConfigLike, SnapshotTask, StateSnapshot } from './compiledGraph.ts';
+import type { CompiledGraph, GraphConfigLike, StateSnapshot } from './compiledGraph.ts';
 import { graphForReading } from './graphLoader.ts';
 import { type GraphStores, served } from './graphStore.ts';
 
@@ -175,7 +175,7 @@ function wireState(snapshot: StateSnapshot, parent: StateSnapshot | undefined): 
   };
 }
 
-function wireTask(task: SnapshotTask): Record<string, unknown> {
+function wireTask(task: StateSnapshot['tasks'][number]): Record<string, unknown> {
   const { state } = task;
   const nested = state !== undefined && 'values' in state;
   return {

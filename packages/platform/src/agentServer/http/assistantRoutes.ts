@@ -103,12 +103,14 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   app.get('/assistants/:assistant_id/graph', async (c) => {
     const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
     const { xray } = parseQuery(AssistantGraphQuery, c);
-    return c.json((await drawGraph(await graphOf(assistant), xray ?? false)) as object);
+    // `xray` opens subgraphs, as deep as it says.
+    const drawable = await (await graphOf(assistant)).getGraphAsync({ xray: xray ?? false });
+    return c.json(drawable.toJSON() as object);
   });
 
   app.get('/assistants/:assistant_id/schemas', async (c) => {
     const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
-    return c.json({ graph_id: assistant.graph_id, ...wireSchemas(schemasOf(await graphOf(assistant))) });
+    return c.json({ graph_id: assistant.graph_id, ...schemasOf(await graphOf(assistant)) });
   });
 
   app.get('/assistants/:assistant_id/subgraphs', async (c) =>
@@ -122,10 +124,14 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
 
   return app;
 
+  /** The subgraphs below a graph with their schemas, by namespace: the named one, or all; `recurse` goes deeper. */
   async function subgraphs(c: Context, id: string, namespace: string | undefined) {
     const { recurse } = parseQuery(SubgraphQuery, c);
-    const found = await subgraphsOf(await graphOf(await assistants.get(id)), { namespace, recurse });
-    return Object.fromEntries(Object.entries(found).map(([name, schemas]) => [name, wireSchemas(schemas)]));
+    const graph = await graphOf(await assistants.get(id));
+    const found: Record<string, object> = {};
+    for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse))
+      found[name] = schemasOf(subgraph);
+    return found;
   }
 
   async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
@@ -141,62 +147,30 @@ function filterOf(body: AssistantCount) {
   };
 }
 
-function wireSchemas(schemas: GraphSchemas): Record<string, unknown> {
-  return {
-    input_schema: schemas.input,
-    output_schema: schemas.output,
-    state_schema: schemas.state,
-    config_schema: schemas.config,
-    context_schema: schemas.config,
-  };
-}
-
-/** What a graph takes, keeps and gives, as JSON Schemas (public client: `assistants.getSchemas`). */
-interface GraphSchemas {
-  readonly input: JsonSchema;
-  readonly output: JsonSchema;
-  readonly state: JsonSchema;
-  readonly config: JsonSchema;
-}
-
 type JsonSchema = Record<string, unknown>;
 
-/** A graph's nodes and edges, for drawing. `xray` opens subgraphs, as deep as it says. */
-async function drawGraph(graph: CompiledGraph, xray: boolean | number): Promise<unknown> {
-  const drawable = await graph.getGraphAsync({ xray });
-  return drawable.toJSON();
-}
-
 /**
- * A graph's schemas: those that its author gave (a `StateSchema`), else the names of its channels, which may hold
- * anything. Decision: types that exist only in TypeScript are not read from its source.
+ * What a graph takes, keeps and gives, as JSON Schemas (public client: `assistants.getSchemas`): those that its author
+ * gave (a `StateSchema`), else the names of its channels, which may hold anything. Decision: types that exist only in
+ * TypeScript are not read from its source.
  */
-function schemasOf(graph: CompiledGraph): GraphSchemas {
-  const { builder } = graph;
-  const state = jsonSchemaOf(builder?._schemaRuntimeDefinition, 'getJsonSchema');
+function schemasOf({ builder, outputChannels, streamChannels }: CompiledGraph) {
+  const definition = builder?._schemaRuntimeDefinition;
+  const config = { type: 'object', properties: {} };
+  const state = jsonSchemaOf(definition, 'getJsonSchema');
   return {
-    state: state ?? channelSchema(graph.streamChannels ?? graph.outputChannels),
-    input:
+    input_schema:
       jsonSchemaOf(builder?._inputRuntimeDefinition, 'getInputJsonSchema') ??
-      jsonSchemaOf(builder?._schemaRuntimeDefinition, 'getInputJsonSchema') ??
-      channelSchema(graph.outputChannels),
-    output:
+      jsonSchemaOf(definition, 'getInputJsonSchema') ??
+      channelSchema(outputChannels),
+    output_schema:
       jsonSchemaOf(builder?._outputRuntimeDefinition, 'getJsonSchema') ??
       state ??
-      channelSchema(graph.outputChannels),
-    config: { type: 'object', properties: {} },
+      channelSchema(outputChannels),
+    state_schema: state ?? channelSchema(streamChannels ?? outputChannels),
+    config_schema: config,
+    context_schema: config,
   };
-}
-
-/** The subgraphs below a graph with their schemas, by namespace: one that is named, or all; `recurse` goes deeper. */
-async function subgraphsOf(
-  graph: CompiledGraph,
-  options: { namespace?: string | undefined; recurse: boolean },
-): Promise<Record<string, GraphSchemas>> {
-  const found: Record<string, GraphSchemas> = {};
-  for await (const [namespace, subgraph] of graph.getSubgraphsAsync(options.namespace, options.recurse))
-    found[namespace] = schemasOf(subgraph);
-  return found;
 }
 
 function jsonSchemaOf(definition: unknown, method: string): JsonSchema | undefined {

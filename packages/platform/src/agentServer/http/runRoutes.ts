@@ -18,16 +18,15 @@ import { ThreadPath } from '@slipway/contract/runApi/thread';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Assistants } from '../graphs/assistants.ts';
-import { type LiveRun, type RunEnding, RunMoved } from '../runs/liveRun.ts';
+import { type LiveRun, type RunEnding, Moved } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
-import { isActive } from '../runs/runLife.ts';
 import type { RunService } from '../runs/runService.ts';
 import type { EventStore } from '../store/eventStore.ts';
-import type { RunRecord, RunRecords } from '../store/runRecords.ts';
+import { ACTIVE, isActive, type RunRecord, type RunRecords } from '../store/runRecords.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
-import { selected, storable, wireRun } from './wire.ts';
+import { selected, storable, wireNewRun, wireRun } from './wire.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -52,10 +51,11 @@ export function runRoutes(parts: RunRouteParts): Hono {
   app.post('/runs/cancel', async (c) => {
     const { action } = parseQuery(BulkCancelQuery, c);
     const body = await parseBody(BulkCancelBody, c);
+    const { thread_id: threadId, run_ids: runIds, status } = body;
     const found =
-      body.thread_id != null
-        ? await records.active({ threadId: body.thread_id, runIds: body.run_ids ?? [] })
-        : await records.active({ statuses: statusesOf(body.status) });
+      threadId != null
+        ? await records.activeOfThread(threadId, runIds ?? [])
+        : await records.withStatus(status == null || status === 'all' ? ACTIVE : [status]);
     if ((await service.cancel(found, action)) === 0) throw new HttpProblem(404, 'No active run matches.');
     return c.body(null, 204);
   });
@@ -63,7 +63,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
   for (const prefix of ['', '/threads/:thread_id'] as const) {
     app.post(`${prefix}/runs`, async (c) => {
       const { live } = await start(c, prefix);
-      return c.json(wireRun(live.record), 200, addressOf(live));
+      return c.json(wireNewRun(live.record), 200, addressOf(live));
     });
 
     app.post(`${prefix}/runs/wait`, async (c) => {
@@ -71,7 +71,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
       return waitFor(service.ending(live.record), {
         headers: addressOf(live),
         onDisconnect: () => {
-          if (plan.cancelOnDisconnect) cancelUnheard(live.record);
+          if (plan.cancelOnDisconnect) service.cancelUnheard(live.record);
         },
       });
     });
@@ -82,7 +82,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
         headers: addressOf(live),
         keepAliveMs: parts.keepAliveMs,
         onDisconnect: () => {
-          if (plan.cancelOnDisconnect) cancelUnheard(live.record);
+          if (plan.cancelOnDisconnect) service.cancelUnheard(live.record);
         },
       });
     });
@@ -94,7 +94,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const plans = await Promise.all(bodies.map((body) => plan(body, {}, undefined)));
     const lives: LiveRun[] = [];
     for (const each of plans) lives.push(await service.start(each));
-    return c.json(lives.map((live) => wireRun(live.record)));
+    return c.json(lives.map((live) => wireNewRun(live.record)));
   });
 
   app.get('/threads/:thread_id/runs', async (c) => {
@@ -127,18 +127,18 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   app.get('/threads/:thread_id/runs/:run_id/join', async (c) => {
     const query = parseQuery(JoinQuery, c);
-    const run = await runOf(c);
+    const run = await runToFollow(c);
     const gone = new AbortController();
     return waitFor(service.ending(run, gone.signal), {
       headers: {},
       onDisconnect: () => {
-        if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
+        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelUnheard(run);
         gone.abort();
       },
     });
   });
 
-  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await runOf(c)));
+  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await runToFollow(c)));
 
   // A stateless run's id is enough for the public client.
   app.get('/runs/:run_id/stream', async (c) => {
@@ -159,7 +159,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return eventStreamResponse(reader, {
       keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => {
-        if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
+        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelUnheard(run);
       },
     });
   }
@@ -198,9 +198,11 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return records.get(threadId, runId);
   }
 
-  /** Nobody is left to be told of a failure to cancel: the service logs it. */
-  function cancelUnheard(run: RunRecord): void {
-    service.cancelUnheard(run, 'interrupt');
+  /** A run to wait for, which is not read from the database if it executes here. */
+  async function runToFollow(c: Context): Promise<RunRecord> {
+    const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
+    const live = service.live(runId);
+    return live?.begun === true && live.threadId === threadId ? live.record : records.get(threadId, runId);
   }
 
   /**
@@ -208,7 +210,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
    * answer at all: the connection is broken off, and the client asks again.
    */
   function lostEnding(error: unknown): string {
-    if (error instanceof RunMoved) throw error;
+    if (error instanceof Moved) throw error;
     // Nobody waits any more after an abort.
     if ((error as Error).name !== 'AbortError')
       parts.log.error({ err: error }, 'the end of a run could not be reported');
@@ -243,8 +245,4 @@ function overAlready(run: RunRecord): HttpProblem {
 /** Where the run is: clients take its ids from this header before the run has ended. */
 function addressOf(live: LiveRun): Record<string, string> {
   return { 'content-location': `/threads/${live.threadId}/runs/${live.runId}` };
-}
-
-function statusesOf(status: BulkCancelBody['status']): string[] {
-  return status == null || status === 'all' ? ['pending', 'running'] : [status];
 }

@@ -9,12 +9,6 @@ import type { RunService } from '../runs/runService.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import type { RunRecord } from '../store/runRecords.ts';
 
-/** What of a run's stream is asked for. */
-interface JoinOptions {
-  readonly lastEventId: string | undefined;
-  readonly modes: StreamModes | undefined;
-}
-
 /**
  * The stream of an existing run: what comes from now on (contract 001: "output produced before the join is not
  * delivered"), or for a resumable run what followed `Last-Event-ID`, whichever process it was made in. It begins with
@@ -24,7 +18,7 @@ interface JoinOptions {
 export async function joinStream(
   parts: { service: RunService; events: EventStore },
   run: RunRecord,
-  options: JoinOptions,
+  options: { lastEventId: string | undefined; modes: StreamModes | undefined },
 ): Promise<EventReader> {
   const { service, events } = parts;
   const resumable = (run.kwargs as { resumable?: boolean }).resumable === true;
@@ -61,14 +55,23 @@ function acceptorOf(modes: StreamModes): (event: string) => boolean {
 /** How often new events of a run that another process executes are looked for, in milliseconds. */
 const LOOK_MS = 200;
 
+interface StoredStreamOptions {
+  readonly store: EventStore;
+  readonly runId: string;
+  readonly after: number;
+  readonly accepts: (event: string) => boolean;
+  /** What the stream begins with. */
+  readonly prologue: readonly Uint8Array[];
+  /** Waits for the run's end, whatever process executes it. */
+  readonly ending: (signal: AbortSignal) => Promise<RunEnding>;
+}
+
 /**
  * A reader of a resumable run that this process does not execute: what is stored behind the last event seen, then what
  * is stored as it goes on, to its end. It reads no faster than its client does.
  */
 class StoredStream implements EventReader {
-  readonly #store: EventStore;
-  readonly #runId: string;
-  readonly #accepts: (event: string) => boolean;
+  readonly #options: StoredStreamOptions;
   readonly #left = new AbortController();
   readonly #frames: Uint8Array[];
   #after: number;
@@ -76,19 +79,9 @@ class StoredStream implements EventReader {
   #problem: Error | undefined;
   #over = false;
 
-  /** `ending` is asked for how the run ends, wherever that is; `prologue` is what the stream begins with. */
-  constructor(options: {
-    store: EventStore;
-    runId: string;
-    after: number;
-    accepts: (event: string) => boolean;
-    prologue: readonly Uint8Array[];
-    ending: (signal: AbortSignal) => Promise<RunEnding>;
-  }) {
-    this.#store = options.store;
-    this.#runId = options.runId;
+  constructor(options: StoredStreamOptions) {
+    this.#options = options;
     this.#after = options.after;
-    this.#accepts = options.accepts;
     this.#frames = [...options.prologue];
     options.ending(this.#left.signal).then(
       (ending) => {
@@ -108,7 +101,7 @@ class StoredStream implements EventReader {
       if (this.#over) return undefined;
       // Whether it had ended before the look: then there is nothing behind it.
       const ending = this.#ending;
-      const events = await this.#store.read(this.#runId, this.#after);
+      const events = await this.#options.store.read(this.#options.runId, this.#after);
       for (const event of events) this.#take(event);
       if (events.length > 0) continue;
       if (this.#problem !== undefined) throw this.#problem;
@@ -126,7 +119,7 @@ class StoredStream implements EventReader {
 
   #take({ id, event, data }: StreamEvent): void {
     this.#after = id;
-    if (this.#accepts(event)) this.#frames.push(encodeEvent(event, data, id));
+    if (this.#options.accepts(event)) this.#frames.push(encodeEvent(event, data, id));
   }
 
   #end({ failure }: RunEnding): void {

@@ -17,7 +17,7 @@ import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import { selected, storable, storableIfGiven, wireThread } from './wire.ts';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { ThreadStreamQuery } from '@slipway/contract/runApi/stream';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
@@ -74,23 +74,23 @@ export function threadRoutes(options: {
   });
 
   app.get('/threads/:thread_id', async (c) => {
-    return c.json(wireThread(await threads.get(parsePath(ThreadPath, c).thread_id)));
+    return c.json(wireThread(await threads.get(threadIdOf(c))));
   });
 
   app.patch('/threads/:thread_id', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const { metadata } = await parseBody(ThreadPatch, c);
     const patched = await threads.patchMetadata(threadId, storable(metadata ?? {}, 'metadata'));
     return c.req.header('prefer') === 'return=minimal' ? c.body(null, 204) : c.json(wireThread(patched));
   });
 
   app.delete('/threads/:thread_id', async (c) => {
-    await removal.remove(parsePath(ThreadPath, c).thread_id);
+    await removal.remove(threadIdOf(c));
     return c.body(null, 204);
   });
 
   app.post('/threads/:thread_id/copy', async (c) => {
-    const source = await threads.get(parsePath(ThreadPath, c).thread_id);
+    const source = await threads.get(threadIdOf(c));
     return c.json(wireThread(await copyOf(source)));
   });
 
@@ -107,6 +107,10 @@ export function threadRoutes(options: {
     });
     return threads.get(copy.thread_id);
   }
+}
+
+function threadIdOf(c: Context): string {
+  return parsePath(ThreadPath, c).thread_id;
 }
 
 function searchOf(body: ThreadSearch) {
@@ -156,7 +160,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
   const app = new Hono();
 
   app.get('/threads/:thread_id/state', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const { subgraphs } = parseQuery(StateQuery, c);
     return c.body(await states.get(threadId, {}, subgraphs), 200, JSON_TYPE);
   });
@@ -168,13 +172,13 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
   });
 
   app.post('/threads/:thread_id/state/checkpoint', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const { checkpoint, subgraphs } = await parseBody(StateSearch, c);
     return c.body(await states.get(threadId, checkpoint ?? {}, subgraphs ?? false), 200, JSON_TYPE);
   });
 
   app.post('/threads/:thread_id/state', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const body = await parseBody(StateUpdate, c);
     const updated = await states.update(threadId, {
       values: body.values,
@@ -187,19 +191,19 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
 
   // The public client's `patchState`: it means the thread's metadata.
   app.patch('/threads/:thread_id/state', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const { metadata } = await parseBody(ThreadPatch, c);
     await threads.patchMetadata(threadId, storable(metadata ?? {}, 'metadata'));
     return c.body(null, 204);
   });
 
   app.get('/threads/:thread_id/history', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     return c.body(await states.history(threadId, parseQuery(HistoryUrl, c)), 200, JSON_TYPE);
   });
 
   app.post('/threads/:thread_id/history', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const body = await parseOptionalBody(HistoryQuery, c);
     const json = await states.history(threadId, {
       limit: body.limit,
@@ -240,7 +244,7 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
   const app = new Hono();
 
   app.get('/threads/:thread_id/stream', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const threadId = threadIdOf(c);
     const { stream_mode: modes } = parseQuery(ThreadStreamQuery, c);
     const stream = new ThreadStream(await sightOf(threadId), modes);
     try {
@@ -260,7 +264,10 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
     let version = await versionNow();
     if (version === undefined) throw threadNotFound(threadId);
     return {
-      hear: (hearer) => service.newRuns.hear(threadId, hearer),
+      hear: (hearer) => {
+        service.newRuns.on(threadId, hearer);
+        return () => service.newRuns.off(threadId, hearer);
+      },
       newest: async () => {
         const [run] = await records.list(threadId, { limit: 1, offset: 0 });
         return BigInt(run?.sequence ?? 0);

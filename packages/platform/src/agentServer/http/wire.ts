@@ -19,6 +19,11 @@ export function wireRun(run: RunRecord): Record<string, unknown> {
   };
 }
 
+/** A run as it was accepted: contract 001 shows it `pending`, also if it has begun meanwhile. */
+export function wireNewRun(run: RunRecord): Record<string, unknown> {
+  return wireRun({ ...run, status: 'pending', attempt: 0 });
+}
+
 /** A thread as the contract shows it (contract 001, "Thread"), with `interrupts`, and `error` where it failed. */
 export function wireThread(thread: ThreadRecord): Record<string, unknown> {
   return {

@@ -46,15 +46,8 @@ export class EventChannel {
     for (const subscriber of this.#subscribers) subscriber.push(entry);
   }
 
-  /** Ends every reader's stream once it has read what waits for it. */
-  close(): void {
-    this.#closed = true;
-    for (const subscriber of this.#subscribers) subscriber.finish();
-    this.#subscribers.clear();
-  }
-
-  /** Like {@link close}, but the readers' streams break with an error: what follows comes from elsewhere. */
-  breakOff(error: Error): void {
+  /** Ends every reader's stream once it has read what waits for it: with an error, where one is given. */
+  close(error?: Error): void {
     this.#closed = true;
     for (const subscriber of this.#subscribers) subscriber.finish(error);
     this.#subscribers.clear();
@@ -65,11 +58,9 @@ export class EventChannel {
    * {@link Subscriber.release}, which says what its stream begins with.
    */
   subscribe(options: { accepts?: (event: string) => boolean } = {}): Subscriber {
-    const subscriber = new Subscriber({
-      limit: this.#readerBytes,
-      accepts: options.accepts ?? (() => true),
-      onLeave: (left) => this.#subscribers.delete(left),
-    });
+    const subscriber = new Subscriber(this.#readerBytes, options.accepts ?? (() => true), (left) =>
+      this.#subscribers.delete(left),
+    );
     if (this.#closed) subscriber.finish();
     else this.#subscribers.add(subscriber);
     return subscriber;
@@ -94,14 +85,10 @@ export class Subscriber implements EventReader {
   #broken: Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(options: {
-    limit: number;
-    accepts: (event: string) => boolean;
-    onLeave: (subscriber: Subscriber) => void;
-  }) {
-    this.#limit = options.limit;
-    this.#accepts = options.accepts;
-    this.#onLeave = options.onLeave;
+  constructor(limit: number, accepts: (event: string) => boolean, onLeave: (subscriber: Subscriber) => void) {
+    this.#limit = limit;
+    this.#accepts = accepts;
+    this.#onLeave = onLeave;
   }
 
   /** Bytes that wait for this reader. */
@@ -159,16 +146,11 @@ export class Subscriber implements EventReader {
       });
       this.#wake = undefined;
     }
-    if (this.#held) return this.#whenEmpty();
-    const frame = this.#queue.shift()?.frame;
+    const frame = this.#held ? undefined : this.#queue.shift()?.frame;
     if (frame !== undefined) {
       this.#queuedBytes -= frame.byteLength;
       return frame;
     }
-    return this.#whenEmpty();
-  }
-
-  #whenEmpty(): undefined | 'idle' {
     if (!this.#finished) return 'idle';
     if (this.#broken !== undefined) throw this.#broken;
     return undefined;

@@ -8,8 +8,8 @@ import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
 
 /**
- * Why a run was told to stop. `handover`: this process goes away, another one takes the run up. `lost`: another one may
- * have taken it up already, so this one must not touch it any more.
+ * Why a run was told to stop. `handover`: this process ends, another one will claim the run. `lost`: another one may have
+ * claimed it already, so this one must not touch it any more.
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'handover' | 'lost';
 
@@ -33,7 +33,7 @@ export class LiveRun {
   readonly stateless: boolean;
   /** Whether readers may come back to its stream. */
   readonly resumable: boolean;
-  readonly channel: EventChannel;
+  readonly channel = new EventChannel();
   /** Whether this process has begun to execute it, or is about to. */
   begun = false;
   /** Resolves when everything about the run is over and stored. Never rejects. */
@@ -59,11 +59,10 @@ export class LiveRun {
     this.threadId = options.threadId;
     this.stateless = options.stateless;
     this.resumable = options.resumable;
-    this.channel = new EventChannel();
     this.#feedback = options.feedback;
-    const { promise, resolve } = withResolvers<RunEnding>();
-    this.ended = promise;
-    this.#end = resolve;
+    let end: (ending: RunEnding) => void = () => undefined;
+    this.ended = new Promise((resolve) => (end = resolve));
+    this.#end = end;
   }
 
   /** The stored run. Set as soon as it is accepted. */
@@ -85,7 +84,7 @@ export class LiveRun {
     return this.#stopReason;
   }
 
-  /** Whether the run is on its way to another process: who wants something of it has to ask there. */
+  /** Whether the run is on its way to another process. */
   get isLeaving(): boolean {
     return this.#stopReason === 'handover' || this.#stopReason === 'lost';
   }
@@ -107,16 +106,15 @@ export class LiveRun {
       this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));
   }
 
-  /** Nobody needs what its graph still does: aborts it without a reason of its own. */
+  /** Aborts what its graph still does after the run's end. */
   release(): void {
     if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException('The run has ended', 'AbortError'));
   }
 
-  /** Over: answers whoever waits, and ends the streams; those of a run that goes on elsewhere are broken off. */
+  /** Ends the waits and the streams; those of a run that continues in another process are broken off. */
   finish(ending: RunEnding): void {
     this.#end(ending);
-    if (hasMoved(ending)) this.channel.breakOff(new RunMoved(this.runId));
-    else this.channel.close();
+    this.channel.close(hasMoved(ending) ? new Moved(`Run ${this.runId}`) : undefined);
   }
 
   /** Where the events of this attempt are stored, of a run that executes: from its beginning. */
@@ -129,11 +127,10 @@ export class LiveRun {
     this.#openLog = open;
   }
 
-  /** Stores the events of this attempt from now on, for readers elsewhere: nothing to do where they are, or it is over. */
+  /** Stores the events of this attempt from now on, for readers in other processes. */
   storeEvents(): void {
     const open = this.#openLog;
     this.#openLog = undefined;
-    // Where the database is away for longer than the lease the run is lost, and goes on elsewhere.
     open?.().then(
       (log) => (this.#log = log),
       () => this.stop('lost'),
@@ -180,19 +177,10 @@ export class LiveRun {
 /** A run's feedback links, by key. */
 export type FeedbackLinks = Record<string, string>;
 
-/** The run goes on in another process: who follows it here is cut off, asks again, and finds it there. */
-export class RunMoved extends HttpProblem {
-  constructor(runId: string) {
-    super(503, `Run ${runId} continues in another process of the deployment: ask again.`, {
-      headers: { 'retry-after': '1' },
-    });
-  }
-}
-
-/** This process goes away: who follows a thread here is cut off, and asks again elsewhere. */
-export class ThreadMoved extends HttpProblem {
-  constructor(threadId: string) {
-    super(503, `Thread ${threadId} is followed in another process of the deployment: ask again.`, {
+/** What is followed here continues in another process: readers are cut off, and ask again. */
+export class Moved extends HttpProblem {
+  constructor(what: string) {
+    super(503, `${what} continues in another process of the deployment: ask again.`, {
       headers: { 'retry-after': '1' },
     });
   }
@@ -201,36 +189,6 @@ export class ThreadMoved extends HttpProblem {
 /** The first event of a stream. */
 export function metadataFrame(runId: string, attempt: number): Uint8Array {
   return encodeEvent('metadata', JSON.stringify({ run_id: runId, attempt }));
-}
-
-/** `Promise.withResolvers`, which Node 20 lacks. */
-function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
-
-/** Who wants to hear of the runs of a thread as soon as this process has them, before they begin. */
-export class NewRuns {
-  readonly #hearers = new Map<string, Set<(live: LiveRun) => void>>();
-
-  /** Hears of a thread's runs from now on. Answers what ends that. */
-  hear(threadId: string, hearer: (live: LiveRun) => void): () => void {
-    const hearers = this.#hearers.get(threadId) ?? new Set();
-    this.#hearers.set(threadId, hearers);
-    hearers.add(hearer);
-    return () => {
-      hearers.delete(hearer);
-      if (hearers.size === 0 && this.#hearers.get(threadId) === hearers) this.#hearers.delete(threadId);
-    };
-  }
-
-  /** Passes a run that was accepted, or taken up, to whoever listens to its thread. */
-  tell(live: LiveRun): void {
-    for (const hearer of this.#hearers.get(live.threadId) ?? []) hearer(live);
-  }
 }
 
 /** Waits for a database that is away as long as the lease holds; the run is lost with it. @throws what the work throws */

@@ -7,85 +7,77 @@ import {
   type ExecutionResult,
 } from '../graphs/graphExecution.ts';
 import type { RunFailure } from '../store/agentDatabase.ts';
-import { ATTEMPT_KEY, type CheckpointStore, RunWriter } from '../store/checkpointStore.ts';
+import { ATTEMPT_KEY, type CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import { EventLog } from './eventLog.ts';
 import { type LiveRun, patiently } from './liveRun.ts';
-import type { RunGraphs } from './runGraphs.ts';
+import type { RunGraphs } from '../graphs/graphStore.ts';
 import { type ExecutionOutcome, failureOf, type RunOutcomes } from './runOutcome.ts';
 import type { CheckpointTuple } from '@langchain/langgraph-checkpoint';
-import type { CompiledGraph } from '../graphs/compiledGraph.ts';
+import { type CompiledGraph, startsPlainly } from '../graphs/compiledGraph.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { Kwargs } from './newRun.ts';
 
+/** What a {@link RunExecution} works with. */
+interface RunExecutionParts {
+  readonly graphs: RunGraphs;
+  readonly outcomes: RunOutcomes;
+  readonly checkpoints: CheckpointStore;
+  readonly footprint: RunFootprint;
+  readonly events: EventStore;
+  readonly lease: { readonly holds: boolean };
+}
+
 /** Executes runs: gives the graph its configuration, publishes its events, stops it. */
 export class RunExecution {
-  readonly #graphs: RunGraphs;
-  readonly #outcomes: RunOutcomes;
-  readonly #checkpoints: CheckpointStore;
-  readonly #footprint: RunFootprint;
-  readonly #events: EventStore;
-  readonly #lease: { readonly holds: boolean };
+  readonly #parts: RunExecutionParts;
 
-  constructor(options: {
-    graphs: RunGraphs;
-    outcomes: RunOutcomes;
-    checkpoints: CheckpointStore;
-    footprint: RunFootprint;
-    events: EventStore;
-    lease: { readonly holds: boolean };
-  }) {
-    this.#graphs = options.graphs;
-    this.#outcomes = options.outcomes;
-    this.#checkpoints = options.checkpoints;
-    this.#footprint = options.footprint;
-    this.#events = options.events;
-    this.#lease = options.lease;
+  constructor(parts: RunExecutionParts) {
+    this.#parts = parts;
   }
 
   /**
    * Executes a run that has begun, to its end. Whatever the graph does is an ending. A run that was stopped ends by its
    * reason, and what is left of it can store nothing more. `blank`: its thread has no checkpoint yet.
-   * @throws what a database that cannot be reached for longer than the lease says.
+   * @throws the error of a database that was away for longer than the lease.
    */
   async execute(live: LiveRun, blank: boolean): Promise<ExecutionOutcome> {
+    const { checkpoints, events, graphs, lease, outcomes } = this.#parts;
     const kwargs = live.record.kwargs as Kwargs;
-    const timer = this.#startTimeout(live, kwargs.timeout);
+    // Decision: each attempt has the whole of the time; attempts are limited themselves.
+    const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
     const { run_id: runId, attempt, owner } = live.record;
     const hold = {
       fence: { runId, attempt, owner },
-      holds: () => this.#lease.holds,
+      holds: () => lease.holds,
       onLost: () => live.stop('lost'),
     };
-    this.#checkpoints.admit(new RunWriter({ ...hold, blank }));
+    const writer = checkpoints.admit(live.threadId, { ...hold, blank });
     let result: ExecutionResult | undefined;
     let failure: RunFailure | undefined;
     try {
       const deliver = ({ id, event, data }: StreamEvent) => live.channel.publish(event, data, id);
-      const log = { ...hold, store: this.#events, deliver };
+      const log = { ...hold, store: events, deliver };
       if (live.resumable || live.record.followed) live.log = await EventLog.open(log);
       else live.logLater = () => EventLog.open({ ...log, sentBefore: () => live.channel.lastId });
-      const graph = await this.#graphs.of(kwargs);
-      const entry = await this.#entryOf(live, kwargs, graph);
+      const graph = await graphs.of(kwargs);
+      const entry = await patiently(live, lease, () => entryOf(live, kwargs, graph, this.#parts));
+      writer.startsPlainly = entry === 'start' && kwargs.command === null && startsPlainly(graph);
       if (entry !== 'over')
         result = await this.#follow(live, executeGraph(requestFor(live, kwargs, graph, entry)));
     } catch (error) {
-      // After a stop, whatever is thrown is the stop's echo.
+      // After a stop, whatever is thrown follows from the stop.
       if (live.stopReason === undefined) failure = failureOf(error);
-      // The graph may be going on behind the error: it is told to stop.
+      // The graph may still be running after its error: it is told to stop.
       live.release();
     } finally {
       clearTimeout(timer);
       live.logLater = undefined;
       await live.published();
-      await this.#checkpoints.fence(runId);
+      const unstored = await checkpoints.fence(runId);
+      if (unstored !== undefined && live.stopReason === undefined) failure ??= failureOf(unstored);
     }
-    return this.#outcomes.of(live, failure, result);
-  }
-
-  async #entryOf(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph): Promise<Entry> {
-    const stores = { checkpoints: this.#checkpoints, footprint: this.#footprint };
-    return patiently(live, this.#lease, () => entryOf(live, kwargs, graph, stores));
+    return outcomes.of(live, failure, result);
   }
 
   /** Publishes an execution's events. Once the run is stopped, the graph gets a moment and is then left behind. */
@@ -105,12 +97,6 @@ export class RunExecution {
     } finally {
       patience.clear();
     }
-  }
-
-  /** Decision: each attempt has the whole of the time; attempts are bounded themselves. */
-  #startTimeout(live: LiveRun, seconds: number | null): NodeJS.Timeout | undefined {
-    if (seconds === null) return undefined;
-    return setTimeout(() => live.stop('timeout'), seconds * 1_000);
   }
 }
 
@@ -150,8 +136,8 @@ function requestFor(
       ...(kwargs.context !== null && { context: kwargs.context }),
       ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
       ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
-      // Decision: a step is stored before the next one begins, unless the request says otherwise. What was stored is
-      // what a killed run does not do again; the price is one statement's time per step.
+      // Decision: a step of the agent is stored before the next one begins, unless the request says otherwise: a killed
+      // run does not repeat what was stored. The price is one statement's time per step.
       durability: kwargs.durability ?? 'sync',
     },
   };
@@ -176,19 +162,11 @@ function toCommand(command: NonNullable<Kwargs['command']>): Command {
 /** How long a stopped graph may take to come to rest before it is left behind, in milliseconds. */
 const STOP_GRACE_MS = 2_000;
 
-/** Waits for one thing after another, with an end. */
-interface StopGrace {
-  /** Waits for the work; `undefined` once the grace is over. */
-  within<T>(work: Promise<T>): Promise<T | undefined>;
-  /** Takes its timer and its listener away. */
-  clear(): void;
-}
-
 /**
- * Waits for one thing after another, until a moment after the signal is aborted: from then on with nothing. A race with
- * one promise that lives as long as the run would hold everything that was ever waited for.
+ * Waits for one thing after another, until a moment after the signal is aborted: from then on for nothing. (A race with
+ * one promise that lives as long as the run would keep everything in memory that was ever waited for.)
  */
-function graceAfter(signal: AbortSignal): StopGrace {
+function graceAfter(signal: AbortSignal) {
   let timer: NodeJS.Timeout | undefined;
   let over = false;
   let giveUp: () => void = () => undefined;
@@ -201,6 +179,7 @@ function graceAfter(signal: AbortSignal): StopGrace {
   if (signal.aborted) start();
   else signal.addEventListener('abort', start, { once: true });
   return {
+    /** Waits for the work; `undefined` once the grace is over. */
     within: <T>(work: Promise<T>) =>
       new Promise<T | undefined>((resolve, reject) => {
         giveUp = () => resolve(undefined);
@@ -235,16 +214,11 @@ async function entryOf(
   const newest = await stores.checkpoints.getTuple({
     configurable: { thread_id: live.threadId, checkpoint_ns: '' },
   });
-  if (newest !== undefined && ownerOf(newest) === live.runId) {
-    return (await waitsForSomebody(graph, newest, kwargs)) ? 'over' : 'resume';
-  }
+  const isOwn = (newest?.metadata as { run_id?: unknown } | undefined)?.run_id === live.runId;
+  if (newest !== undefined && isOwn) return (await waitsForPerson(graph, newest, kwargs)) ? 'over' : 'resume';
   if (kwargs.command === null || (await stores.footprint.rollBackCommand(live.record))) return 'start';
   live.stop('lost');
   return 'over';
-}
-
-function ownerOf(tuple: CheckpointTuple): unknown {
-  return (tuple.metadata as Record<string, unknown> | undefined)?.['run_id'];
 }
 
 /**
@@ -252,7 +226,7 @@ function ownerOf(tuple: CheckpointTuple): unknown {
  * any more: LangGraph takes a run that is resumed without an input as told to go on, and would pass the place where a
  * person is to look. This is LangGraph's own rule: something is new since the last interrupt, and the node is named.
  */
-async function waitsForSomebody(
+async function waitsForPerson(
   graph: CompiledGraph,
   tuple: CheckpointTuple,
   kwargs: Kwargs,

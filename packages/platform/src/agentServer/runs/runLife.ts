@@ -5,19 +5,15 @@ import type { Logger } from 'pino';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import { throughOutage } from '../store/databaseAway.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
-import type { RunLeases } from '../store/runLeases.ts';
 import type { RunEnds } from '../store/runEnds.ts';
-import type { RunRecord, RunRecords } from '../store/runRecords.ts';
+import { isActive, type RunRecord, type RunRecords } from '../store/runRecords.ts';
 import type { Begun, RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
 import type { RunExecution } from './runExecution.ts';
 import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
 import type { RunSlots } from './runSlots.ts';
 
-/**
- * How many attempts of a run may be lost before it is given up, where nothing else is said. A run that takes its process
- * along each time would otherwise do so for ever.
- */
+/** The default limit of lost attempts: a run that kills its process each time would otherwise do so for ever. */
 const ATTEMPTS_MAX = 3;
 
 /** What a {@link RunLife} works with. */
@@ -25,44 +21,64 @@ export interface RunLifeParts {
   readonly runs: RunStore;
   readonly records: RunRecords;
   readonly ends: RunEnds;
-  readonly leases: RunLeases;
   readonly lease: { readonly holds: boolean };
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
   readonly execution: RunExecution;
   readonly outcomes: RunOutcomes;
-  /** Default {@link ATTEMPTS_MAX}. */
+  /** How many attempts may be lost before the run is given up. Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number;
-  /** Places for runs that execute at the same time. */
-  readonly slots: RunSlots;
-  /** Waits until a run is over, wherever it is executed. */
-  readonly over: (record: RunRecord, signal: AbortSignal) => Promise<void>;
   readonly log: Logger;
 }
 
+/** A run that began with its acceptance, and what returns its place. */
+export interface Started extends Begun {
+  readonly leaveSlot: () => void;
+}
+
 /**
- * One run's way in this process: waiting for its time and its turn, beginning, being executed, and its end in the
- * database. Each step there counts only while the run is this process's, in the attempt that it knows; it is tried
- * again while the database is away, for as long as the lease holds.
+ * One run in this process: it waits for its time and its turn, begins, executes, and its end is stored. Each change in
+ * the database counts only while the run is this process's, in the attempt that it knows; it is tried again while the
+ * database is away, for as long as the lease holds.
  */
 export class RunLife {
   readonly #parts: RunLifeParts;
+  readonly #slots: RunSlots;
+  readonly #over: (record: RunRecord, signal: AbortSignal) => Promise<void>;
 
-  constructor(parts: RunLifeParts) {
+  /** `over` waits until a run is over, whatever process executes it. */
+  constructor(
+    parts: RunLifeParts,
+    slots: RunSlots,
+    over: (record: RunRecord, signal: AbortSignal) => Promise<void>,
+  ) {
     this.#parts = parts;
+    this.#slots = slots;
+    this.#over = over;
   }
 
   /**
-   * Lives a run to its end, or to where it goes on elsewhere. `before` are the runs of its thread that are known to
-   * come first.
-   * @throws what the database says where its end could not be stored.
+   * Lives a run to its end, or until it continues in another process. `before`: earlier runs of its thread. `started`
+   * if it has begun already.
+   * @throws the database's error if its end could not be stored.
    */
-  async endingOf(live: LiveRun, before: readonly RunRecord[]): Promise<RunEnding> {
+  async endingOf(
+    live: LiveRun,
+    before: readonly RunRecord[],
+    started: Started | undefined,
+  ): Promise<RunEnding> {
+    if (started !== undefined) {
+      try {
+        return await this.#execute(live, started);
+      } finally {
+        started.leaveSlot();
+      }
+    }
     await pauseUntil(live.record.start_after, live.signal);
     for (let earlier = before; ;) {
-      await unlessStopped(this.#allOver(earlier, live.signal), live.signal);
+      await unlessStopped(Promise.all(earlier.map((run) => this.#over(run, live.signal))), live.signal);
       if (this.#isExhausted(live)) return this.#settle(live);
-      const leaveSlot = await this.#parts.slots.take(live.signal);
+      const leaveSlot = await this.#slots.take(live.signal);
       if (leaveSlot === undefined) return this.#settle(live);
       try {
         live.begun = true;
@@ -77,7 +93,7 @@ export class RunLife {
       }
       const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
       if (current === undefined) return GONE;
-      // Somebody else ended it, or took it up, while it waited.
+      // Another process ended it, or claimed it, while it waited.
       if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST;
       const active = await this.#store(() => this.#parts.records.activeOfThread(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
@@ -91,28 +107,36 @@ export class RunLife {
   /** The end of a run that does not begin: it was stopped before, or its attempts are used up. */
   async #settle(live: LiveRun): Promise<RunEnding> {
     if (live.stopReason === 'rollback') return this.#rollBack(live);
-    const exhausted = live.stopReason === undefined ? this.#exhausted(live) : undefined;
-    const outcome = await this.#parts.outcomes.of(live, exhausted);
-    return this.#conclude(live, outcome, live.record.attempt > 0);
+    const { attempt, lost_attempts: lost } = live.record;
+    const exhausted = {
+      error: 'AttemptsExhausted',
+      message:
+        `The run was begun ${attempt} times, and ${lost} times its process died or stood still before it ` +
+        `ended: it is given up after ${lost}. What it did until then remains.`,
+    };
+    const outcome = await this.#parts.outcomes.of(
+      live,
+      live.stopReason === undefined ? exhausted : undefined,
+    );
+    return this.#conclude(live, outcome, attempt > 0);
   }
 
   /**
-   * Stores how a run ended. A cancel that is noted before that is obeyed, so that none is acknowledged in vain: the run
-   * is judged again, as one that was stopped.
+   * Stores how a run ended. A cancel that was noted first is obeyed: the run is judged again, as one that was stopped.
    */
   async #conclude(live: LiveRun, outcome: ExecutionOutcome, keptPending: boolean): Promise<RunEnding> {
     const { ending, thread, result } = outcome;
+    const { ends, runs } = this.#parts;
     if (ending.status === 'lost') return ending;
-    if (ending.status === 'handed_over') return this.#release(live, ending);
+    if (ending.status === 'handed_over') {
+      await this.#store(() => runs.release(live.record));
+      return ending;
+    }
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
+    const output = live.stateless ? values : undefined;
     const stored = await this.#store(() =>
-      this.#parts.ends.finish(live.record, {
-        status,
-        thread,
-        error: failure,
-        output: live.stateless ? values : undefined,
-      }),
+      ends.finish(live.record, { status, thread, error: failure, output }),
     );
     if (stored) {
       await this.#tidy(live, keptPending);
@@ -124,7 +148,7 @@ export class RunLife {
     return this.#conclude(live, await this.#parts.outcomes.of(live, undefined, result), keptPending);
   }
 
-  /** How this process is asked to cancel a run that is still its own, in the attempt that it knows. */
+  /** The noted cancel of a run that is still this process's, in the attempt that it knows. */
   async #notedCancel(live: LiveRun): Promise<StopReason | undefined> {
     const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
     if (current === undefined || !isActive(current)) return undefined;
@@ -143,13 +167,7 @@ export class RunLife {
     return ending;
   }
 
-  /** Gives the run to whoever takes it up next. */
-  async #release(live: LiveRun, ending: RunEnding): Promise<RunEnding> {
-    await this.#store(() => this.#parts.leases.release(live.record));
-    return ending;
-  }
-
-  /** Removes what an ended run needs no more. The run has ended: a failure is told, and what is left stays behind. */
+  /** Removes what an ended run leaves behind. The run has ended, so a failure is only logged. */
   async #tidy(live: LiveRun, keptPending: boolean): Promise<void> {
     const { checkpoints, footprint, log } = this.#parts;
     try {
@@ -163,20 +181,6 @@ export class RunLife {
 
   #isExhausted(live: LiveRun): boolean {
     return live.record.lost_attempts >= (this.#parts.maxAttempts ?? ATTEMPTS_MAX);
-  }
-
-  #exhausted(live: LiveRun) {
-    const lost = live.record.lost_attempts;
-    return {
-      error: 'AttemptsExhausted',
-      message:
-        `The run was begun ${live.record.attempt} times, and ${lost} times its process died or stood still before it ` +
-        `ended: it is given up after ${lost}. What it did until then remains.`,
-    };
-  }
-
-  async #allOver(records: readonly RunRecord[], signal: AbortSignal): Promise<void> {
-    await Promise.all(records.map((record) => this.#parts.over(record, signal)));
   }
 
   async #store<T>(work: () => Promise<T>): Promise<T> {
@@ -194,35 +198,26 @@ export const GONE: RunEnding = {
 /** The ending, in this process, of a run that another one may be executing. */
 export const LOST: RunEnding = { status: 'lost', values: 'null', failure: undefined };
 
-export function isActive(record: Pick<RunRecord, 'status'>): boolean {
-  return record.status === 'pending' || record.status === 'running';
-}
-
 /** The longest that one timer can wait, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Waits until a time, or until the signal is aborted. */
 async function pauseUntil(time: Date | null, signal: AbortSignal): Promise<void> {
-  for (let left = remaining(time); left > 0 && !signal.aborted; left = remaining(time)) {
+  const remaining = () => (time === null ? 0 : time.getTime() - Date.now());
+  for (let left = remaining(); left > 0 && !signal.aborted; left = remaining()) {
     await delay(Math.min(left, TIMER_MAX_MS), undefined, { signal }).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }
 }
 
-function remaining(time: Date | null): number {
-  return time === null ? 0 : time.getTime() - Date.now();
-}
-
 /** Waits for the work, or until the signal is aborted. */
-async function unlessStopped(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => resolve();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, (error: unknown) => {
-      if (signal.aborted) resolve();
-      else reject(error instanceof Error ? error : new Error(String(error)));
-    });
+async function unlessStopped(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await Promise.race([work, stopped]).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
   });
 }

@@ -10,7 +10,7 @@ import type { ThreadOutcome } from '../store/runEnds.ts';
 import type { RunRecord } from '../store/runRecords.ts';
 import { type LiveRun, patiently, type RunEnding } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
-import type { RunGraphs } from './runGraphs.ts';
+import type { RunGraphs } from '../graphs/graphStore.ts';
 import { toWireJson } from './wireJson.ts';
 
 /** What a run's end means for the run and for its thread. */
@@ -22,23 +22,22 @@ export interface ExecutionOutcome {
   readonly result: ExecutionResult | undefined;
 }
 
-/** Judges how runs ended, and tells the values of those that have. */
+/** Judges how runs ended, and reads the values of those that have. */
 export class RunOutcomes {
-  readonly #graphs: RunGraphs;
-  readonly #checkpoints: CheckpointStore;
-  readonly #lease: { readonly holds: boolean };
-  readonly #log: Logger;
+  readonly #parts: {
+    graphs: RunGraphs;
+    checkpoints: CheckpointStore;
+    lease: { readonly holds: boolean };
+    log: Logger;
+  };
 
-  constructor(options: {
+  constructor(parts: {
     graphs: RunGraphs;
     checkpoints: CheckpointStore;
     lease: { readonly holds: boolean };
     log: Logger;
   }) {
-    this.#graphs = options.graphs;
-    this.#checkpoints = options.checkpoints;
-    this.#lease = options.lease;
-    this.#log = options.log;
+    this.#parts = parts;
   }
 
   /** The ending of a run, and how it leaves its thread: read from the thread's newest checkpoint. */
@@ -59,7 +58,7 @@ export class RunOutcomes {
     let values = 'null';
     try {
       if (!live.stateless || result === undefined) {
-        snapshot = await patiently(live, this.#lease, () => this.#snapshot(live));
+        snapshot = await patiently(live, this.#parts.lease, () => this.#snapshot(live));
       }
       const shown =
         snapshot === undefined
@@ -68,7 +67,7 @@ export class RunOutcomes {
       values = toWireJson(shown, { strict: true, root: 'values' });
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
-      this.#log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
+      this.#parts.log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
       problem ??= failureOf(error);
     }
     const ending: RunEnding = { status: statusOf(live, problem), values, failure: problem };
@@ -77,19 +76,19 @@ export class RunOutcomes {
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint. */
   async storedValues(record: RunRecord): Promise<string> {
-    const graph = await this.#graphs.of(record.kwargs as Kwargs);
+    const graph = await this.#parts.graphs.of(record.kwargs as Kwargs);
     if (graph.checkpointer === false) return 'null';
     const thread = { thread_id: record.thread_id, checkpoint_ns: '' };
     let configurable: Record<string, unknown> = { thread_id: record.thread_id };
     const filter = { run_id: record.run_id };
-    for await (const tuple of this.#checkpoints.list({ configurable: thread }, { filter, limit: 1 })) {
+    for await (const tuple of this.#parts.checkpoints.list({ configurable: thread }, { filter, limit: 1 })) {
       configurable = { ...thread, checkpoint_id: tuple.checkpoint.id };
     }
     return toWireJson(shownValues(await graph.getState({ configurable })), { strict: false, root: 'values' });
   }
 
   async #snapshot(live: LiveRun): Promise<StateSnapshot | undefined> {
-    const graph = await this.#graphs.of(live.record.kwargs as Kwargs);
+    const graph = await this.#parts.graphs.of(live.record.kwargs as Kwargs);
     if (graph.checkpointer === false) return undefined;
     return graph.getState({ configurable: { thread_id: live.threadId } });
   }
@@ -109,35 +108,25 @@ function withInterrupts(values: Record<string, unknown>, interrupts: unknown[]):
   return interrupts.length > 0 ? { ...values, __interrupt__: interrupts } : values;
 }
 
-function statusOf(live: LiveRun, failure: RunFailure | undefined): RunEnding['status'] {
-  switch (live.stopReason) {
-    case 'interrupt':
-      return 'interrupted';
-    case 'rollback':
-      return 'rolled_back';
-    case 'timeout':
-      return 'timeout';
-    case 'handover':
-      return 'handed_over';
-    case 'lost':
-      return 'lost';
-    case undefined:
-      return failure === undefined ? 'success' : 'error';
-  }
+const STATUS_OF_STOP = {
+  interrupt: 'interrupted',
+  rollback: 'rolled_back',
+  timeout: 'timeout',
+  handover: 'handed_over',
+  lost: 'lost',
+} as const;
+
+function statusOf({ stopReason }: LiveRun, failure: RunFailure | undefined): RunEnding['status'] {
+  if (stopReason !== undefined) return STATUS_OF_STOP[stopReason];
+  return failure === undefined ? 'success' : 'error';
 }
 
-function stoppedFailure(live: LiveRun): RunFailure | undefined {
-  switch (live.stopReason) {
-    case 'timeout':
-      return { error: 'RunTimeout', message: 'The run took longer than its timeout and was stopped.' };
-    case 'rollback':
-      return { error: 'RunRolledBack', message: 'The run was cancelled and rolled back.' };
-    case 'handover':
-    case 'lost':
-    case 'interrupt':
-    case undefined:
-      return undefined;
-  }
+function stoppedFailure({ stopReason }: LiveRun): RunFailure | undefined {
+  if (stopReason === 'timeout')
+    return { error: 'RunTimeout', message: 'The run took longer than its timeout and was stopped.' };
+  if (stopReason === 'rollback')
+    return { error: 'RunRolledBack', message: 'The run was cancelled and rolled back.' };
+  return undefined;
 }
 
 function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {

@@ -4,7 +4,6 @@ import type { CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { ItemStore } from '../store/itemStore.ts';
 import type { ProcessStore } from '../store/processStore.ts';
-import type { RunLeases } from '../store/runLeases.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { CancelAction, RunService } from './runService.ts';
 import { jittered } from './watch.ts';
@@ -18,106 +17,90 @@ const REQUESTS_MS = 500;
 /** How often what nobody needs any more is removed, in milliseconds. */
 const FORGET_MS = 60_000;
 
+/** What a {@link RunOwnership} works with. */
+interface RunOwnershipParts {
+  readonly runs: RunStore;
+  readonly processes: ProcessStore;
+  readonly checkpoints: CheckpointStore;
+  readonly events: EventStore;
+  readonly items: ItemStore;
+  readonly lease: ProcessLease;
+  readonly service: RunService;
+  readonly log: Logger;
+}
+
 /**
  * What connects the processes of one deployment (the revision that serves, the one that is drained, the one after a
- * crash or a rollback): runs that nobody executes are taken up, what others ask of our runs is obeyed.
+ * crash or a rollback): it claims runs that no process executes, and obeys what others ask of our runs.
  *
- * Each of its three tasks is one look at the database for all runs, at jittered times: processes that were started
- * together do not come together. The process that accepts a run starts it itself and waits for none of this.
+ * Each task is one look at the database for all runs, at jittered times, so that processes that were started together
+ * do not look together. The process that accepts a run starts it itself and waits for none of this.
  */
 export class RunOwnership {
-  readonly #runs: RunStore;
-  readonly #leases: RunLeases;
-  readonly #processes: ProcessStore;
-  readonly #checkpoints: CheckpointStore;
-  readonly #events: EventStore;
-  readonly #items: ItemStore;
-  readonly #lease: ProcessLease;
-  readonly #service: RunService;
-  readonly #log: Logger;
+  readonly #parts: RunOwnershipParts;
   readonly #timers = new Set<NodeJS.Timeout>();
   #claiming: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(options: {
-    runs: RunStore;
-    leases: RunLeases;
-    processes: ProcessStore;
-    checkpoints: CheckpointStore;
-    events: EventStore;
-    items: ItemStore;
-    lease: ProcessLease;
-    service: RunService;
-    log: Logger;
-  }) {
-    this.#runs = options.runs;
-    this.#leases = options.leases;
-    this.#processes = options.processes;
-    this.#checkpoints = options.checkpoints;
-    this.#events = options.events;
-    this.#items = options.items;
-    this.#lease = options.lease;
-    this.#service = options.service;
-    this.#log = options.log;
+  constructor(parts: RunOwnershipParts) {
+    this.#parts = parts;
   }
 
-  /** Takes up what there is to take up, and goes on doing so. */
+  /** Claims the runs that no process executes, now and from then on. */
   async start(): Promise<void> {
-    await this.takeUp();
-    this.#every(CLAIM_MS, () => this.takeUp());
+    const claim = () => (this.#claiming = this.#claim());
+    await claim();
+    this.#every(CLAIM_MS, claim);
     this.#every(REQUESTS_MS, () => this.#obeyRequests());
     this.#every(FORGET_MS, () => this.#forget());
   }
 
-  /** Takes nothing up any more, and obeys nobody. */
+  /** Claims nothing any more, and obeys no process. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#claiming;
   }
 
-  /** Takes up the runs that nobody executes, now. Calls at the same time share one look. */
-  async takeUp(): Promise<void> {
-    this.#claiming ??= this.#claim().finally(() => {
-      this.#claiming = undefined;
-    });
-    await this.#claiming;
-  }
-
   async #claim(): Promise<void> {
-    if (this.#stopped || this.#service.closing || !this.#lease.holds) return;
-    await this.#processes.removeDead();
-    const held = this.#service.takeUnsettled();
+    const { lease, processes, runs, service } = this.#parts;
+    if (this.#stopped || service.closing || !lease.holds) return;
+    await processes.removeDead();
+    const held = service.takeUnsettled();
     try {
-      for (const run of await this.#leases.claim(held)) this.#service.adopt(run);
+      for (const run of await runs.claim(held)) service.adopt(run);
     } catch (error) {
-      if (held !== undefined) this.#service.noteUnsettled();
+      if (held !== undefined) service.noteUnsettled();
       throw error;
     }
   }
 
   async #obeyRequests(): Promise<void> {
-    if (this.#service.isIdle) return;
-    for (const { run_id: runId, cancel_action: action, followed } of await this.#leases.requests()) {
-      if (followed) this.#service.live(runId)?.storeEvents();
-      if (action !== null) this.#service.stop(runId, action as CancelAction);
+    const { runs, service } = this.#parts;
+    if (service.isIdle) return;
+    for (const { run_id: runId, cancel_action: action, followed } of await runs.requests()) {
+      if (followed) service.live(runId)?.storeEvents();
+      if (action !== null) service.stop(runId, action as CancelAction);
     }
   }
 
   async #forget(): Promise<void> {
-    await this.#events.dropOld();
-    await this.#items.dropExpired();
-    for (const threadId of await this.#runs.removeExpired()) await this.#checkpoints.deleteThread(threadId);
+    const { checkpoints, events, items, runs } = this.#parts;
+    await events.dropOld();
+    await items.dropExpired();
+    for (const threadId of await runs.removeExpired()) await checkpoints.deleteThread(threadId);
   }
 
-  /** A failure (the database is away) is told and tried again the next time; one round never overtakes another. */
+  /** A failure (the database is away) is logged, and the work tried again the next time. Rounds never overlap. */
   #every(milliseconds: number, work: () => Promise<void>): void {
     const next = () => {
       if (this.#stopped) return;
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
         work()
-          .catch((error: unknown) => this.#log.warn({ err: error }, 'keeping up with other processes failed'))
+          .catch((error: unknown) =>
+            this.#parts.log.warn({ err: error }, 'keeping up with other processes failed'),
+          )
           .finally(next);
       }, jittered(milliseconds));
       timer.unref();
@@ -143,25 +126,24 @@ const BEATS_PER_LEASE = 8;
  * itself (`onVoid`), because others may be executing them; one that was frozen asks first whether they are.
  */
 export class ProcessLease {
-  readonly #processes: ProcessStore;
-  readonly #leaseMs: number;
-  readonly #onVoid: () => void;
-  readonly #log: Logger;
+  readonly #options: {
+    processes: ProcessStore;
+    leaseMs: number;
+    onVoid: () => void;
+    log: Logger;
+  };
   #timer: NodeJS.Timeout | undefined;
   #renewedAt = -Infinity;
   #tickedAt = 0;
   #beating = false;
 
   constructor(options: { processes: ProcessStore; leaseMs: number; onVoid: () => void; log: Logger }) {
-    this.#processes = options.processes;
-    this.#leaseMs = options.leaseMs;
-    this.#onVoid = options.onVoid;
-    this.#log = options.log;
+    this.#options = options;
   }
 
   /** Whether nobody else can have taken this process's runs, as far as this process can know. */
   get holds(): boolean {
-    return performance.now() - this.#renewedAt < this.#leaseMs;
+    return performance.now() - this.#renewedAt < this.#options.leaseMs;
   }
 
   /** Enters this process, and keeps it entered. */
@@ -175,11 +157,11 @@ export class ProcessLease {
   /** Gives the lease up: what is left of this process's runs is up to others. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#processes.leave();
+    await this.#options.processes.leave();
   }
 
   get #interval(): number {
-    return this.#leaseMs / BEATS_PER_LEASE;
+    return this.#options.leaseMs / BEATS_PER_LEASE;
   }
 
   #tick(): void {
@@ -187,10 +169,10 @@ export class ProcessLease {
     // Frozen (stopped, starved, blocked by its own code): it could not have renewed, and may still be believed.
     const wasFrozen = now - this.#tickedAt > 2 * this.#interval;
     this.#tickedAt = now;
-    if (!this.holds && !wasFrozen) this.#onVoid();
+    if (!this.holds && !wasFrozen) this.#options.onVoid();
     if (this.#beating) return;
     this.#beat().catch((error: unknown) => {
-      this.#log.error({ err: error }, 'the lease on the runs of this process could not be renewed');
+      this.#options.log.error({ err: error }, 'the lease on the runs of this process could not be renewed');
     });
   }
 
@@ -199,8 +181,8 @@ export class ProcessLease {
     const isFirst = this.#renewedAt === -Infinity;
     this.#beating = true;
     try {
-      const answer = await this.#processes.heartbeat();
-      if (answer === 'entered' && !isFirst) this.#onVoid();
+      const answer = await this.#options.processes.heartbeat();
+      if (answer === 'entered' && !isFirst) this.#options.onVoid();
       this.#renewedAt = sentAt;
     } finally {
       this.#beating = false;

@@ -1,52 +1,44 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
-import type { RunRecord } from '../store/runRecords.ts';
+import { isActive, type RunRecord } from '../store/runRecords.ts';
+import type { Accepted } from '../store/runStore.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import {
-  type FeedbackLinks,
-  hasMoved,
-  LiveRun,
-  NewRuns,
-  type RunEnding,
-  RunMoved,
-  type StopReason,
-} from './liveRun.ts';
+import { type FeedbackLinks, hasMoved, LiveRun, type RunEnding, Moved, type StopReason } from './liveRun.ts';
 import type { RunPlan } from './newRun.ts';
 import type { RunOutcomes } from './runOutcome.ts';
-import { GONE, isActive, LOST, RunLife, type RunLifeParts } from './runLife.ts';
+import { GONE, LOST, RunLife, type RunLifeParts, type Started } from './runLife.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
 import type { Watch } from './watch.ts';
 import { wireRun } from '../http/wire.ts';
 
-/** What somebody may ask of an active run (contract 001, "States and transitions"). */
+/** What a client may ask of an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
 
-/** Makes the feedback links of a run, by key. */
-type FeedbackLinker = (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
-
 /** What a {@link RunService} works with. */
-export interface RunServiceParts extends Omit<RunLifeParts, 'over' | 'slots'> {
+export interface RunServiceParts extends RunLifeParts {
   /** Waits for the ends of runs that other processes execute. */
   readonly endsElsewhere: Watch;
-  readonly linkFeedback: FeedbackLinker;
+  readonly linkFeedback: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
   readonly webhooks: Webhooks;
   readonly limits?: Partial<RunLimits>;
 }
 
 /**
- * The runs of this process: accepted, taken up, cancelled, waited for, handed over. Whatever it
- * writes about a run counts only while the run is this process's, in the attempt that it knows: a run that has become
- * another's is left alone, and who waits for it here hears of its end there.
+ * The runs of this process: accepted, claimed, cancelled, waited for, handed over. What it writes about a run counts only
+ * while the run is this process's, in the attempt that it knows. Who waits here for a run that has become another
+ * process's hears of its end there.
  */
 export class RunService {
-  /** Told of every run that this process accepts or takes up, before it begins. */
-  readonly newRuns = new NewRuns();
+  /** Emits every run that this process accepts or claims, by its thread's id. */
+  readonly newRuns = new EventEmitter<Record<string, [LiveRun]>>().setMaxListeners(0);
+  readonly limits: RunLimits;
   readonly #parts: RunServiceParts;
   readonly #life: RunLife;
-  readonly #limits: RunLimits;
+  readonly #slots: RunSlots;
   readonly #log: Logger;
   readonly #live = new Map<string, LiveRun>();
   #closing = false;
@@ -54,23 +46,21 @@ export class RunService {
 
   constructor(parts: RunServiceParts) {
     this.#parts = parts;
-    this.#limits = { ...DEFAULT_RUN_LIMITS, ...parts.limits };
-    this.#life = new RunLife({
-      ...parts,
-      slots: new RunSlots(this.#limits.concurrentRuns),
-      over: (record, signal) => this.#over(record, signal),
-    });
+    const { concurrentRuns, pendingRuns, runSeconds } = DEFAULT_RUN_LIMITS;
+    const { limits = {} } = parts;
+    this.limits = {
+      concurrentRuns: limits.concurrentRuns ?? concurrentRuns,
+      pendingRuns: limits.pendingRuns ?? pendingRuns,
+      runSeconds: limits.runSeconds ?? runSeconds,
+    };
+    this.#slots = new RunSlots(this.limits.concurrentRuns);
+    this.#life = new RunLife(parts, this.#slots, (record, signal) => this.#over(record, signal));
     this.#log = parts.log;
   }
 
   /** Whether no run is in this process. */
   get isIdle(): boolean {
     return this.#live.size === 0;
-  }
-
-  /** How much this process takes on. */
-  get limits(): RunLimits {
-    return this.#limits;
   }
 
   get #pendingCount(): number {
@@ -88,18 +78,18 @@ export class RunService {
   }
 
   /**
-   * Accepts a run and starts it at once, or as soon as the multitask strategy lets it (contract 001, "States and
+   * Accepts a run and starts it at once, or when the multitask strategy lets it (contract 001, "States and
    * transitions"). It is stored before this resolves.
-   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 429 where too many runs
-   * are pending, 503 while shutting down.
+   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 429 if too many runs are
+   * pending, 503 while shutting down.
    */
   async start(plan: RunPlan): Promise<LiveRun> {
     if (this.#closing)
       throw new HttpProblem(503, 'The server is shutting down.', { headers: { 'retry-after': '1' } });
-    if (this.#pendingCount >= this.#limits.pendingRuns)
+    if (this.#pendingCount >= this.limits.pendingRuns)
       throw new HttpProblem(
         429,
-        `${this.#limits.pendingRuns} runs are pending already: this server takes no more until some have begun.`,
+        `${this.limits.pendingRuns} runs are pending already: this server takes no more until some have begun.`,
         { headers: { 'retry-after': '1' } },
       );
     const { newRun } = plan;
@@ -108,29 +98,33 @@ export class RunService {
       resumable: plan.resumable,
       feedback_keys: plan.feedbackKeys,
     });
-    let before: RunRecord[];
+    const leaveSlot = this.#slots.takeFree();
+    let accepted: Accepted | undefined;
     try {
-      const accepted = await this.#parts.runs.accept(newRun);
-      live.record = accepted.run;
-      before = accepted.before;
+      accepted = await this.#parts.runs.accept(newRun, leaveSlot !== undefined);
     } catch (error) {
       this.#live.delete(live.runId);
       live.finish(GONE);
-      // It may have been stored all the same: then it is taken up like any run that nobody executes.
+      // It may have been stored all the same: then it is claimed like any run that no process executes.
       if (!(error instanceof HttpProblem)) this.noteUnsettled();
       throw error;
+    } finally {
+      if (accepted?.begun === undefined) leaveSlot?.();
     }
+    const { run, before, begun } = accepted;
+    live.record = run;
+    live.begun = begun !== undefined;
     void live.makeFeedbackLinks();
     const strategy = newRun.multitaskStrategy;
     if (strategy === 'interrupt' || strategy === 'rollback') {
-      for (const run of before) this.stop(run.run_id, strategy);
+      for (const earlier of before) this.stop(earlier.run_id, strategy);
     }
-    this.newRuns.tell(live);
-    void this.#run(live, before);
+    this.newRuns.emit(live.threadId, live);
+    void this.#run(live, before, begun && leaveSlot && { ...begun, leaveSlot });
     return live;
   }
 
-  /** Takes up a run that was claimed: another process accepted or began it. */
+  /** Executes a run that was claimed: another process accepted or began it. */
   adopt(record: RunRecord): void {
     const live = this.#enter(record.run_id, record.thread_id, record.kwargs);
     live.record = record;
@@ -139,14 +133,13 @@ export class RunService {
       { runId: record.run_id, attempt: record.attempt },
       'took over a run that no process executed',
     );
-    this.newRuns.tell(live);
-    void this.#run(live, []);
+    this.newRuns.emit(live.threadId, live);
+    void this.#run(live, [], undefined);
   }
 
   /**
-   * Asks active runs to stop, wherever they are executed. Resolves once that is stored, not when they have ended: a
-   * request that was acknowledged holds also for who takes the run up when this process dies. Answers how many were
-   * still active: the others have ended meanwhile, and stay as they ended.
+   * Asks active runs to stop, whatever process executes them. Resolves once that is stored, not when they have ended, so
+   * it holds also if this process dies. Answers how many were still active.
    */
   async cancel(records: readonly RunRecord[], action: CancelAction): Promise<number> {
     if (records.length === 0) return 0;
@@ -156,9 +149,9 @@ export class RunService {
     return noted.length;
   }
 
-  /** Like {@link cancel}, for a client that has gone: nobody is left to be told of a failure but the log. */
-  cancelUnheard(record: RunRecord, action: CancelAction): void {
-    this.cancel([record], action).catch((error: unknown) => {
+  /** Interrupts a run whose client has gone: a failure is only logged. */
+  cancelUnheard(record: RunRecord): void {
+    this.cancel([record], 'interrupt').catch((error: unknown) => {
       this.#log.error(
         { err: error, runId: record.run_id },
         'a run could not be cancelled when its client went away',
@@ -171,7 +164,7 @@ export class RunService {
     this.#live.get(runId)?.stop(reason);
   }
 
-  /** The lease on this process's runs is void: others may be executing them, so all that have begun stop here. */
+  /** The lease is void: other processes may be executing the runs of this one, so all that have begun stop here. */
   loseAll(): void {
     const begun = [...this.#live.values()].filter((live) => live.begun && !live.isLeaving);
     if (begun.length > 0)
@@ -180,12 +173,12 @@ export class RunService {
     this.noteUnsettled();
   }
 
-  /** Something about this process's runs may not be stored as it is: they are to be looked through. */
+  /** The database may hold something else about this process's runs: they are looked through soon. */
   noteUnsettled(): void {
     this.#unsettled = true;
   }
 
-  /** The runs that are in this process, where they are to be looked through; asking says that they will be. */
+  /** The runs that are in this process, if they are to be looked through; asking says that they will be. */
   takeUnsettled(): string[] | undefined {
     if (!this.#unsettled) return undefined;
     this.#unsettled = false;
@@ -193,8 +186,8 @@ export class RunService {
   }
 
   /**
-   * How a run ended: waits for it, also where another process executes it. `signal` gives the waiting up.
-   * @throws RunMoved where this process hands the run over and ends, so that nobody is left here to wait.
+   * Waits for the end of a run, whatever process executes it. `signal` ends the wait.
+   * @throws RunMoved if this process hands the run over and ends.
    */
   async ending(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
     const ending = await this.#live.get(record.run_id)?.ended;
@@ -205,9 +198,8 @@ export class RunService {
   }
 
   /**
-   * Takes no new runs, lets those that execute go on for up to `timeoutMs`, then hands them over where they stand: the
-   * next process of the deployment takes them up, and no attempt counts as lost. Runs that have not begun are handed
-   * over at once. `hurry` ends the patience.
+   * Takes no new runs, lets running ones continue for up to `timeoutMs` or until `hurry`, then hands them over to the next
+   * process of the deployment; no attempt counts as lost. Runs that have not begun are handed over at once.
    */
   async drain(timeoutMs: number, hurry?: AbortSignal): Promise<void> {
     this.#closing = true;
@@ -229,7 +221,7 @@ export class RunService {
     if (!isActive(record)) return;
     const ending = await this.#live.get(record.run_id)?.ended;
     if (ending !== undefined && !hasMoved(ending)) return;
-    if (this.#closing) throw new RunMoved(record.run_id);
+    if (this.#closing) throw new Moved(`Run ${record.run_id}`);
     await this.#parts.endsElsewhere.come(record.run_id, signal);
   }
 
@@ -257,10 +249,10 @@ export class RunService {
   }
 
   /** From acceptance, or from being taken up, to the end. Never throws. */
-  async #run(live: LiveRun, before: readonly RunRecord[]): Promise<void> {
+  async #run(live: LiveRun, before: readonly RunRecord[], started: Started | undefined): Promise<void> {
     let ending: RunEnding;
     try {
-      ending = await this.#life.endingOf(live, before);
+      ending = await this.#life.endingOf(live, before, started);
     } catch (error) {
       this.#log.error({ err: error, runId: live.runId }, 'the end of a run could not be stored');
       ending = LOST;

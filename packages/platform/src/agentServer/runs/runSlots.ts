@@ -7,19 +7,24 @@ export class RunSlots {
     this.#free = places;
   }
 
-  /**
-   * Waits for a place, and gives what returns it; `undefined` where the signal is aborted first. A place that is
-   * returned twice is one place.
-   */
+  /** A place that is free now, as what returns it. Returning it twice returns one place. */
+  takeFree(): (() => void) | undefined {
+    if (this.#free === 0) return undefined;
+    this.#free -= 1;
+    return this.#taken();
+  }
+
+  /** Waits for a place; `undefined` if the signal is aborted first. */
   async take(signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined;
-    if (this.#free > 0) this.#free -= 1;
-    else if (!(await this.#turn(signal))) return undefined;
+    return this.takeFree() ?? ((await this.#turn(signal)) ? this.#taken() : undefined);
+  }
+
+  #taken(): () => void {
     let taken = true;
     return () => {
-      if (!taken) return;
+      if (taken) this.#giveBack();
       taken = false;
-      this.#giveBack();
     };
   }
 
@@ -39,7 +44,6 @@ export class RunSlots {
     });
   }
 
-  /** A place goes to who waits longest, else it is free. */
   #giveBack(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -51,21 +55,14 @@ export class RunSlots {
   }
 }
 
-/**
- * How much one agent server takes on (contract 001, "Limits": not shown; all decisions). Each process has its own: the
- * revisions of a deployment overlap only while one replaces the other.
- */
-export interface RunLimits {
-  /** Runs that execute at the same time; further ones wait as `pending`. Default 2,000. */
-  readonly concurrentRuns: number;
-  /** Runs that may be pending, for whatever reason, before new ones are refused with 429. Default 10,000. */
-  readonly pendingRuns: number;
-  /** The longest that any run may execute, in seconds; a run's own `timeout` can only be shorter. Default 3,600. */
-  readonly runSeconds: number;
-}
-
-export const DEFAULT_RUN_LIMITS: RunLimits = {
+/** How much one process takes on (contract 001, "Limits": not shown; all decisions). */
+export const DEFAULT_RUN_LIMITS = {
+  /** Runs that execute at the same time; further ones wait as `pending`. */
   concurrentRuns: 2_000,
+  /** Runs that may be pending, for whatever reason, before new ones are refused with 429. */
   pendingRuns: 10_000,
+  /** The longest that any run may execute, in seconds; a run's own `timeout` can only be shorter. */
   runSeconds: 3_600,
 };
+
+export type RunLimits = typeof DEFAULT_RUN_LIMITS;

@@ -8,36 +8,31 @@ import type { RunService } from './runService.ts';
 /** How many threads are removed in one go. */
 const BATCH = 100;
 
+/** What a {@link ThreadRemoval} works with. */
+interface ThreadRemovalParts {
+  readonly threads: ThreadStore;
+  readonly records: RunRecords;
+  readonly service: RunService;
+  readonly checkpoints: CheckpointStore;
+  readonly history: CheckpointHistory;
+}
+
 /** Removes threads with everything that belongs to them: active runs are ended first. */
 export class ThreadRemoval {
-  readonly #threads: ThreadStore;
-  readonly #records: RunRecords;
-  readonly #service: RunService;
-  readonly #checkpoints: CheckpointStore;
-  readonly #history: CheckpointHistory;
+  readonly #parts: ThreadRemovalParts;
 
-  constructor(options: {
-    threads: ThreadStore;
-    records: RunRecords;
-    service: RunService;
-    checkpoints: CheckpointStore;
-    history: CheckpointHistory;
-  }) {
-    this.#threads = options.threads;
-    this.#records = options.records;
-    this.#service = options.service;
-    this.#checkpoints = options.checkpoints;
-    this.#history = options.history;
+  constructor(parts: ThreadRemovalParts) {
+    this.#parts = parts;
   }
 
   /** @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
-    await this.#threads.get(threadId);
-    const active = await this.#records.activeOfThread(threadId);
-    await this.#service.cancel(active, 'interrupt');
-    await Promise.all(active.map((run) => this.#service.ending(run)));
-    await this.#threads.remove(threadId);
-    await this.#checkpoints.deleteThread(threadId);
+    await this.#parts.threads.get(threadId);
+    const active = await this.#parts.records.activeOfThread(threadId);
+    await this.#parts.service.cancel(active, 'interrupt');
+    await Promise.all(active.map((run) => this.#parts.service.ending(run)));
+    await this.#parts.threads.remove(threadId);
+    await this.#parts.checkpoints.deleteThread(threadId);
   }
 
   /** Every thread that was last used with an assistant. */
@@ -49,9 +44,9 @@ export class ThreadRemoval {
       sortBy: 'created_at',
       sortOrder: 'asc',
     } as const;
-    for (let found = await this.#threads.search(search); found.length > 0;) {
+    for (let found = await this.#parts.threads.search(search); found.length > 0;) {
       for (const { thread_id: threadId } of found) await whereThere(this.remove(threadId));
-      found = await this.#threads.search(search);
+      found = await this.#parts.threads.search(search);
     }
   }
 
@@ -66,7 +61,7 @@ export class ThreadRemoval {
       const isPruned =
         strategy === 'delete'
           ? await whereThere(this.remove(threadId))
-          : await this.#history.dropAllButNewest(threadId);
+          : await this.#parts.history.dropAllButNewest(threadId);
       if (isPruned) pruned += 1;
     }
     return pruned;

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 
-import type { RunLeases } from '../store/runLeases.ts';
+import type { RunRecords } from '../store/runRecords.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
-import { RunMoved, ThreadMoved } from './liveRun.ts';
+import { Moved } from './liveRun.ts';
 
 /** How often what is waited for is looked for, in milliseconds, give or take a quarter. */
 const LOOK_MS = 150;
@@ -10,19 +10,15 @@ const LOOK_MS = 150;
 /** How soon the first look follows the first wait, in milliseconds: it may have come meanwhile. */
 const FIRST_LOOK_MS = 5;
 
-/** What a {@link Watch} looks with. */
-export interface WatchOptions {
+interface WatchOptions {
   /** Which of the keys that are waited for have come: one look at the database for all of them. */
   readonly look: (asked: readonly string[]) => Promise<readonly string[]>;
-  /** What a wait ends with when this process goes away. */
+  /** The error of a wait when this process ends. */
   readonly moved: (key: string) => Error;
   readonly log: Logger;
 }
 
-/**
- * Waits for what other processes do in the database: one look for everything that is waited for, and none while nobody
- * waits. (The embedded database has no LISTEN.)
- */
+/** Waits for what other processes do in the database, by one look for all waits. (The embedded one has no LISTEN.) */
 export class Watch {
   readonly #options: WatchOptions;
   readonly #waiting = new Map<string, Set<Waiter>>();
@@ -95,13 +91,13 @@ export function jittered(milliseconds: number): number {
 }
 
 /** Waits for the ends of runs that this process does not execute, by their ids. */
-export function watchEnds(leases: RunLeases, log: Logger): Watch {
+export function watchEnds(records: RunRecords, log: Logger): Watch {
   return new Watch({
     look: async (asked) => {
-      const active = await leases.stillActive(asked);
+      const active = await records.stillActive(asked);
       return asked.filter((runId) => !active.has(runId));
     },
-    moved: (runId) => new RunMoved(runId),
+    moved: (runId) => new Moved(`Run ${runId}`),
     log,
   });
 }
@@ -114,7 +110,7 @@ export function watchThreads(threads: ThreadStore, log: Logger): Watch {
       const versions = await threads.versions(seen);
       return asked.filter((key, index) => key !== asSeen(seen[index] ?? '', versions.get(seen[index] ?? '')));
     },
-    moved: (key) => new ThreadMoved(key.split(' ')[0] ?? ''),
+    moved: (key) => new Moved(`Thread ${key.split(' ')[0] ?? ''}`),
     log,
   });
 }

@@ -24,7 +24,7 @@ export interface ThreadsTable {
   error: Json<RunFailure> | null;
 }
 
-/** A run (contract 001, "Run"), with what its execution needs beside. */
+/** A run (contract 001, "Run"), and what its execution needs. */
 export interface RunsTable {
   run_id: string;
   deployment_id: string;
@@ -38,26 +38,25 @@ export interface RunsTable {
   status: string;
   kwargs: Json<Record<string, unknown>>;
   multitask_strategy: string;
-  /** How often the run was begun: 0 before it ever was. With the owner it is the token that every write is fenced by. */
+  /** How often the run was begun, from 0. With the owner it is the token that every write is fenced by. */
   attempt: Generated<number>;
-  /** How many of its attempts ended with their process, or with its lease: what the limit of attempts counts. */
+  /** How many attempts ended with their process or its lease: what the limit of attempts counts. */
   lost_attempts: Generated<number>;
-  /** The process that executes it, or is to; empty when it was released and waits for one. */
+  /** The process that executes it, or will; empty after a release. */
   owner: string;
-  /** Not before then is it to begin; null: at once. */
+  /** It does not begin before; null: at once. */
   start_after: Date | null;
-  /** When the record of an ended run goes (stateless runs); null: it stays. */
+  /** When the record of an ended stateless run is removed. */
   expires_at: Date | null;
-  /** `interrupt` or `rollback`, once somebody asked for it. */
+  /** `interrupt` or `rollback`, once a client asked for it. */
   cancel_action: string | null;
-  /** Whether readers in other processes want its events, which are stored for them then. */
+  /** Whether its events are stored for readers in other processes. */
   followed: Generated<boolean>;
   /** The final values of a stateless run, which has no thread to read them from. */
   output: Json<unknown> | null;
   error: Json<RunFailure> | null;
 }
 
-/** An agent server's process: the lease on all of its runs. */
 interface ProcessesTable {
   process_id: string;
   deployment_id: string;
@@ -68,23 +67,69 @@ interface ProcessesTable {
   lease_ms: number;
 }
 
-/** Why a run ended other than well: the error's name and its message. */
+/** Why a run failed: the error's name and message. */
 export interface RunFailure {
   readonly error: string;
   readonly message: string;
 }
 
+/** An assistant that a client made, and which of its versions counts. */
+interface AssistantsTable {
+  deployment_id: string;
+  assistant_id: string;
+  version: number;
+  created_at: Timestamp;
+  updated_at: Timestamp;
+}
+
+interface AssistantVersionsTable {
+  deployment_id: string;
+  assistant_id: string;
+  version: number;
+  graph_id: string;
+  name: string;
+  description: string | null;
+  config: Json<Record<string, unknown>>;
+  context: Json<Record<string, unknown>>;
+  metadata: JSONColumnType<Record<string, unknown>>;
+  created_at: Timestamp;
+}
+
 /** The tables of the agent servers. All deployments of a platform share them, by `deployment_id`. */
-export interface AgentTables extends AssistantTables {
+export interface AgentTables {
   'slipway_agent.threads': ThreadsTable;
   'slipway_agent.runs': RunsTable;
   'slipway_agent.processes': ProcessesTable;
+  'slipway_agent.assistants': AssistantsTable;
+  'slipway_agent.assistant_versions': AssistantVersionsTable;
+}
+
+/** Whose rows a store keeps. */
+export interface Deployment {
+  readonly db: Kysely<AgentTables>;
+  readonly deploymentId: string;
+}
+
+/** The same, and the process that executes its runs. */
+export interface ProcessOfDeployment extends Deployment {
+  readonly processId: string;
+}
+
+/** What the rows of one deployment are read and changed through. */
+export abstract class DeploymentStore {
+  protected readonly db: Kysely<AgentTables>;
+  protected readonly deploymentId: string;
+
+  constructor({ db, deploymentId }: Deployment) {
+    this.db = db;
+    this.deploymentId = deploymentId;
+  }
 }
 
 /** The Postgres schema that holds the checkpoints of every deployment of a platform. */
 export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
 
-/** Under which a deployment's thread stands in the tables of {@link CHECKPOINT_SCHEMA}, which know no deployments. */
+/** The name of a deployment's thread in {@link CHECKPOINT_SCHEMA}, whose tables know no deployments. */
 export function storedThreadId(deploymentId: string, threadId: string): string {
   return `${deploymentId}/${threadId}`;
 }
@@ -93,33 +138,33 @@ export function storedThreadId(deploymentId: string, threadId: string): string {
 export interface AgentDatabase {
   readonly kysely: Kysely<AgentTables>;
   readonly pool: pg.Pool;
-  /** One connection apart, with a short patience: a queue of checkpoints never delays a sign of life. */
+  /** A connection of its own with a short patience: queued checkpoints never delay a sign of life. */
   readonly heartbeats: Kysely<AgentTables>;
   close(): Promise<void>;
 }
 
-/** How many connections one agent server keeps at most: many agents share one database. */
+/** The most connections of one agent server: many agents share one database. */
 const POOL_SIZE = 8;
 
-/** How long a connection is waited for, in milliseconds: also behind others, where many runs write at once. */
+/** How long a connection is waited for, in milliseconds: many runs may write at once. */
 const CONNECT_MS = 30_000;
 
-/** How long an answer is waited for, in milliseconds: a network that swallows everything must not hold a run for ever. */
+/** How long an answer is waited for, in milliseconds: a silent network must not hold a run for ever. */
 const QUERY_MS = 60_000;
 
 /** The same for a sign of life, connection and answer each. */
 const HEARTBEAT_MS = 5_000;
 
 /**
- * Connects to `databaseUrl` and makes the tables where they are missing; several processes may start at once.
- * `onError` hears of idle connections that broke: the pool replaces them.
+ * Connects to `databaseUrl` and makes missing tables; several processes may start at once. `onError` is called for idle
+ * connections that broke, which the pool replaces.
  */
 export async function openAgentDatabase(
   databaseUrl: string,
   onError: (error: Error) => void,
 ): Promise<AgentDatabase> {
   let closing = false;
-  const poolOf = (options: pg.PoolConfig) => {
+  const open = (options: pg.PoolConfig) => {
     const pool = new pg.Pool({
       connectionString: databaseUrl,
       keepAlive: true,
@@ -127,22 +172,21 @@ export async function openAgentDatabase(
       ...options,
     });
     pool.on('error', (error) => {
-      // While it closes, the embedded server says good-bye to connections that are on their way out already.
+      // While it closes, the embedded server ends connections that are closing already.
       if (!closing) onError(error);
     });
-    return pool;
+    return { pool, kysely: new Kysely<AgentTables>({ dialect: new PostgresDialect({ pool }) }) };
   };
-  const pool = poolOf({
+  const { pool, kysely } = open({
     max: POOL_SIZE,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
   });
-  const kysely = new Kysely<AgentTables>({ dialect: new PostgresDialect({ pool }) });
-  const heartbeats = new Kysely<AgentTables>({
-    dialect: new PostgresDialect({
-      pool: poolOf({ max: 1, connectionTimeoutMillis: HEARTBEAT_MS, query_timeout: HEARTBEAT_MS }),
-    }),
+  const { kysely: heartbeats } = open({
+    max: 1,
+    connectionTimeoutMillis: HEARTBEAT_MS,
+    query_timeout: HEARTBEAT_MS,
   });
   const close = async () => {
     closing = true;
@@ -157,43 +201,12 @@ export async function openAgentDatabase(
   return { kysely, pool, heartbeats, close };
 }
 
-/** What one version of an assistant holds. */
-interface AssistantVersionsTable {
-  deployment_id: string;
-  assistant_id: string;
-  version: number;
-  graph_id: string;
-  name: string;
-  description: string | null;
-  config: Json<Record<string, unknown>>;
-  context: Json<Record<string, unknown>>;
-  metadata: JSONColumnType<Record<string, unknown>>;
-  created_at: Timestamp;
-}
-
-/** An assistant that somebody made: which of its versions counts. */
-interface AssistantsTable {
-  deployment_id: string;
-  assistant_id: string;
-  version: number;
-  created_at: Timestamp;
-  updated_at: Timestamp;
-}
-
-/** The tables of assistants. */
-interface AssistantTables {
-  'slipway_agent.assistants': AssistantsTable;
-  'slipway_agent.assistant_versions': AssistantVersionsTable;
-}
-
-/** How many statements a connection keeps prepared: the server's own are some dozens, made of fixed texts. */
+/** How many statements a connection keeps prepared: the server has some dozens, of fixed texts. */
 const PREPARED_MAX = 200;
 
 /**
- * A connection that has its statements prepared: what is sent with parameters is parsed and planned once, not each time.
- * Measured on the embedded database: beginning a run and storing a checkpoint take less than half of the processor.
- *
- * A pooler between here and Postgres has to know prepared statements (PgBouncer does from 1.21 on).
+ * A connection that prepares what it sends with parameters: parsed and planned once, which halves the processor time of
+ * beginning a run. A pooler before Postgres has to know prepared statements (PgBouncer from 1.21 on).
  */
 class PreparingClient extends pg.Client {
   readonly #names = new Map<string, string>();

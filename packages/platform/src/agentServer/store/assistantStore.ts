@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import type { AgentTables } from './agentDatabase.ts';
+import { DeploymentStore } from './agentDatabase.ts';
 
-/** An assistant (contract 001: "fields not shown"; those of the public client), as it goes over the wire. */
+/** An assistant as it goes over the wire (the fields of the public client: contract 001 shows none). */
 export interface AssistantRecord {
   readonly assistant_id: string;
   readonly graph_id: string;
@@ -19,10 +19,10 @@ export interface AssistantRecord {
   readonly updated_at: string;
 }
 
-/** What somebody may say of an assistant. */
-export type AssistantContent = Pick<
+/** What a client may set of an assistant. */
+export type AssistantContent = Omit<
   AssistantRecord,
-  'graph_id' | 'name' | 'description' | 'config' | 'context' | 'metadata'
+  'assistant_id' | 'version' | 'created_at' | 'updated_at'
 >;
 
 /** Which assistants, in which order, and which part of them. */
@@ -37,36 +37,28 @@ export interface AssistantQuery {
   readonly offset: number;
 }
 
-/**
- * Where the assistants are kept that somebody made of a deployment's graphs. Each change makes a version; one of them
- * counts. `system` are those that graphs have by themselves: they are searched along, and kept nowhere.
- */
-export class AssistantStore {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
+/** Which versions of an assistant. */
+export type VersionQuery = Pick<AssistantQuery, 'metadata' | 'limit' | 'offset'>;
 
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-  }
-
-  /** @throws HttpProblem 409 where one of that id exists and `ifExists` is `raise`. */
+/** The assistants that clients made of a deployment's graphs. Each change makes a version; one of them counts. */
+export class AssistantStore extends DeploymentStore {
+  /** @throws HttpProblem 409 if one of that id exists and `ifExists` is `raise`. */
   async create(
     content: AssistantContent,
-    options: { assistantId?: string | undefined; ifExists: 'raise' | 'do_nothing' },
+    options: { assistantId?: string; ifExists: 'raise' | 'do_nothing' },
   ): Promise<AssistantRecord> {
     const assistantId = options.assistantId ?? randomUUID();
-    const created = await this.#db.transaction().execute(async (transaction) => {
-      const { numInsertedOrUpdatedRows } = await transaction
-        .insertInto('slipway_agent.assistants')
-        .values({ deployment_id: this.#deploymentId, assistant_id: assistantId, version: 1 })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirstOrThrow();
-      if (numInsertedOrUpdatedRows === 0n) return false;
-      await this.#addVersion(transaction, assistantId, 1, content);
-      return true;
-    });
-    if (!created && options.ifExists === 'raise')
+    const created = await sql`
+      WITH made AS (
+        INSERT INTO slipway_agent.assistants (deployment_id, assistant_id, version)
+        VALUES (${this.deploymentId}, ${assistantId}, 1) ON CONFLICT DO NOTHING RETURNING assistant_id
+      )
+      INSERT INTO slipway_agent.assistant_versions ${VERSION_COLUMNS}
+      SELECT ${this.deploymentId}, assistant_id, 1, ${content.graph_id}, ${content.name}, ${content.description},
+        ${JSON.stringify(content.config)}::json, ${JSON.stringify(content.context)}::json,
+        ${JSON.stringify(content.metadata)}::jsonb
+      FROM made RETURNING 1`.execute(this.db);
+    if (created.rows.length === 0 && options.ifExists === 'raise')
       throw new HttpProblem(409, `Assistant ${assistantId} exists already.`);
     return this.get(assistantId);
   }
@@ -83,83 +75,61 @@ export class AssistantStore {
     return found;
   }
 
-  /** Makes a new version, which counts from now on: `change` is told what counts now. @throws HttpProblem 404 */
-  async revise(
-    assistantId: string,
-    change: (current: AssistantRecord) => AssistantContent,
-  ): Promise<AssistantRecord> {
-    await this.#db.transaction().execute(async (transaction) => {
-      const locked = await transaction
-        .selectFrom('slipway_agent.assistants')
-        .select('assistant_id')
-        .where('deployment_id', '=', this.#deploymentId)
-        .where('assistant_id', '=', assistantId)
-        .forUpdate()
-        .executeTakeFirst();
-      if (locked === undefined) throw assistantNotFound(assistantId);
-      const row = await this.#current(transaction)
-        .where('a.assistant_id', '=', assistantId)
-        .executeTakeFirstOrThrow();
-      const { newest } = await transaction
-        .selectFrom('slipway_agent.assistant_versions')
-        .select((each) => each.fn.max('version').as('newest'))
-        .where('deployment_id', '=', this.#deploymentId)
-        .where('assistant_id', '=', assistantId)
-        .executeTakeFirstOrThrow();
-      await this.#addVersion(transaction, assistantId, newest + 1, change(toRecord(row)));
-      await this.#count(transaction, assistantId, newest + 1);
+  /** Makes a new version of the one that counts, which counts from now on. Metadata is added to. @throws HttpProblem 404 */
+  async revise(assistantId: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
+    const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
+    const mine = this.#mine(assistantId);
+    await this.db.transaction().execute(async (db) => {
+      const locked = await sql`SELECT 1 FROM slipway_agent.assistants WHERE ${mine} FOR UPDATE`.execute(db);
+      if (locked.rows.length === 0) throw assistantNotFound(assistantId);
+      await sql`
+        WITH added AS (
+          INSERT INTO slipway_agent.assistant_versions ${VERSION_COLUMNS}
+          SELECT deployment_id, assistant_id,
+            (SELECT max(version) + 1 FROM slipway_agent.assistant_versions WHERE ${mine}),
+            coalesce(${patch.graph_id ?? null}, graph_id), coalesce(${patch.name ?? null}, name),
+            coalesce(${patch.description ?? null}, description), coalesce(${json(patch.config)}::json, config),
+            coalesce(${json(patch.context)}::json, context), metadata || ${JSON.stringify(patch.metadata ?? {})}::jsonb
+          FROM slipway_agent.assistant_versions
+          WHERE ${mine} AND version = (SELECT version FROM slipway_agent.assistants WHERE ${mine})
+          RETURNING version
+        )
+        UPDATE slipway_agent.assistants SET version = (SELECT version FROM added), updated_at = now()
+        WHERE ${mine}`.execute(db);
     });
     return this.get(assistantId);
   }
 
   /** Makes an earlier version count again. @throws HttpProblem 404 for an unknown assistant or version. */
   async setVersion(assistantId: string, version: number): Promise<AssistantRecord> {
-    await this.#db.transaction().execute(async (transaction) => {
-      const known = await transaction
-        .selectFrom('slipway_agent.assistant_versions')
-        .select('version')
-        .where('deployment_id', '=', this.#deploymentId)
-        .where('assistant_id', '=', assistantId)
-        .where('version', '=', version)
-        .executeTakeFirst();
-      if (known === undefined)
-        throw new HttpProblem(404, `Assistant ${assistantId} has no version ${version}.`);
-      await this.#count(transaction, assistantId, version);
-    });
+    const mine = this.#mine(assistantId);
+    const { rows } = await sql`
+      UPDATE slipway_agent.assistants SET version = ${version}, updated_at = now()
+      WHERE ${mine} AND EXISTS (
+        SELECT 1 FROM slipway_agent.assistant_versions WHERE ${mine} AND version = ${version})
+      RETURNING 1`.execute(this.db);
+    if (rows.length === 0) throw new HttpProblem(404, `Assistant ${assistantId} has no version ${version}.`);
     return this.get(assistantId);
   }
 
   /** The versions of an assistant, newest first. */
-  async versions(
-    assistantId: string,
-    query: { metadata?: Record<string, unknown> | undefined; limit: number; offset: number },
-  ): Promise<AssistantRecord[]> {
-    let select = this.#db
-      .selectFrom('slipway_agent.assistant_versions as v')
-      .innerJoin('slipway_agent.assistants as a', (join) =>
-        join.onRef('a.deployment_id', '=', 'v.deployment_id').onRef('a.assistant_id', '=', 'v.assistant_id'),
-      )
-      .select(COLUMNS)
+  async versions(assistantId: string, query: VersionQuery): Promise<AssistantRecord[]> {
+    let select = this.#versions()
       .select('v.created_at as updated_at')
-      .where('v.deployment_id', '=', this.#deploymentId)
       .where('v.assistant_id', '=', assistantId);
-    if (query.metadata !== undefined)
-      select = select.where(sql<boolean>`v.metadata @> ${JSON.stringify(query.metadata)}::jsonb`);
+    if (query.metadata !== undefined) select = select.where(hasMetadata(query.metadata));
     const rows = await select.orderBy('v.version', 'desc').limit(query.limit).offset(query.offset).execute();
     return rows.map(toRecord);
   }
 
   /** @throws HttpProblem 404 */
   async remove(assistantId: string): Promise<void> {
-    const { numDeletedRows } = await this.#db
-      .deleteFrom('slipway_agent.assistants')
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('assistant_id', '=', assistantId)
-      .executeTakeFirstOrThrow();
-    if (numDeletedRows === 0n) throw assistantNotFound(assistantId);
+    const { rows } = await sql`
+      DELETE FROM slipway_agent.assistants WHERE ${this.#mine(assistantId)} RETURNING 1`.execute(this.db);
+    if (rows.length === 0) throw assistantNotFound(assistantId);
   }
 
-  /** Those that match, of the kept ones and of `system`, and how many match in all. */
+  /** Those that match, of the stored ones and of `system` (which graphs have by themselves), and how many match in all. */
   async search(
     query: AssistantQuery,
     system: readonly AssistantRecord[],
@@ -169,19 +139,18 @@ export class AssistantStore {
     if (query.graphId !== undefined) kept = kept.where('v.graph_id', '=', query.graphId);
     if (query.name !== undefined)
       kept = kept.where(sql<boolean>`strpos(lower(v.name), lower(${query.name})) > 0`);
-    if (query.metadata !== undefined)
-      kept = kept.where(sql<boolean>`v.metadata @> ${JSON.stringify(query.metadata)}::jsonb`);
-    const { count } = await this.#db
+    if (query.metadata !== undefined) kept = kept.where(hasMetadata(query.metadata));
+    const { count } = await this.db
       .selectFrom(kept.as('kept'))
       .select((each) => each.fn.countAll<string>().as('count'))
       .executeTakeFirstOrThrow();
     const by = query.sortBy ?? 'created_at';
     const order = query.sortOrder ?? 'desc';
     const end = query.offset + query.limit;
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom(kept.as('kept'))
       .selectAll()
-      // Texts in the order in which they are compared here, below.
+      // The order of texts must be that of `compare`.
       .orderBy(by.endsWith('_at') ? sql.ref(by) : sql`${sql.ref(by)}::text collate "C"`, order)
       .orderBy('assistant_id')
       .limit(end)
@@ -192,49 +161,24 @@ export class AssistantStore {
     return { found: merged.slice(query.offset, end), total: matchingSystem.length + Number(count) };
   }
 
-  #current(db: Kysely<AgentTables> = this.#db) {
-    return db
+  /** The versions that count. */
+  #current() {
+    return this.#versions().whereRef('a.version', '=', 'v.version').select('a.updated_at');
+  }
+
+  #versions() {
+    return this.db
       .selectFrom('slipway_agent.assistants as a')
       .innerJoin('slipway_agent.assistant_versions as v', (join) =>
-        join
-          .onRef('a.deployment_id', '=', 'v.deployment_id')
-          .onRef('a.assistant_id', '=', 'v.assistant_id')
-          .onRef('a.version', '=', 'v.version'),
+        join.onRef('a.deployment_id', '=', 'v.deployment_id').onRef('a.assistant_id', '=', 'v.assistant_id'),
       )
-      .select(COLUMNS)
-      .select('a.updated_at')
-      .where('a.deployment_id', '=', this.#deploymentId);
+      .select(['v.assistant_id', 'v.graph_id', 'v.name', 'v.description', 'v.config', 'v.context'])
+      .select(['v.metadata', 'v.version', 'a.created_at'])
+      .where('a.deployment_id', '=', this.deploymentId);
   }
 
-  async #addVersion(
-    db: Kysely<AgentTables>,
-    assistantId: string,
-    version: number,
-    content: AssistantContent,
-  ): Promise<void> {
-    await db
-      .insertInto('slipway_agent.assistant_versions')
-      .values({
-        deployment_id: this.#deploymentId,
-        assistant_id: assistantId,
-        version,
-        graph_id: content.graph_id,
-        name: content.name,
-        description: content.description,
-        config: JSON.stringify(content.config),
-        context: JSON.stringify(content.context),
-        metadata: JSON.stringify(content.metadata),
-      })
-      .execute();
-  }
-
-  async #count(db: Kysely<AgentTables>, assistantId: string, version: number): Promise<void> {
-    await db
-      .updateTable('slipway_agent.assistants')
-      .set({ version, updated_at: sql<Date>`now()` })
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('assistant_id', '=', assistantId)
-      .execute();
+  #mine(assistantId: string): RawBuilder<unknown> {
+    return sql`deployment_id = ${this.deploymentId} AND assistant_id = ${assistantId}`;
   }
 }
 
@@ -243,17 +187,12 @@ export function assistantNotFound(assistant: string): HttpProblem {
   return new HttpProblem(404, `Assistant ${assistant} not found.`);
 }
 
-const COLUMNS = [
-  'v.assistant_id',
-  'v.graph_id',
-  'v.name',
-  'v.description',
-  'v.config',
-  'v.context',
-  'v.metadata',
-  'v.version',
-  'a.created_at',
-] as const;
+const VERSION_COLUMNS = sql`
+  (deployment_id, assistant_id, version, graph_id, name, description, config, context, metadata)`;
+
+function hasMetadata(metadata: Record<string, unknown>): RawBuilder<boolean> {
+  return sql<boolean>`v.metadata @> ${JSON.stringify(metadata)}::jsonb`;
+}
 
 type Row = Omit<AssistantRecord, 'created_at' | 'updated_at'> & { created_at: Date; updated_at: Date };
 

@@ -15,28 +15,15 @@ export class CheckpointHistory {
   /** Copies every checkpoint of a thread to another, new thread. */
   async copy(fromThreadId: string, toThreadId: string): Promise<void> {
     const keys = [this.#key(fromThreadId), this.#key(toThreadId)];
-    await this.#transaction(async (run) => {
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoints
-           (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
-         SELECT $2::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
-         FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1`,
-        keys,
-      );
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-         SELECT $2::text, checkpoint_ns, channel, version, type, blob
-         FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs WHERE thread_id = $1`,
-        keys,
-      );
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes
-           (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-         SELECT $2::text, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
-         FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes WHERE thread_id = $1`,
-        keys,
-      );
-    });
+    const copyOf = (table: string, columns: string) =>
+      `INSERT INTO ${CHECKPOINT_SCHEMA}.${table} (thread_id, checkpoint_ns, ${columns})
+       SELECT $2::text, checkpoint_ns, ${columns} FROM ${CHECKPOINT_SCHEMA}.${table} WHERE thread_id = $1`;
+    await this.#pool.query(
+      `WITH blobs AS (${copyOf('checkpoint_blobs', 'channel, version, type, blob')}),
+         writes AS (${copyOf('checkpoint_writes', 'checkpoint_id, task_id, idx, channel, type, blob')})
+       ${copyOf('checkpoints', 'checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata')}`,
+      keys,
+    );
   }
 
   /**

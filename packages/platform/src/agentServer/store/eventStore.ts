@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 
-import type { AgentTables } from './agentDatabase.ts';
+import { DeploymentStore } from './agentDatabase.ts';
 import type { Fence } from './fencedWrites.ts';
 import { ACTIVE } from './runRecords.ts';
 
@@ -23,15 +23,7 @@ const KEPT_MINUTES = 10;
  * Where the events of runs are kept for readers in other processes than the run's: those of resumable runs from their
  * beginning, of any other from when such a reader asks for them.
  */
-export class EventStore {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
-
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-  }
-
+export class EventStore extends DeploymentStore {
   /**
    * Stores events of an attempt, in one statement, and drops those up to `dropThrough`. Safe to repeat. Answers whether
    * the run is still that owner's, in that attempt: else nothing was stored.
@@ -49,13 +41,13 @@ export class EventStore {
           ${events.map(({ id }) => id)}::bigint[], ${events.map(({ event }) => event)}::text[],
           ${events.map(({ data }) => data)}::text[]) AS e (id, event, data)
         ON CONFLICT DO NOTHING
-      ) SELECT EXISTS (SELECT 1 FROM fence) AS held`.execute(this.#db);
+      ) SELECT EXISTS (SELECT 1 FROM fence) AS held`.execute(this.db);
     return rows[0]?.held === true;
   }
 
   /** Has the events of a run that is still to end stored from now on: its process hears of it within a second. */
   async want(runId: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('slipway_agent.runs')
       .set({ followed: true })
       .where('run_id', '=', runId)
@@ -70,7 +62,7 @@ export class EventStore {
       SELECT id, event, data FROM (
         SELECT id, event, data, sum(length(data)) OVER (ORDER BY id) - length(data) AS before
         FROM slipway_agent.run_events WHERE run_id = ${runId} AND id > ${after}
-      ) e WHERE before < ${READ_BYTES} ORDER BY id`.execute(this.#db);
+      ) e WHERE before < ${READ_BYTES} ORDER BY id`.execute(this.db);
     return rows.map(({ id, event, data }) => ({ id: Number(id), event, data }));
   }
 
@@ -90,14 +82,14 @@ export class EventStore {
   async kept(runId: string): Promise<{ id: number; bytes: number }[]> {
     const { rows } = await sql<{ id: string; bytes: number }>`
       SELECT id, octet_length(data) AS bytes FROM slipway_agent.run_events
-      WHERE run_id = ${runId} ORDER BY id`.execute(this.#db);
+      WHERE run_id = ${runId} ORDER BY id`.execute(this.db);
     return rows.map(({ id, bytes }) => ({ id: Number(id), bytes }));
   }
 
   /** The id of a run's newest event; 0 where there is none. */
   async newestId(runId: string): Promise<number> {
     const { rows } = await sql<{ id: string | null }>`
-      SELECT max(id) AS id FROM slipway_agent.run_events WHERE run_id = ${runId}`.execute(this.#db);
+      SELECT max(id) AS id FROM slipway_agent.run_events WHERE run_id = ${runId}`.execute(this.db);
     return Number(rows[0]?.id ?? 0);
   }
 
@@ -105,8 +97,8 @@ export class EventStore {
   async dropOld(): Promise<void> {
     await sql`
       DELETE FROM slipway_agent.run_events e USING slipway_agent.runs r
-      WHERE r.run_id = e.run_id AND r.deployment_id = ${this.#deploymentId}
+      WHERE r.run_id = e.run_id AND r.deployment_id = ${this.deploymentId}
         AND r.status NOT IN ('pending', 'running')
-        AND r.updated_at < now() - ${KEPT_MINUTES} * interval '1 minute'`.execute(this.#db);
+        AND r.updated_at < now() - ${KEPT_MINUTES} * interval '1 minute'`.execute(this.db);
   }
 }

@@ -1,4 +1,3 @@
-import { type PendingWrite, type SerializerProtocol, WRITES_IDX_MAP } from '@langchain/langgraph-checkpoint';
 import type { Pool } from 'pg';
 
 import { CHECKPOINT_SCHEMA } from './agentDatabase.ts';
@@ -10,119 +9,124 @@ export interface Fence {
   readonly owner: string;
 }
 
-/** A checkpoint as its row is written. `values` are its channels' new values, by channel and version. */
-export interface CheckpointRow {
-  readonly threadKey: string;
+/** Rows of one thread's checkpoints. */
+export interface CheckpointRows {
+  readonly checkpoints: readonly CheckpointRow[];
+  readonly values: readonly ValueRow[];
+  readonly writes: readonly WriteRow[];
+}
+
+interface CheckpointRow {
   readonly namespace: string;
-  readonly checkpointId: string;
+  readonly id: string;
   readonly parentId: string | undefined;
   readonly checkpoint: object;
   readonly metadata: object;
-  readonly values: readonly {
-    channel: string;
-    version: string;
-    type: string;
-    blob: Uint8Array | undefined;
-  }[];
+  /** Whether it is the input of a run, before its first step. */
+  readonly isInput: boolean;
+}
+
+/** A channel's value, at a version of it. */
+interface ValueRow {
+  readonly namespace: string;
+  readonly channel: string;
+  readonly version: string;
+  readonly type: string;
+  readonly blob: Uint8Array | undefined;
+}
+
+/** What a task wrote on top of a checkpoint. */
+interface WriteRow {
+  readonly namespace: string;
+  readonly checkpointId: string;
+  readonly taskId: string;
+  readonly index: number;
+  readonly channel: string;
+  readonly type: string;
+  readonly blob: Uint8Array;
+  /** Whether it takes the place of what the task wrote there before; else that stays. */
+  readonly replaces: boolean;
 }
 
 /**
- * Stores a checkpoint with its values: one statement, so one round trip and no half of it. With a fence it is stored
- * only while the fence holds, and whoever takes the run over waits until it is. Answers whether it was stored.
+ * Stores rows of a thread: one statement, so one round trip, and all or none. With a fence they are stored only while
+ * the fence holds, and a process that claims the run waits until they are. Answers whether they were stored.
  */
-export async function writeCheckpoint(
+export async function writeCheckpoints(
   pool: Pool,
-  row: CheckpointRow,
+  threadKey: string,
+  rows: CheckpointRows,
   fence: Fence | undefined,
 ): Promise<boolean> {
-  const { values } = row;
-  const result = await pool.query<{ held: boolean }>(fence === undefined ? PUT : PUT_FENCED, [
-    row.threadKey,
-    row.namespace,
-    row.checkpointId,
-    row.parentId ?? null,
-    JSON.stringify(row.checkpoint),
-    JSON.stringify(row.metadata),
+  const { checkpoints, values } = rows;
+  // One statement may replace a row only once: the last one counts.
+  const replacing = new Map(
+    rows.writes.filter(({ replaces }) => replaces).map((row) => [keyOf(row), row] as const),
+  );
+  const writes = rows.writes.filter((row) => !row.replaces || replacing.get(keyOf(row)) === row);
+  const result = await pool.query<{ held: boolean }>(fence === undefined ? OPEN : FENCED, [
+    threadKey,
+    values.map(({ namespace }) => namespace),
     values.map(({ channel }) => channel),
     values.map(({ version }) => version),
     values.map(({ type }) => type),
     values.map(({ blob }) => (blob === undefined ? null : Buffer.from(blob))),
+    checkpoints.map(({ namespace }) => namespace),
+    checkpoints.map(({ id }) => id),
+    checkpoints.map(({ parentId }) => parentId ?? null),
+    checkpoints.map(({ checkpoint }) => JSON.stringify(checkpoint)),
+    checkpoints.map(({ metadata }) => JSON.stringify(metadata)),
+    writes.map(({ namespace }) => namespace),
+    writes.map(({ checkpointId }) => checkpointId),
+    writes.map(({ taskId }) => taskId),
+    writes.map(({ index }) => index),
+    writes.map(({ channel }) => channel),
+    writes.map(({ type }) => type),
+    writes.map(({ blob }) => Buffer.from(blob)),
+    writes.map(({ replaces }) => replaces),
     ...(fence === undefined ? [] : [fence.runId, fence.attempt, fence.owner]),
   ]);
   return result.rows[0]?.held === true;
 }
 
-/** Stores what a task wrote on top of a checkpoint, like {@link writeCheckpoint}. */
-export async function writePending(
-  pool: Pool,
-  serde: SerializerProtocol,
-  place: { threadKey: string; namespace: string; checkpointId: string; taskId: string },
-  writes: readonly PendingWrite[],
-  fence: Fence | undefined,
-): Promise<boolean> {
-  const rows = await Promise.all(
-    writes.map(async ([channel, value], index) => {
-      const [type, blob] = await serde.dumpsTyped(value);
-      return { channel, type, blob, idx: WRITES_IDX_MAP[channel] ?? index };
-    }),
-  );
-  // LangGraph's own places (an error, an interrupt, an answer) are overwritten; what a node wrote stays as it is.
-  const own = writes.every(([channel]) => channel in WRITES_IDX_MAP);
-  const statement = fence === undefined ? (own ? OVERWRITE : ADD) : own ? OVERWRITE_FENCED : ADD_FENCED;
-  const result = await pool.query<{ held: boolean }>(statement, [
-    place.threadKey,
-    place.namespace,
-    place.checkpointId,
-    place.taskId,
-    rows.map(({ idx }) => idx),
-    rows.map(({ channel }) => channel),
-    rows.map(({ type }) => type),
-    rows.map(({ blob }) => Buffer.from(blob)),
-    ...(fence === undefined ? [] : [fence.runId, fence.attempt, fence.owner]),
-  ]);
-  return result.rows[0]?.held === true;
+function keyOf({ namespace, checkpointId, taskId, index }: WriteRow): string {
+  return JSON.stringify([namespace, checkpointId, taskId, index]);
 }
 
-/** The row is locked for the moment of the write: a claim of the run comes before it or after it. */
-function fenceAt(parameter: number): string {
-  return `fence AS MATERIALIZED (
-    SELECT 1 FROM slipway_agent.runs
-    WHERE run_id = $${parameter}::uuid AND attempt = $${parameter + 1} AND owner = $${parameter + 2}
-      AND status = 'running' FOR SHARE)`;
-}
+const WRITE_COLUMNS = '(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)';
 
-const OPEN = 'fence AS MATERIALIZED (SELECT 1)';
+const OPEN = statement('SELECT 1');
 
-function put(fence: string): string {
-  return `WITH ${fence}, stored_values AS (
+/** The run's row is locked for the moment of the write: a claim of the run comes before it or after it. */
+const FENCED = statement(`
+  SELECT 1 FROM slipway_agent.runs
+  WHERE run_id = $20::uuid AND attempt = $21 AND owner = $22 AND status = 'running' FOR SHARE`);
+
+function statement(fence: string): string {
+  return `
+    WITH fence AS MATERIALIZED (${fence}), stored_values AS (
       INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-      SELECT $1, $2, v.channel, v.version, v.type, v.blob
-      FROM fence, unnest($7::text[], $8::text[], $9::text[], $10::bytea[]) AS v (channel, version, type, blob)
+      SELECT $1, v.* FROM fence, unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) AS v
       ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO NOTHING
     ), stored AS (
       INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoints
         (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-      SELECT $1, $2, $3, $4, $5::jsonb, $6::jsonb FROM fence
+      SELECT $1, c.ns, c.id, c.parent, c.checkpoint::jsonb, c.metadata::jsonb
+      FROM fence, unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
+        AS c (ns, id, parent, checkpoint, metadata)
       ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
       DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
+    ), written AS (
+      SELECT w.* FROM fence, unnest($12::text[], $13::text[], $14::text[], $15::int[], $16::text[], $17::text[],
+        $18::bytea[], $19::boolean[]) AS w (ns, id, task, idx, channel, type, blob, replaces)
+    ), added AS (
+      INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes ${WRITE_COLUMNS}
+      SELECT $1, ns, id, task, idx, channel, type, blob FROM written WHERE NOT replaces
+      ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO NOTHING
+    ), replaced AS (
+      INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes ${WRITE_COLUMNS}
+      SELECT $1, ns, id, task, idx, channel, type, blob FROM written WHERE replaces
+      ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+      DO UPDATE SET channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob
     ) SELECT EXISTS (SELECT 1 FROM fence) AS held`;
 }
-
-function putWrites(fence: string, onConflict: string): string {
-  return `WITH ${fence}, stored AS (
-      INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes
-        (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-      SELECT $1, $2, $3, $4, w.idx, w.channel, w.type, w.blob
-      FROM fence, unnest($5::int[], $6::text[], $7::text[], $8::bytea[]) AS w (idx, channel, type, blob)
-      ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) ${onConflict}
-    ) SELECT EXISTS (SELECT 1 FROM fence) AS held`;
-}
-
-const OVERWRITING = 'DO UPDATE SET channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob';
-
-const PUT = put(OPEN);
-const PUT_FENCED = put(fenceAt(11));
-const ADD = putWrites(OPEN, 'DO NOTHING');
-const ADD_FENCED = putWrites(fenceAt(9), 'DO NOTHING');
-const OVERWRITE = putWrites(OPEN, OVERWRITING);
-const OVERWRITE_FENCED = putWrites(fenceAt(9), OVERWRITING);

@@ -1,7 +1,7 @@
 import { FILTER_OPERATORS, type FilterOperator } from '@slipway/contract/runApi/store';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 
-import type { AgentTables } from './agentDatabase.ts';
+import { DeploymentStore } from './agentDatabase.ts';
 
 /** Where an item lies. */
 export interface ItemAddress {
@@ -44,20 +44,12 @@ interface Row extends StoredItem {
 }
 
 /** The long-term store of a deployment: what its graphs and clients keep beside threads, whatever the revision. */
-export class ItemStore {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
-
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-  }
-
+export class ItemStore extends DeploymentStore {
   async get(address: ItemAddress, refreshTtl: boolean): Promise<StoredItem | undefined> {
     const { rows } = await sql<Row>`
       SELECT ${COLUMNS} FROM slipway_agent.store_items
-      WHERE deployment_id = ${this.#deploymentId} AND namespace = ${address.namespace}::text[]
-        AND key = ${address.key} AND ${LIVES}`.execute(this.#db);
+      WHERE deployment_id = ${this.deploymentId} AND namespace = ${address.namespace}::text[]
+        AND key = ${address.key} AND ${LIVES}`.execute(this.db);
     if (refreshTtl) await this.#refresh(rows);
     return rows[0];
   }
@@ -80,14 +72,14 @@ export class ItemStore {
           AS g (namespace text[], key text, value jsonb, ttl double precision, removed boolean)
       ), removed AS (
         DELETE FROM slipway_agent.store_items i USING given g
-        WHERE g.removed AND i.deployment_id = ${this.#deploymentId} AND i.namespace = g.namespace AND i.key = g.key
+        WHERE g.removed AND i.deployment_id = ${this.deploymentId} AND i.namespace = g.namespace AND i.key = g.key
       )
       INSERT INTO slipway_agent.store_items (deployment_id, namespace, key, value, ttl_minutes, expires_at)
-      SELECT ${this.#deploymentId}, namespace, key, value, ttl, now() + ttl * interval '1 minute'
+      SELECT ${this.deploymentId}, namespace, key, value, ttl, now() + ttl * interval '1 minute'
       FROM given WHERE NOT removed ORDER BY namespace, key
       ON CONFLICT (deployment_id, namespace, key) DO UPDATE
       SET value = EXCLUDED.value, updated_at = now(), ttl_minutes = EXCLUDED.ttl_minutes,
-        expires_at = EXCLUDED.expires_at`.execute(this.#db);
+        expires_at = EXCLUDED.expires_at`.execute(this.db);
   }
 
   /** The items below a prefix that match, newest first. */
@@ -101,8 +93,8 @@ export class ItemStore {
         : sql`namespace >= ${prefix}::text[] AND namespace < ${[...prefix.slice(0, -1), `${last}\u0001`]}::text[]`;
     const { rows } = await sql<Row>`
       SELECT ${COLUMNS} FROM slipway_agent.store_items
-      WHERE deployment_id = ${this.#deploymentId} AND ${LIVES} AND ${below} AND ${matching(filter)}
-      ORDER BY updated_at DESC, namespace, key LIMIT ${limit} OFFSET ${offset}`.execute(this.#db);
+      WHERE deployment_id = ${this.deploymentId} AND ${LIVES} AND ${below} AND ${matching(filter)}
+      ORDER BY updated_at DESC, namespace, key LIMIT ${limit} OFFSET ${offset}`.execute(this.db);
     if (query.refreshTtl) await this.#refresh(rows);
     return rows;
   }
@@ -120,8 +112,8 @@ export class ItemStore {
       SELECT DISTINCT ${query.maxDepth === undefined ? sql`namespace` : sql`namespace[1:${query.maxDepth}::int]`}
         AS namespace
       FROM slipway_agent.store_items
-      WHERE ${sql.join([sql`deployment_id = ${this.#deploymentId}`, LIVES, ...held], sql` AND `)}
-      ORDER BY 1 LIMIT ${query.limit} OFFSET ${query.offset}`.execute(this.#db);
+      WHERE ${sql.join([sql`deployment_id = ${this.deploymentId}`, LIVES, ...held], sql` AND `)}
+      ORDER BY 1 LIMIT ${query.limit} OFFSET ${query.offset}`.execute(this.db);
     return rows.map(({ namespace }) => namespace);
   }
 
@@ -129,7 +121,7 @@ export class ItemStore {
   async dropExpired(): Promise<void> {
     await sql`
       DELETE FROM slipway_agent.store_items
-      WHERE deployment_id = ${this.#deploymentId} AND expires_at <= now()`.execute(this.#db);
+      WHERE deployment_id = ${this.deploymentId} AND expires_at <= now()`.execute(this.db);
   }
 
   async #refresh(rows: readonly Row[]): Promise<void> {
@@ -139,8 +131,8 @@ export class ItemStore {
     await sql`
       UPDATE slipway_agent.store_items i SET expires_at = now() + i.ttl_minutes * interval '1 minute'
       FROM jsonb_to_recordset(${given}::jsonb) AS g (namespace text[], key text)
-      WHERE i.deployment_id = ${this.#deploymentId} AND i.namespace = g.namespace AND i.key = g.key`.execute(
-      this.#db,
+      WHERE i.deployment_id = ${this.deploymentId} AND i.namespace = g.namespace AND i.key = g.key`.execute(
+      this.db,
     );
   }
 }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 
 import { isAlive } from '../../store/homeLock.ts';
-import type { AgentTables } from './agentDatabase.ts';
+import { type Deployment, DeploymentStore } from './agentDatabase.ts';
 
 /**
  * Which processes may execute a deployment's runs. A row is a lease on all runs that name it as their owner; taking
@@ -13,15 +13,12 @@ import type { AgentTables } from './agentDatabase.ts';
  *
  * A process of this machine is dead when its pid is; any process is when it has been silent for its lease.
  */
-export class ProcessStore {
+export class ProcessStore extends DeploymentStore {
   readonly processId = `${hostname()}/${process.pid}/${randomUUID()}`;
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
   readonly #leaseMs: number;
 
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string; leaseMs: number }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
+  constructor(options: Deployment & { leaseMs: number }) {
+    super(options);
     this.#leaseMs = options.leaseMs;
   }
 
@@ -30,11 +27,11 @@ export class ProcessStore {
    * on the list: it is new, or the others took it for dead, and then its runs are not its own any more.
    */
   async heartbeat(): Promise<'entered' | 'kept'> {
-    const row = await this.#db
+    const row = await this.db
       .insertInto('slipway_agent.processes')
       .values({
         process_id: this.processId,
-        deployment_id: this.#deploymentId,
+        deployment_id: this.deploymentId,
         host: HOST,
         pid: process.pid,
         lease_ms: this.#leaseMs,
@@ -47,17 +44,17 @@ export class ProcessStore {
 
   /** Takes dead processes of the deployment off the list: those that are silent, those whose pid is gone. */
   async removeDead(): Promise<void> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('slipway_agent.processes')
       .select(['process_id', 'host', 'pid', SILENT.as('silent')])
-      .where('deployment_id', '=', this.#deploymentId)
+      .where('deployment_id', '=', this.deploymentId)
       .where('process_id', '!=', this.processId)
       .execute();
     const dead = rows.filter((row) => row.silent || (row.host === HOST && !isAnothersLife(row.pid)));
     if (dead.length === 0) return;
     const gone = dead.filter((row) => !row.silent).map((row) => row.process_id);
     // One that was silent may have come back between the look and this.
-    await this.#db
+    await this.db
       .deleteFrom('slipway_agent.processes')
       .where('process_id', 'in', [...dead.map((row) => row.process_id)])
       .where((where) => where.or([SILENT, where('process_id', '=', sql<string>`ANY(${gone}::text[])`)]))
@@ -66,7 +63,7 @@ export class ProcessStore {
 
   /** Takes this process off the list: it executes nothing any more. */
   async leave(): Promise<void> {
-    await this.#db.deleteFrom('slipway_agent.processes').where('process_id', '=', this.processId).execute();
+    await this.db.deleteFrom('slipway_agent.processes').where('process_id', '=', this.processId).execute();
   }
 }
 

@@ -1,17 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 
-import type { RunFailure } from './agentDatabase.ts';
-import type { RunKeeper, RunRecord } from './runRecords.ts';
-
-/** How a run ended. */
-export interface StoredEnding {
-  readonly status: string;
-  readonly error?: RunFailure;
-  /** JSON text: the final values of a stateless run, which has no thread to read them from. */
-  readonly output?: string;
-  /** How the run leaves its thread; `undefined`: it has none. */
-  readonly thread: ThreadOutcome | undefined;
-}
+import { DeploymentStore, type ProcessOfDeployment, type RunFailure } from './agentDatabase.ts';
+import type { RunRecord } from './runRecords.ts';
 
 /** How a thread is left by a run that ended. */
 export interface ThreadOutcome {
@@ -22,25 +12,27 @@ export interface ThreadOutcome {
   readonly interrupts: string;
 }
 
-/** The endings that fulfil a wish to interrupt: the run was stopped, and its work stays. */
+/** The endings that do what an interrupt asks: the run was stopped, and its work stays. */
 const STOPPED = ['interrupted', 'timeout'];
 
-/**
- * Ends runs, each in one statement together with what it means for its thread. Each answers whether the run was still
- * this process's to end, in this attempt.
- */
-export class RunEnds {
-  readonly #keeper: RunKeeper;
+/** Ends runs and frees their threads, in one statement each. Answers if the run was this process's, in this attempt. */
+export class RunEnds extends DeploymentStore {
+  readonly #processId: string;
 
-  constructor(keeper: RunKeeper) {
-    this.#keeper = keeper;
+  constructor(of: ProcessOfDeployment) {
+    super(of);
+    this.#processId = of.processId;
   }
 
   /**
-   * Ends an active run and leaves its thread as `thread` says, or `busy` while others wait on it. Not where it is noted
-   * that the run is to be cancelled, and this ending does not do so.
+   * Ends an active run and leaves its thread as `thread` says (a stateless run has none), or `busy` while other runs
+   * wait on it. Refused if a noted cancel is not what this ending does. `output`: JSON text, the values of a stateless
+   * run.
    */
-  async finish(run: RunRecord, ending: StoredEnding): Promise<boolean> {
+  async finish(
+    run: RunRecord,
+    ending: { status: string; error?: RunFailure; output?: string; thread: ThreadOutcome | undefined },
+  ): Promise<boolean> {
     const { status, error, output, thread } = ending;
     const wished = STOPPED.includes(status)
       ? sql`(cancel_action IS NULL OR cancel_action = 'interrupt')`
@@ -75,17 +67,17 @@ export class RunEnds {
     error: RunFailure | undefined,
     change: (condition: RawBuilder<unknown>) => RawBuilder<unknown>,
   ): Promise<boolean> {
-    const mine = sql`run_id = ${run.run_id} AND owner = ${this.#keeper.processId} AND attempt = ${run.attempt}
+    const mine = sql`run_id = ${run.run_id} AND owner = ${this.#processId} AND attempt = ${run.attempt}
       AND status IN ('pending', 'running')`;
     if (thread === undefined) {
-      const { rows } = await sql`${change(mine)} RETURNING run_id`.execute(this.#keeper.db);
+      const { rows } = await sql`${change(mine)} RETURNING run_id`.execute(this.db);
       return rows.length > 0;
     }
-    const place = sql`deployment_id = ${this.#keeper.deploymentId} AND thread_id = ${run.thread_id}`;
+    const place = sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`;
     const others = sql`SELECT 1 FROM slipway_agent.runs WHERE ${place} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
-    // The thread's row is locked first, as by who accepts runs. A statement sees the runs as they were when it began:
-    // where the thread has changed since then, it does nothing, and is sent again.
+    // The thread's row is locked first, as in accepting a run. A statement sees the runs as they were when it began: if
+    // the thread has changed since, it does nothing, and is sent again.
     for (;;) {
       const { rows } = await sql<{ fresh: boolean; ended: boolean }>`
         WITH thread AS MATERIALIZED (
@@ -102,12 +94,12 @@ export class RunEnds {
           WHERE ${place} AND EXISTS (SELECT 1 FROM ended)
         )
         SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended
-      `.execute(this.#keeper.db);
+      `.execute(this.db);
       const [row] = rows;
       if (row?.fresh !== false) return row?.ended === true;
     }
   }
 }
 
-/** How long the record of a stateless run can be read after its end: an hour. It belongs to no thread that keeps it. */
+/** The record of a stateless run can be read for an hour after its end: no thread keeps it. */
 const FORGET_STATELESS_AT = sql`now() + interval '1 hour'`;

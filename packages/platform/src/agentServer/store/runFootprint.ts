@@ -1,31 +1,24 @@
-import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 
-import { type AgentTables, CHECKPOINT_SCHEMA, type RunsTable, storedThreadId } from './agentDatabase.ts';
+import { type AgentTables, CHECKPOINT_SCHEMA, DeploymentStore, storedThreadId } from './agentDatabase.ts';
+import { ACTIVE, type RunRecord } from './runRecords.ts';
 
 /**
  * What a run leaves in its thread's checkpoints, and how that is taken back: the checkpoints that it made, and what it
  * wrote to those that were there before it (a resumed run does). What was pending there when it began is kept aside.
  */
-export class RunFootprint {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
-
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-  }
-
+export class RunFootprint extends DeploymentStore {
   /** Drops what was kept aside for a run that has ended and stays. */
   async drop(runId: string): Promise<void> {
-    await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(this.#db);
+    await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(this.db);
   }
 
   /**
    * Rolls a run back (contract 001, "States and transitions"): its checkpoints go, and the thread is as it
    * was before the run, with what was pending then. Answers whether the run was still its owner's, in this attempt.
    */
-  async rollBack(run: Selectable<RunsTable>): Promise<boolean> {
-    const key = storedThreadId(this.#deploymentId, run.thread_id);
+  async rollBack(run: RunRecord): Promise<boolean> {
+    const key = storedThreadId(this.deploymentId, run.thread_id);
     const { run_id: runId } = run;
     return this.#asOwner(run, async (transaction) => {
       await sql`
@@ -52,8 +45,8 @@ export class RunFootprint {
    * answers that are there twice would answer the next question too. What finished nodes wrote stays. Answers as
    * {@link rollBack}.
    */
-  async rollBackCommand(run: Selectable<RunsTable>): Promise<boolean> {
-    const key = storedThreadId(this.#deploymentId, run.thread_id);
+  async rollBackCommand(run: RunRecord): Promise<boolean> {
+    const key = storedThreadId(this.deploymentId, run.thread_id);
     return this.#asOwner(run, (transaction) =>
       restorePending(transaction, { key, runId: run.run_id, only: OF_A_COMMAND }),
     );
@@ -61,17 +54,17 @@ export class RunFootprint {
 
   /** Changes a thread for a run while the run is its owner's; whoever claims it waits until that is done. */
   async #asOwner(
-    run: Selectable<RunsTable>,
+    run: RunRecord,
     change: (transaction: Transaction<AgentTables>) => Promise<void>,
   ): Promise<boolean> {
-    return this.#db.transaction().execute(async (transaction) => {
+    return this.db.transaction().execute(async (transaction) => {
       const held = await transaction
         .selectFrom('slipway_agent.runs')
         .select('run_id')
         .where('run_id', '=', run.run_id)
         .where('owner', '=', run.owner)
         .where('attempt', '=', run.attempt)
-        .where('status', 'in', ['pending', 'running'])
+        .where('status', 'in', ACTIVE)
         .forUpdate()
         .executeTakeFirst();
       if (held !== undefined) await change(transaction);

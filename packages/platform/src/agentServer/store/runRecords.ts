@@ -1,37 +1,28 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import type { AgentTables, RunsTable } from './agentDatabase.ts';
+import { DeploymentStore, type RunsTable } from './agentDatabase.ts';
 
 /** A stored run. */
 export type RunRecord = Selectable<RunsTable>;
 
-/** The statuses of runs that are to end yet. */
+/** The statuses of runs that have not ended. */
 export const ACTIVE = ['pending', 'running'];
 
-/** Whose runs are kept, and which process of the deployment keeps them. */
-export interface RunKeeper {
-  readonly db: Kysely<AgentTables>;
-  readonly deploymentId: string;
-  readonly processId: string;
+export function isActive(run: Pick<RunRecord, 'status'>): boolean {
+  return ACTIVE.includes(run.status);
 }
 
-/** Finds runs. */
-export class RunRecords {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
+/** The most runs that {@link RunRecords.behind} gives. */
+const LOOK_MAX = 100;
 
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-  }
-
-  /** A run of a thread. */
+/** Finds runs of a deployment. */
+export class RunRecords extends DeploymentStore {
   async find(threadId: string, runId: string): Promise<RunRecord | undefined> {
-    return this.#mine().where('thread_id', '=', threadId).where('run_id', '=', runId).executeTakeFirst();
+    return this.#ofThread(threadId).where('run_id', '=', runId).executeTakeFirst();
   }
 
-  /** The same, for who must have it. @throws HttpProblem 404 */
+  /** @throws HttpProblem 404 */
   async get(threadId: string, runId: string): Promise<RunRecord> {
     const run = await this.find(threadId, runId);
     if (run === undefined) throw new HttpProblem(404, `Run ${runId} of thread ${threadId} not found.`);
@@ -46,64 +37,54 @@ export class RunRecords {
   /** A thread's runs, newest first. */
   async list(
     threadId: string,
-    options: { limit?: number | undefined; offset: number; status?: string | undefined },
+    options: { limit?: number; offset: number; status?: string },
   ): Promise<RunRecord[]> {
-    let query = this.#mine().where('thread_id', '=', threadId);
+    let query = this.#ofThread(threadId);
     if (options.status !== undefined) query = query.where('status', '=', options.status);
     if (options.limit !== undefined) query = query.limit(options.limit);
     return query.orderBy('sequence', 'desc').offset(options.offset).execute();
   }
 
-  /** The deployment's active runs, oldest first: of the given statuses, or of the given ids. */
-  async active(filter: { statuses: readonly string[] } | { threadId: string; runIds: readonly string[] }) {
-    const query = this.#mine().orderBy('sequence');
-    if ('statuses' in filter) return query.where('status', 'in', [...filter.statuses]).execute();
-    if (filter.runIds.length === 0) return [];
-    return query
-      .where('status', 'in', ACTIVE)
-      .where('thread_id', '=', filter.threadId)
-      .where('run_id', 'in', [...filter.runIds])
-      .execute();
+  /** The deployment's runs of some statuses, oldest first. */
+  async withStatus(statuses: readonly string[]): Promise<RunRecord[]> {
+    return this.#mine().where('status', 'in', statuses).orderBy('sequence').execute();
   }
 
-  /** A thread's active runs, oldest first. */
-  async activeOfThread(threadId: string): Promise<RunRecord[]> {
-    return activeOf(this.#db, this.#deploymentId, threadId);
+  /** A thread's active runs, oldest first; only the named ones where `runIds` is given. */
+  async activeOfThread(threadId: string, runIds?: readonly string[]): Promise<RunRecord[]> {
+    const active = this.#ofThread(threadId).where('status', 'in', ACTIVE).orderBy('sequence');
+    if (runIds === undefined) return active.execute();
+    return active.where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`).execute();
   }
 
-  /** A thread's runs behind a sequence, oldest first: as many as one look gives. */
+  /** A thread's runs behind a sequence, oldest first: at most {@link LOOK_MAX}. */
   async behind(threadId: string, sequence: bigint): Promise<RunRecord[]> {
-    return this.#mine()
-      .where('thread_id', '=', threadId)
+    return this.#ofThread(threadId)
       .where('sequence', '>', String(sequence))
       .orderBy('sequence')
       .limit(LOOK_MAX)
       .execute();
   }
 
+  /** Which of the given runs are active, whatever process executes them. */
+  async stillActive(runIds: readonly string[]): Promise<Set<string>> {
+    const rows = await this.db
+      .selectFrom('slipway_agent.runs')
+      .select('run_id')
+      .where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`)
+      .where('status', 'in', ACTIVE)
+      .execute();
+    return new Set(rows.map((row) => row.run_id));
+  }
+
+  #ofThread(threadId: string) {
+    return this.#mine().where('thread_id', '=', threadId);
+  }
+
   #mine() {
-    return this.#db
+    return this.db
       .selectFrom('slipway_agent.runs')
       .selectAll()
-      .where('deployment_id', '=', this.#deploymentId);
+      .where('deployment_id', '=', this.deploymentId);
   }
-}
-
-/** The most runs that one look behind a sequence gives. */
-const LOOK_MAX = 100;
-
-/** A thread's active runs, oldest first, as a transaction sees them. */
-export async function activeOf(
-  db: Kysely<AgentTables>,
-  deploymentId: string,
-  threadId: string,
-): Promise<RunRecord[]> {
-  return db
-    .selectFrom('slipway_agent.runs')
-    .selectAll()
-    .where('deployment_id', '=', deploymentId)
-    .where('thread_id', '=', threadId)
-    .where('status', 'in', ACTIVE)
-    .orderBy('sequence')
-    .execute();
 }

@@ -1,9 +1,9 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import type { AgentTables } from './agentDatabase.ts';
+import { type AgentTables, DeploymentStore, type ProcessOfDeployment } from './agentDatabase.ts';
 import { isBlank, keepPending } from './runFootprint.ts';
-import { ACTIVE, activeOf, type RunKeeper, type RunRecord } from './runRecords.ts';
+import { ACTIVE, RunRecords, type RunRecord } from './runRecords.ts';
 
 /** What a new run is made of. */
 export interface NewRun {
@@ -13,44 +13,70 @@ export interface NewRun {
   readonly graphId: string;
   readonly metadata: Record<string, unknown>;
   readonly kwargs: Record<string, unknown>;
-  /** What the thread is configured with from now on: what the run was asked for, without its ids. */
+  /** The thread's configuration from now on: what the run was asked for, without its ids. */
   readonly threadConfig: Record<string, unknown>;
   readonly multitaskStrategy: string;
   /** Whether it has no thread (contract 001, rule 5). */
   readonly stateless: boolean;
-  /** How long it is to wait before it begins, in seconds. */
+  /** How long it waits before it begins, in seconds. */
   readonly delaySeconds: number;
+}
+
+/** A run that has begun. */
+export interface Begun {
+  readonly run: RunRecord;
+  /** Whether something was pending on its thread, and is kept for a rollback (`RunFootprint`). */
+  readonly keptPending: boolean;
+  /** Whether its thread has no checkpoint yet. */
+  readonly blank: boolean;
+}
+
+/** How a run was accepted: it waits for the runs in `before`, oldest first; or it has `begun` already. */
+export interface Accepted {
+  readonly run: RunRecord;
+  readonly before: readonly RunRecord[];
+  readonly begun?: Begun;
 }
 
 /** The multitask strategies that stop what is active on the thread. */
 const STOPPING = ['interrupt', 'rollback'];
 
-/**
- * Where runs are kept until they end: accepted, begun, to be cancelled, removed. Each change is one transaction, guarded
- * by the status that it starts from.
- */
-export class RunStore {
-  readonly #keeper: RunKeeper;
+/** How many runs one look takes up at most: a process that starts after a crash spreads them over several. */
+const CLAIM_MAX = 200;
 
-  constructor(keeper: RunKeeper) {
-    this.#keeper = keeper;
+/**
+ * Runs until they end: accepted, begun, claimed, to be cancelled, removed. Each change is one transaction.
+ *
+ * A run belongs to the process that its `owner` names, for as long as that process is listed (`ProcessStore`). A claimed
+ * run is `pending` again, and its next beginning is another attempt: the token that its writes are fenced by.
+ */
+export class RunStore extends DeploymentStore {
+  readonly #processId: string;
+
+  constructor(of: ProcessOfDeployment) {
+    super(of);
+    this.#processId = of.processId;
   }
 
   /**
-   * Accepts a run. The thread's row is locked meanwhile, so that runs of one thread are accepted one after another:
-   * `before` are the runs that were active then, oldest first, which this one has to wait for. Where its strategy
-   * stops them, that is noted together with it: also where this process dies the next moment.
-   * @throws HttpProblem 404 for an unknown thread, 409 where the strategy is `reject` and a run is active.
+   * Accepts a run, and begins it in the same statement if nothing is active on its thread and it `mayBegin`. The thread's row is locked meanwhile, so runs of one thread are accepted one after another. Where its strategy
+   * stops the active runs, that is noted together with it, so that it holds also if this process dies.
+   * @throws HttpProblem 404 for an unknown thread, 409 if the strategy is `reject` and a run is active.
    */
-  async accept(run: NewRun): Promise<{ run: RunRecord; before: RunRecord[] }> {
-    const record = run.stateless ? await this.#insert(this.#keeper.db, run) : await this.#acceptOnFree(run);
-    if (record !== undefined) return { run: record, before: [] };
-    return this.#keeper.db.transaction().execute(async (transaction) => {
-      // The update is the lock. Where the run is refused after all, nothing of it stays.
+  async accept(run: NewRun, mayBegin = false): Promise<Accepted> {
+    const begins = mayBegin && run.delaySeconds === 0;
+    // A thread is `busy` exactly as long as it has active runs: both change together.
+    const free = sql`UPDATE slipway_agent.threads SET ${this.#used(run)}
+      WHERE ${this.#threadOf(run)} AND status <> 'busy' RETURNING 1`;
+    const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
+    if (accepted !== undefined) return { run: accepted.run, before: [], ...(begins && { begun: accepted }) };
+    return this.db.transaction().execute(async (db) => {
+      // The update is the lock. If the run is refused after all, nothing of it stays.
       const thread = await sql`UPDATE slipway_agent.threads SET ${this.#used(run)}
-        WHERE ${this.#threadOf(run)} RETURNING thread_id`.execute(transaction);
+        WHERE ${this.#threadOf(run)} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
-      const before = await activeOf(transaction, this.#keeper.deploymentId, run.threadId);
+      const records = new RunRecords({ db, deploymentId: this.deploymentId });
+      const before = await records.activeOfThread(run.threadId);
       const [active] = before;
       if (active !== undefined && run.multitaskStrategy === 'reject') {
         throw new HttpProblem(
@@ -58,92 +84,149 @@ export class RunStore {
           `Thread ${run.threadId} is busy with run ${active.run_id}: wait for it, cancel it, or give another multitask_strategy.`,
         );
       }
-      if (active !== undefined && STOPPING.includes(run.multitaskStrategy)) {
-        await noteCancel(
-          transaction,
-          before.map((each) => each.run_id),
-          run.multitaskStrategy,
-        );
+      if (STOPPING.includes(run.multitaskStrategy)) {
+        const runIds = before.map((each) => each.run_id);
+        await noteCancel(db, runIds, run.multitaskStrategy);
       }
-      return { run: await this.#insert(transaction, run), before };
+      const inserted = await this.#insert(db, run, sql`SELECT 1`, false);
+      if (inserted === undefined) throw new Error('An insert returned nothing.');
+      return { run: inserted.run, before };
     });
   }
 
   /**
-   * From `pending` to `running`, as the next attempt; `undefined` when that cannot be now: it is not this process's
-   * pending run any more, or an earlier run of its thread is still active. With its first attempt it keeps what is
-   * pending on its thread ({@link RunFootprint}); `keptPending` says whether there was any, `blank` whether its thread
-   * has no checkpoint yet.
+   * From `pending` to `running`, as the next attempt; `undefined` while that cannot be: it is not this process's pending
+   * run any more, or an earlier run of its thread is active.
    */
   async begin(run: RunRecord): Promise<Begun | undefined> {
-    const first = sql`SELECT run_id FROM begun WHERE attempt = 1`;
-    const { rows } = await sql<RunRecord & { kept: string; blank: boolean }>`
-      WITH begun AS (
+    return this.#begun(
+      this.db,
+      sql`
         UPDATE slipway_agent.runs r
         SET status = 'running', attempt = attempt + 1, updated_at = now()
-        WHERE run_id = ${run.run_id} AND status = 'pending' AND owner = ${this.#keeper.processId}
+        WHERE run_id = ${run.run_id} AND status = 'pending' AND owner = ${this.#processId}
           AND NOT EXISTS (SELECT 1 FROM slipway_agent.runs e
             WHERE e.deployment_id = r.deployment_id AND e.thread_id = r.thread_id
               AND e.status IN ('pending', 'running') AND e.sequence < r.sequence)
-        RETURNING *
-      ), kept AS (${keepPending(first, this.#keeper.deploymentId, run.thread_id)})
-      SELECT begun.*, (SELECT count(*) FROM kept) AS kept, ${isBlank(this.#keeper.deploymentId, run.thread_id)} AS blank
-      FROM begun`.execute(this.#keeper.db);
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    const { kept, blank, ...begun } = row;
-    return { run: begun, keptPending: begun.attempt > 1 || Number(kept) > 0, blank };
+        RETURNING *`,
+      run.thread_id,
+    );
+  }
+
+  /**
+   * Makes runs that no process executes this process's own, oldest first: those of no living process, and if `held` is
+   * given those of this one that are not held (their end could not be stored).
+   */
+  async claim(held?: readonly string[]): Promise<RunRecord[]> {
+    const mine =
+      held === undefined
+        ? sql`false`
+        : sql`r.owner = ${this.#processId} AND NOT (r.run_id = ANY(${held}::uuid[]))`;
+    const { rows } = await sql<RunRecord>`
+      WITH free AS (
+        SELECT r.run_id FROM slipway_agent.runs r
+        WHERE r.deployment_id = ${this.deploymentId} AND r.status IN ('pending', 'running')
+          AND (NOT EXISTS (SELECT 1 FROM slipway_agent.processes p WHERE p.process_id = r.owner) OR (${mine}))
+        ORDER BY r.sequence LIMIT ${CLAIM_MAX} FOR UPDATE SKIP LOCKED
+      )
+      UPDATE slipway_agent.runs r
+      SET owner = ${this.#processId}, status = 'pending', updated_at = now(),
+        lost_attempts = lost_attempts + CASE WHEN r.status = 'running' THEN 1 ELSE 0 END
+      FROM free WHERE r.run_id = free.run_id
+      RETURNING r.*`.execute(this.db);
+    return rows.sort((left, right) => Number(BigInt(left.sequence) - BigInt(right.sequence)));
+  }
+
+  /** Gives a run of this process to the next process that claims it; its attempt does not count as lost. */
+  async release(run: Pick<RunRecord, 'run_id' | 'attempt'>): Promise<void> {
+    await this.db
+      .updateTable('slipway_agent.runs')
+      .set({ owner: '', status: 'pending', updated_at: sql<Date>`now()` })
+      .where('run_id', '=', run.run_id)
+      .where('owner', '=', this.#processId)
+      .where('attempt', '=', run.attempt)
+      .where('status', 'in', ACTIVE)
+      .execute();
+  }
+
+  /** The runs of this process that another process asked to cancel, or to store the events of. */
+  async requests(): Promise<Pick<RunRecord, 'run_id' | 'cancel_action' | 'followed'>[]> {
+    const active = this.db
+      .selectFrom('slipway_agent.runs')
+      .select(['run_id', 'cancel_action', 'followed'])
+      .where('owner', '=', this.#processId)
+      .where('status', 'in', ACTIVE);
+    // Each of the two has an index of its own.
+    return active
+      .where('cancel_action', 'is not', null)
+      .union(active.where(sql<boolean>`followed`))
+      .execute();
+  }
+
+  /** Notes that runs are to be cancelled, whatever process executes them. Answers those that were still active. */
+  async requestCancel(runIds: readonly string[], action: string): Promise<string[]> {
+    return noteCancel(this.db, runIds, action);
   }
 
   /** Removes a run that has ended. */
   async remove(run: Pick<RunRecord, 'run_id'>): Promise<void> {
-    await this.#keeper.db
+    await this.db
       .deleteFrom('slipway_agent.runs')
       .where('run_id', '=', run.run_id)
       .where('status', 'not in', ACTIVE)
       .execute();
   }
 
-  /**
-   * Notes that runs are to be cancelled, for whichever process executes them. Answers those that were still active: what
-   * is noted of them holds (`RunEnds.finish`), the others have ended.
-   */
-  async requestCancel(runIds: readonly string[], action: string): Promise<string[]> {
-    return noteCancel(this.#keeper.db, runIds, action);
-  }
-
-  /** Removes the records of stateless runs that ended long enough ago; answers the threads that they were given. */
+  /** Removes the expired records of stateless runs; answers the threads that they were given. */
   async removeExpired(): Promise<string[]> {
-    const rows = await this.#keeper.db
+    const rows = await this.db
       .deleteFrom('slipway_agent.runs')
-      .where('deployment_id', '=', this.#keeper.deploymentId)
+      .where('deployment_id', '=', this.deploymentId)
       .where('expires_at', '<', sql<Date>`now()`)
       .returning('thread_id')
       .execute();
     return rows.map((row) => row.thread_id);
   }
 
-  /**
-   * Accepts a run on a thread that nothing runs on, in one statement; `undefined` where something does, or where there is
-   * no such thread. A thread is `busy` exactly as long as it has active runs: both change together.
-   */
-  async #acceptOnFree(run: NewRun): Promise<RunRecord | undefined> {
-    const { rows } = await sql<RunRecord>`
-      WITH thread AS (
-        UPDATE slipway_agent.threads SET ${this.#used(run)}
-        WHERE ${this.#threadOf(run)} AND status <> 'busy' RETURNING thread_id
-      )
-      INSERT INTO slipway_agent.runs ${COLUMNS} SELECT ${this.#values(run)} FROM thread RETURNING *
-    `.execute(this.#keeper.db);
-    return rows[0];
+  /** Inserts a run, for each row that `thread` gives: none, or one. */
+  #insert(
+    db: Kysely<AgentTables>,
+    run: NewRun,
+    thread: RawBuilder<unknown>,
+    begins: boolean,
+  ): Promise<Begun | undefined> {
+    const delay = run.delaySeconds > 0 ? run.delaySeconds : null;
+    return this.#begun(
+      db,
+      sql`
+        INSERT INTO slipway_agent.runs (run_id, deployment_id, thread_id, assistant_id, metadata, status, attempt, kwargs,
+          multitask_strategy, owner, start_after)
+        SELECT ${run.runId}::uuid, ${this.deploymentId}, ${run.threadId}::uuid, ${run.assistantId}::uuid,
+          ${JSON.stringify(run.metadata)}::jsonb, ${begins ? 'running' : 'pending'}, ${begins ? 1 : 0}::int,
+          ${JSON.stringify(run.kwargs)}::json, ${run.multitaskStrategy}, ${this.#processId},
+          now() + ${delay}::double precision * interval '1 second'
+        FROM thread RETURNING *`,
+      run.threadId,
+      thread,
+    );
   }
 
-  async #insert(db: Kysely<AgentTables> | Transaction<AgentTables>, run: NewRun): Promise<RunRecord> {
-    const { rows } = await sql<RunRecord>`
-      INSERT INTO slipway_agent.runs ${COLUMNS} SELECT ${this.#values(run)} RETURNING *`.execute(db);
-    const [record] = rows;
-    if (record === undefined) throw new Error('An insert returned nothing.');
-    return record;
+  /** Changes a run, and with its first attempt keeps what is pending on its thread: one statement. */
+  async #begun(
+    db: Kysely<AgentTables>,
+    change: RawBuilder<unknown>,
+    threadId: string,
+    thread: RawBuilder<unknown> = sql`SELECT 1`,
+  ): Promise<Begun | undefined> {
+    const first = sql`SELECT run_id FROM begun WHERE attempt = 1 AND status = 'running'`;
+    const { rows } = await sql<RunRecord & { kept: string; blank: boolean }>`
+      WITH thread AS (${thread}), begun AS (${change}), kept AS (${keepPending(first, this.deploymentId, threadId)})
+      SELECT begun.*, (SELECT count(*) FROM kept) AS kept, ${isBlank(this.deploymentId, threadId)} AS blank
+      FROM begun`.execute(db);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const { kept, blank, ...run } = row;
+    return { run, keptPending: run.attempt > 1 || Number(kept) > 0, blank };
   }
 
   /** What a run changes of its thread by being accepted. */
@@ -154,32 +237,11 @@ export class RunStore {
   }
 
   #threadOf(run: NewRun): RawBuilder<unknown> {
-    return sql`deployment_id = ${this.#keeper.deploymentId} AND thread_id = ${run.threadId}`;
-  }
-
-  /** In the order of {@link COLUMNS}. */
-  #values(run: NewRun): RawBuilder<unknown> {
-    const delay = run.delaySeconds > 0 ? run.delaySeconds : null;
-    return sql`${run.runId}::uuid, ${this.#keeper.deploymentId}, ${run.threadId}::uuid, ${run.assistantId}::uuid,
-      ${JSON.stringify(run.metadata)}::jsonb, 'pending', ${JSON.stringify(run.kwargs)}::json, ${run.multitaskStrategy},
-      ${this.#keeper.processId}, now() + ${delay}::double precision * interval '1 second'`;
+    return sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.threadId}`;
   }
 }
 
-/** A run that has begun. */
-export interface Begun {
-  readonly run: RunRecord;
-  readonly keptPending: boolean;
-  readonly blank: boolean;
-}
-
-const COLUMNS = sql`(run_id, deployment_id, thread_id, assistant_id, metadata, status, kwargs, multitask_strategy, owner,
-  start_after)`;
-
-/**
- * Notes a wish to cancel: a rollback outdoes an interrupt, and is not taken back by one. Answers the runs that were
- * active.
- */
+/** Notes a wish to cancel. A rollback overrides an interrupt, and an interrupt does not take it back. */
 async function noteCancel(
   db: Kysely<AgentTables>,
   runIds: readonly string[],
@@ -190,7 +252,7 @@ async function noteCancel(
     .set({
       cancel_action: sql<string>`CASE WHEN cancel_action = 'rollback' THEN 'rollback' ELSE ${action} END`,
     })
-    .where('run_id', 'in', [...runIds])
+    .where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`)
     .where('status', 'in', ACTIVE)
     .returning('run_id')
     .execute();

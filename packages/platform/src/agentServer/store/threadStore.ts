@@ -1,39 +1,27 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import type { AgentTables, ThreadsTable } from './agentDatabase.ts';
+import { DeploymentStore, type ThreadsTable } from './agentDatabase.ts';
 import { threadNotFound } from './runStore.ts';
 
 /** A stored thread. */
 export type ThreadRecord = Selectable<ThreadsTable>;
 
 /** What threads can be searched for. */
-export interface ThreadSearch {
+interface ThreadFilter {
   readonly metadata?: Record<string, unknown>;
   readonly values?: Record<string, unknown>;
   readonly status?: string;
   readonly ids?: readonly string[];
-  readonly limit: number;
-  readonly offset: number;
-  readonly sortBy: 'thread_id' | 'status' | 'created_at' | 'updated_at';
-  readonly sortOrder: 'asc' | 'desc';
 }
 
-/** Where threads are kept (contract 001, "Thread"). Their checkpoints are the `CheckpointStore`'s. */
-export class ThreadStore {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
-
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-  }
-
+/** The threads of a deployment (contract 001, "Thread"). Their checkpoints are in the `CheckpointStore`. */
+export class ThreadStore extends DeploymentStore {
   /**
-   * Makes a thread: `idle`, without values. With the id of one that exists, `ifExists` decides.
-   * @throws HttpProblem 409 where it exists and `ifExists` is `raise`.
+   * Makes a thread: `idle`, without values. If one of that id exists, `ifExists` decides.
+   * @throws HttpProblem 409 if it exists and `ifExists` is `raise`.
    */
   async create(thread: {
     threadId?: string;
@@ -41,21 +29,11 @@ export class ThreadStore {
     ifExists: 'raise' | 'do_nothing';
   }): Promise<ThreadRecord> {
     const threadId = thread.threadId ?? randomUUID();
-    const created = await this.#db
-      .insertInto('slipway_agent.threads')
-      .values({
-        deployment_id: this.#deploymentId,
-        thread_id: threadId,
-        metadata: JSON.stringify(thread.metadata ?? {}),
-        status: 'idle',
-        config: '{}',
-        values: null,
-        interrupts: '{}',
-        error: null,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .returningAll()
-      .executeTakeFirst();
+    const { rows } = await sql<ThreadRecord>`
+      INSERT INTO slipway_agent.threads (deployment_id, thread_id, metadata)
+      VALUES (${this.deploymentId}, ${threadId}, ${JSON.stringify(thread.metadata ?? {})})
+      ON CONFLICT DO NOTHING RETURNING *`.execute(this.db);
+    const [created] = rows;
     if (created !== undefined) return created;
     if (thread.ifExists === 'raise') throw new HttpProblem(409, `Thread ${threadId} exists already.`);
     return this.get(threadId);
@@ -63,77 +41,58 @@ export class ThreadStore {
 
   /** @throws HttpProblem 404 */
   async get(threadId: string): Promise<ThreadRecord> {
-    const thread = await this.#db
-      .selectFrom('slipway_agent.threads')
-      .selectAll()
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('thread_id', '=', threadId)
-      .executeTakeFirst();
-    if (thread === undefined) throw threadNotFound(threadId);
-    return thread;
+    const { rows } = await sql<ThreadRecord>`
+      SELECT * FROM slipway_agent.threads WHERE ${this.#mine(threadId)}`.execute(this.db);
+    return found(rows, threadId);
   }
 
-  /** Adds to a thread's metadata: names that are given replace those that are there. @throws HttpProblem 404 */
+  /** Adds to a thread's metadata; given names replace existing ones. @throws HttpProblem 404 */
   async patchMetadata(threadId: string, metadata: Record<string, unknown>): Promise<ThreadRecord> {
-    const patched = await this.#db
-      .updateTable('slipway_agent.threads')
-      .set({ metadata: sql`metadata || ${JSON.stringify(metadata)}::jsonb`, updated_at: sql<Date>`now()` })
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('thread_id', '=', threadId)
-      .returningAll()
-      .executeTakeFirst();
-    if (patched === undefined) throw threadNotFound(threadId);
-    return patched;
+    const { rows } = await sql<ThreadRecord>`
+      UPDATE slipway_agent.threads
+      SET metadata = metadata || ${JSON.stringify(metadata)}::jsonb, updated_at = now()
+      WHERE ${this.#mine(threadId)} RETURNING *`.execute(this.db);
+    return found(rows, threadId);
   }
 
-  /** Writes down a state that was set by hand: JSON texts. */
+  /** Stores a state that was set by hand: JSON texts. */
   async setState(
     threadId: string,
     state: { values: string; interrupts: string; status: string },
   ): Promise<void> {
-    await this.#db
-      .updateTable('slipway_agent.threads')
-      .set({
-        values: state.values,
-        interrupts: state.interrupts,
-        status: sql<string>`CASE WHEN status = 'busy' THEN status ELSE ${state.status} END`,
-        updated_at: sql<Date>`now()`,
-      })
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('thread_id', '=', threadId)
-      .execute();
+    await sql`
+      UPDATE slipway_agent.threads
+      SET "values" = ${state.values}, interrupts = ${state.interrupts}, updated_at = now(),
+        status = CASE WHEN status = 'busy' THEN status ELSE ${state.status} END
+      WHERE ${this.#mine(threadId)}`.execute(this.db);
   }
 
   /** Removes a thread and the records of its runs. @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
-    await this.#db.transaction().execute(async (transaction) => {
-      const removed = await transaction
-        .deleteFrom('slipway_agent.threads')
-        .where('deployment_id', '=', this.#deploymentId)
-        .where('thread_id', '=', threadId)
-        .returning('thread_id')
-        .executeTakeFirst();
-      if (removed === undefined) throw threadNotFound(threadId);
-      await transaction
-        .deleteFrom('slipway_agent.runs')
-        .where('deployment_id', '=', this.#deploymentId)
-        .where('thread_id', '=', threadId)
-        .execute();
+    const mine = this.#mine(threadId);
+    await this.db.transaction().execute(async (db) => {
+      const { rows } = await sql`DELETE FROM slipway_agent.threads WHERE ${mine} RETURNING 1`.execute(db);
+      if (rows.length === 0) throw threadNotFound(threadId);
+      await sql`DELETE FROM slipway_agent.runs WHERE ${mine}`.execute(db);
     });
   }
 
-  /** What tells whether threads have changed, of those that there are: it is another one after each change. */
+  /** A text per existing thread that is another one after each change of the thread. */
   async versions(threadIds: readonly string[]): Promise<Map<string, string>> {
-    const rows = await this.#db
-      .selectFrom('slipway_agent.threads')
+    const rows = await this.#matching({ ids: threadIds })
       .select(['thread_id', sql<string>`updated_at::text`.as('version')])
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('thread_id', '=', sql<string>`ANY(${threadIds}::uuid[])`)
       .execute();
     return new Map(rows.map(({ thread_id: threadId, version }) => [threadId, version]));
   }
 
-  async search(search: ThreadSearch): Promise<ThreadRecord[]> {
+  async search(
+    search: ThreadFilter & {
+      limit: number;
+      offset: number;
+      sortBy: 'thread_id' | 'status' | 'created_at' | 'updated_at';
+      sortOrder: 'asc' | 'desc';
+    },
+  ): Promise<ThreadRecord[]> {
     return this.#matching(search)
       .selectAll()
       .orderBy(search.sortBy, search.sortOrder)
@@ -143,26 +102,33 @@ export class ThreadStore {
       .execute();
   }
 
-  async count(search: Pick<ThreadSearch, 'metadata' | 'values' | 'status'>): Promise<number> {
-    const row = await this.#matching(search)
+  async count(filter: ThreadFilter): Promise<number> {
+    const row = await this.#matching(filter)
       .select(sql<string>`count(*)`.as('count'))
       .executeTakeFirstOrThrow();
     return Number(row.count);
   }
 
-  #matching(search: Pick<ThreadSearch, 'metadata' | 'values' | 'status' | 'ids'>) {
-    let query = this.#db.selectFrom('slipway_agent.threads').where('deployment_id', '=', this.#deploymentId);
-    if (search.status !== undefined) query = query.where('status', '=', search.status);
-    if (search.ids !== undefined)
-      query = query.where('thread_id', '=', sql<string>`ANY(${search.ids}::uuid[])`);
-    if (search.metadata !== undefined) {
-      query = query.where(sql<boolean>`metadata @> ${JSON.stringify(search.metadata)}::jsonb`);
-    }
-    if (search.values !== undefined) {
+  #matching(filter: ThreadFilter) {
+    let query = this.db.selectFrom('slipway_agent.threads').where('deployment_id', '=', this.deploymentId);
+    if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+    if (filter.ids !== undefined)
+      query = query.where('thread_id', '=', sql<string>`ANY(${filter.ids}::uuid[])`);
+    if (filter.metadata !== undefined)
+      query = query.where(sql<boolean>`metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
+    if (filter.values !== undefined)
       // `json` holds U+0000, which `jsonb` refuses: such values match nothing instead of failing the search.
       query = query.where(sql<boolean>`CASE WHEN strpos("values"::text, '\\u0000') > 0 THEN false
-        ELSE "values"::jsonb @> ${JSON.stringify(search.values)}::jsonb END`);
-    }
+        ELSE "values"::jsonb @> ${JSON.stringify(filter.values)}::jsonb END`);
     return query;
   }
+
+  #mine(threadId: string): RawBuilder<unknown> {
+    return sql`deployment_id = ${this.deploymentId} AND thread_id = ${threadId}`;
+  }
+}
+
+function found([thread]: readonly ThreadRecord[], threadId: string): ThreadRecord {
+  if (thread === undefined) throw threadNotFound(threadId);
+  return thread;
 }

@@ -1,10 +1,7 @@
-import { rm } from 'node:fs/promises';
-
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { preparedAgentHome } from '../../../../../test/support/preparedHome.ts';
-import { type AgentUnderTest, startAgentUnderTest } from '../agentUnderTest.ts';
+import { useAgent } from '../agentUnderTest.ts';
 import { type Row, ServerUnderTest } from './row.ts';
 import { ROWS } from './rows.ts';
 
@@ -12,25 +9,13 @@ import { ROWS } from './rows.ts';
 const { RUN_API_URL, RUN_API_KEY } = process.env;
 const KEY = 'open sesame';
 
-let home = '';
-let agent: AgentUnderTest | undefined;
+const { agent } = RUN_API_URL === undefined ? useAgent({ SLIPWAY_AGENT_API_KEY: KEY }) : { agent: undefined };
 let server: ServerUnderTest;
-
-beforeAll(async () => {
-  if (RUN_API_URL !== undefined) {
-    server = new ServerUnderTest(RUN_API_URL, RUN_API_KEY);
-    return;
-  }
-  home = await preparedAgentHome('slipway-conformance-');
-  agent = await startAgentUnderTest({ env: { SLIPWAY_HOME: home, SLIPWAY_AGENT_API_KEY: KEY } });
-  server = new ServerUnderTest(agent.url, KEY);
-}, 180_000);
-
-afterAll(async () => {
-  if (agent === undefined) return;
-  agent.child.kill('SIGTERM');
-  expect(await agent.exited).toEqual({ code: 0, signal: null });
-  await rm(home, { recursive: true, force: true });
+beforeAll(() => {
+  server =
+    agent === undefined
+      ? new ServerUnderTest(RUN_API_URL ?? '', RUN_API_KEY)
+      : new ServerUnderTest(agent().url, KEY);
 });
 
 /** A row that cancels on every thread has the server for itself. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { collectEvents, gate, until } from '../runApiUnderTest.ts';
 import { has, isUuid } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
+import { followsFromNowOn } from './streams.ts';
 
 /** Contract 001, "Endpoints": each answers what its row says, in every form of its query and body. */
 export const ENDPOINT_ROWS: readonly Row[] = [
@@ -16,7 +17,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
   }),
   endpoint('GET /threads/{thread_id}/runs', async (server) => {
     const { thread, created } = await server.echoed();
-    has(await server.api.json('GET', `/threads/${thread}/runs`), [{ run_id: created.run_id }]);
+    has(await server.api.runs(thread), [{ run_id: created.run_id }]);
   }),
   endpoint('POST /threads/{thread_id}/runs', async (server) => {
     const body = { assistant_id: 'echo', input: { text: 'x' }, feedback_keys: ['a'] };
@@ -81,7 +82,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
   }),
   endpoint('POST /threads/{thread_id}/runs/wait', async (server) => {
     const body = { assistant_id: 'echo', input: { text: 'x' }, on_disconnect: 'cancel' };
-    has(await server.api.json('POST', `/threads/${await server.api.thread()}/runs/wait`, body), {
+    has(await server.api.wait(await server.api.thread(), body), {
       text: 'echo: x',
     });
   }),
@@ -90,7 +91,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
     const thread = await server.api.thread();
     const events = await server.stream(body, `/threads/${thread}/runs/stream`);
     has(events.at(-1), { event: 'updates', data: { say: { text: 'echo: x' } } });
-    has(await server.api.json('GET', `/threads/${thread}/state`), { values: { text: 'echo: x' } });
+    has(await server.api.state(thread), { values: { text: 'echo: x' } });
   }),
   endpoint('POST /runs/stream leaves nothing in a thread', async (server) => {
     const body = { assistant_id: 'echo', input: { text: 'x' }, stream_mode: 'values' };
@@ -100,15 +101,7 @@ export const ENDPOINT_ROWS: readonly Row[] = [
     const thread = /threads\/([^/]+)/.exec(response.headers.get('content-location') ?? '')?.[1];
     if (thread !== undefined) has(await server.answer('GET', `/threads/${thread}`), { status: 404 });
   }),
-  endpoint('GET /threads/{thread_id}/runs/{run_id}/stream follows a run from now on', async (server) => {
-    const hold = gate();
-    const { path } = await server.busy(hold.path, { stream_mode: ['updates'] });
-    const response = await server.api.send('GET', `${path}/stream`);
-    await hold.open();
-    const events = await collectEvents(response);
-    const updates = events.filter(({ event }) => event === 'updates').map(({ data }) => data as unknown);
-    assert.deepEqual(updates, [{ second: { log: ['second'] } }]);
-  }),
+  endpoint('GET /threads/{thread_id}/runs/{run_id}/stream follows a run from now on', followsFromNowOn),
   feedback('POST {tracing_url}/api/v1/feedback/tokens/{token_id}', (link) =>
     fetch(link, {
       method: 'POST',
@@ -170,11 +163,9 @@ function bulk(
 }
 
 async function feedbackLink(server: ServerUnderTest): Promise<string> {
-  const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: ['good'] });
-  const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string> | undefined;
-  const link = links?.['good'];
-  assert.match(link ?? '', /^https?:\/\/.+\/api\/v1\/feedback\/tokens\/[^/]+$/);
-  return link ?? '';
+  const { good = '' } = await server.feedbackLinks(['good']);
+  assert.match(good, /^https?:\/\/.+\/api\/v1\/feedback\/tokens\/[^/]+$/);
+  return good;
 }
 
 function feedback(row: string, send: (link: string) => Promise<Response>): Row {

@@ -12,13 +12,13 @@ export const GAP_ROWS: readonly Row[] = [
     const thread = await server.api.thread();
     const wait = `/threads/${thread}/runs/wait`;
     await server.answer('POST', wait, odd('throw'));
-    has(await server.api.json('GET', `/threads/${thread}/runs`), [{ status: 'error' }]);
+    has(await server.api.runs(thread), [{ status: 'error' }]);
     await server.answer('POST', wait, { ...odd('60000'), assistant_id: 'steps', timeout: 0.2 });
-    has((await server.api.json('GET', `/threads/${thread}/runs`))[0], { status: 'timeout' });
+    has((await server.api.runs(thread))[0], { status: 'timeout' });
   }),
   gap('thread statuses: idle, busy, interrupted, error', async (server) => {
     const statusOf = async (thread: string) =>
-      ((await server.api.json('GET', `/threads/${thread}`)) as { status: string }).status;
+      ((await server.api.threadOf(thread)) as { status: string }).status;
     const { thread: done } = await server.echoed();
     assert.equal(await statusOf(done), 'idle');
     const { thread, path } = await server.busy();
@@ -36,18 +36,12 @@ export const GAP_ROWS: readonly Row[] = [
     });
   }),
   gap('a failed wait answers 200 with __error__', async (server) => {
-    has(await server.answer('POST', '/runs/wait', odd('throw')), {
-      status: 200,
-      body: { __error__: { error: 'RangeError', message: 'out of luck' } },
-    });
+    has(await server.answer('POST', '/runs/wait', odd('throw')), FAILED);
   }),
   gap('a failed join answers 200 with __error__', async (server) => {
     const thread = await server.api.thread();
     const run = await server.create(thread, odd('throw'));
-    has(await server.answer('GET', `/threads/${thread}/runs/${run.run_id}/join`), {
-      status: 200,
-      body: { __error__: { error: 'RangeError', message: 'out of luck' } },
-    });
+    has(await server.answer('GET', `/threads/${thread}/runs/${run.run_id}/join`), FAILED);
   }),
   gap('cancel answers 202, with wait 204', async (server) => {
     const one = await server.busy();
@@ -90,6 +84,10 @@ export const GAP_ROWS: readonly Row[] = [
     ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/join`],
     ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/stream`],
     ['POST', `/threads/${UNKNOWN}/runs/${UNKNOWN}/cancel`],
+    ['PATCH', `/threads/${UNKNOWN}`],
+    ['DELETE', `/threads/${UNKNOWN}`],
+    ['POST', `/threads/${UNKNOWN}/state`],
+    ['POST', `/threads/${UNKNOWN}/history`],
   ].map(([method = '', path = '']) =>
     gap(
       `what is unknown answers 404 with detail: ${method} ${path.replaceAll(UNKNOWN, '…')}`,
@@ -117,6 +115,8 @@ export const GAP_ROWS: readonly Row[] = [
   ),
 ];
 
+const FAILED = { status: 200, body: { __error__: { error: 'RangeError', message: 'out of luck' } } };
+
 const odd = (text: string) => ({ assistant_id: 'odd', input: { text } });
 
 function isDetail(value: unknown): boolean {
@@ -138,7 +138,7 @@ function leaving(what: 'join' | 'stream', query: string, cancels: boolean): Row 
         if (cancels) await server.api.untilStatus(thread, run.run_id, 'interrupted');
         else {
           // The other client's request is served after the first one's end was noticed.
-          await server.api.json('POST', '/runs/wait', odd('x'));
+          await server.api.wait(undefined, odd('x'));
           has(await server.api.json('GET', path), { status: 'running' });
         }
       } finally {

@@ -44,14 +44,14 @@ export class ServerUnderTest {
         created,
         ended,
         joined,
-        state: await this.api.json('GET', `/threads/${thread}/state`),
+        state: await this.api.state(thread),
       };
     });
   }
 
   /** Creates a run. */
-  create(thread: string, body: unknown): Promise<any> {
-    return this.api.json('POST', `/threads/${thread}/runs`, body);
+  create(thread: string, body: object): Promise<any> {
+    return this.api.create(thread, body);
   }
 
   /** A run whose first step is done and whose second waits, on a thread of its own. */
@@ -71,6 +71,12 @@ export class ServerUnderTest {
   async stream(body: object, path = '/runs/stream'): Promise<ReadEvent[]> {
     const response = await this.api.send('POST', path, body);
     return (await collectEvents(response)).filter(({ event }) => event !== ':');
+  }
+
+  /** The links of a run with those feedback keys. */
+  async feedbackLinks(keys: readonly string[]): Promise<Record<string, string>> {
+    const events = await this.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: keys });
+    return (events.find(({ event }) => event === 'feedback')?.data ?? {}) as Record<string, string>;
   }
 
   /** The status of an answer, and its body as JSON where it is some. */

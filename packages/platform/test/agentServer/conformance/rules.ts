@@ -1,33 +1,25 @@
 import assert from 'node:assert/strict';
 
 import { has, isText, isUuid } from './judging.ts';
-import type { Row } from './row.ts';
+import type { Row, ServerUnderTest } from './row.ts';
 
 /** Contract 001: "What the service does", "Rules", "Authentication", "Errors". */
 export const RULE_ROWS: readonly Row[] = [
   rule('What the service does', 'a graph is addressed by its name or by an assistant id', async (server) => {
     const { created } = await server.echoed();
     const body = { assistant_id: created.assistant_id, input: { text: 'by id' } };
-    has(await server.api.json('POST', '/runs/wait', body), { text: 'echo: by id' });
+    has(await server.api.wait(undefined, body), { text: 'echo: by id' });
   }),
   rule('What the service does', 'a thread holds the state of a conversation', async (server) => {
     const thread = await server.api.thread();
-    const say = (text: string) =>
-      server.api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', input: { text } });
+    const say = (text: string) => server.api.wait(thread, { assistant_id: 'echo', input: { text } });
     await say('one');
     has(await say('two'), { text: 'echo: two', log: (log: unknown[]) => log.length === 2 });
   }),
-  rule('Rules', '1: cancelling a run that is not pending or running fails', async (server) => {
-    const { path } = await server.busy();
-    await server.end(path);
-    const again = await server.answer('POST', `${path}/cancel`);
-    assert.ok(again.status >= 400 && again.status < 500, `answered ${again.status}`);
-    has(await server.api.json('GET', path), { status: 'interrupted' });
-  }),
+  rule('Rules', '1: cancelling a run that is not pending or running fails', overAlready),
   rule('Rules', '2: feedback keys are the caller’s; one link is returned per key', async (server) => {
     const keys = ['thumbs', 'ein Schlüssel', 'x/y'];
-    const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: keys });
-    const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;
+    const links = await server.feedbackLinks(keys);
     assert.deepEqual(Object.keys(links).sort(), [...keys].sort());
     assert.equal(new Set(Object.values(links)).size, 3);
   }),
@@ -56,24 +48,24 @@ export const RULE_ROWS: readonly Row[] = [
     has(run, { run_id: isUuid, kwargs: { temporary: true } });
   }),
   rule('Authentication', 'feedback links are called without a key', async (server) => {
-    const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: ['a'] });
-    const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;
+    const links = await server.feedbackLinks(['a']);
     assert.equal((await fetch(links['a'] ?? '', { method: 'POST', body: '{"score":1}' })).ok, true);
   }),
-  rule('Errors', 'cancelling a run that is neither pending nor running returns an error', async (server) => {
-    const { thread, ended } = await server.echoed();
-    const { status, body } = await server.answer('POST', `/threads/${thread}/runs/${ended.run_id}/cancel`);
-    assert.equal(status, 409);
-    has(body, { detail: isText });
-  }),
+  rule('Errors', 'cancelling a run that is neither pending nor running returns an error', overAlready),
   rule('Errors', 'getting a run that was removed by rollback returns an error', async (server) => {
     const { path } = await server.busy();
     await server.answer('POST', `${path}/cancel?action=rollback&wait=true`);
-    const { status, body } = await server.answer('GET', path);
-    assert.equal(status, 404);
-    has(body, { detail: isText });
+    has(await server.answer('GET', path), { status: 404, body: { detail: isText } });
   }),
 ];
+
+/** Cancelling a run that has ended fails, and changes nothing. */
+export async function overAlready(server: ServerUnderTest): Promise<void> {
+  const { thread, ended } = await server.echoed();
+  const path = `/threads/${thread}/runs/${ended.run_id}`;
+  has(await server.answer('POST', `${path}/cancel`), { status: 409, body: { detail: isText } });
+  has(await server.api.json('GET', path), { status: 'success' });
+}
 
 function rule(section: string, row: string, check: Row['check']): Row {
   return { section, row, check };

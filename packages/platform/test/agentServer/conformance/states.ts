@@ -4,15 +4,16 @@ import assert from 'node:assert/strict';
 import { gate, until } from '../runApiUnderTest.ts';
 import { has } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
+import { overAlready } from './rules.ts';
 
 /** Contract 001, "States and transitions". */
 export const STATE_ROWS: readonly Row[] = [
   state('create run: pending, in the list of its thread; a new thread has an empty list', async (server) => {
     const thread = await server.api.thread();
-    assert.deepEqual(await server.api.json('GET', `/threads/${thread}/runs`), []);
+    assert.deepEqual(await server.api.runs(thread), []);
     const run = await server.create(thread, { assistant_id: 'echo', input: { text: 'x' } });
     has(run, { status: 'pending' });
-    has(await server.api.json('GET', `/threads/${thread}/runs`), [{ run_id: run.run_id }]);
+    has(await server.api.runs(thread), [{ run_id: run.run_id }]);
   }),
   state(
     'a pending run that finishes: success after joining, its final state in the thread',
@@ -28,37 +29,37 @@ export const STATE_ROWS: readonly Row[] = [
       const { thread, path } = await server.busy();
       await server.end(path);
       has(await server.api.json('GET', path), { status: 'interrupted' });
-      const state = await server.api.json('GET', `/threads/${thread}/state`);
+      const state = await server.api.state(thread);
       has(state, { values: { log: ['first'] }, next: ['second'] });
       const body = { assistant_id: 'steps', command: { update: { text: '0' } } };
-      has(await server.api.json('POST', `/threads/${thread}/runs/wait`, body), { log: ['first', 'second'] });
+      has(await server.api.wait(thread, body), { log: ['first', 'second'] });
     },
   ),
   state('cancel with rollback: run and checkpoints removed, the thread as before', async (server) => {
     const thread = await server.api.thread();
-    await server.api.json('POST', `/threads/${thread}/runs/wait`, {
+    await server.api.wait(thread, {
       assistant_id: 'steps',
       input: { text: '0' },
     });
-    const before = await server.api.json('GET', `/threads/${thread}/state`);
+    const before = await server.api.state(thread);
     const run = await server.create(thread, { assistant_id: 'steps', input: { text: '60000' } });
     await server.api.untilLogged(thread, 3);
     const path = `/threads/${thread}/runs/${run.run_id}`;
     await server.answer('POST', `${path}/cancel?action=rollback&wait=true`);
     has(await server.answer('GET', path), { status: 404 });
-    has(await server.api.json('GET', `/threads/${thread}/state`), {
+    has(await server.api.state(thread), {
       values: before.values,
       next: [],
       metadata: { run_id: before.metadata.run_id },
     });
-    has(await server.api.json('GET', `/threads/${thread}`), { status: 'idle' });
+    has(await server.api.threadOf(thread), { status: 'idle' });
   }),
   disconnect('wait, in the body', (thread) => ['POST', `/threads/${thread}/runs/wait`, 'cancel']),
+  disconnect('wait, in the query', (thread) => ['POST', `/threads/${thread}/runs/wait?on_disconnect=cancel`]),
   disconnect('stream, in the body', (thread) => ['POST', `/threads/${thread}/runs/stream`, 'cancel']),
   disconnect('stream, in the query', (thread) => [
     'POST',
     `/threads/${thread}/runs/stream?on_disconnect=cancel`,
-    undefined,
   ]),
   disconnect('join', (thread, run) => [
     'GET',
@@ -68,12 +69,7 @@ export const STATE_ROWS: readonly Row[] = [
     'GET',
     `/threads/${thread}/runs/${run}/stream?cancel_on_disconnect=cancel`,
   ]),
-  state('cancel in any other status: unchanged, and the request fails', async (server) => {
-    const { thread, ended } = await server.echoed();
-    const answer = await server.answer('POST', `/threads/${thread}/runs/${ended.run_id}/cancel`);
-    assert.ok(answer.status >= 400 && answer.status < 500, `answered ${answer.status}`);
-    has(await server.api.json('GET', `/threads/${thread}/runs/${ended.run_id}`), { status: 'success' });
-  }),
+  state('cancel in any other status: unchanged, and the request fails', overAlready),
   state('without wait the cancel answers before it is over, with wait after', async (server) => {
     const one = await server.busy();
     await server.answer('POST', `${one.path}/cancel`);
@@ -88,10 +84,9 @@ export const STATE_ROWS: readonly Row[] = [
     const hold = gate();
     const { thread, path } = await server.busy(hold.path);
     const second = await server.create(thread, { ...ECHO, multitask_strategy: 'enqueue' });
-    has(await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}`), { status: 'pending' });
+    has(await server.api.run(thread, second.run_id), { status: 'pending' });
     await hold.open();
-    const log = (await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}/join`))
-      .log as string[];
+    const log = (await server.api.join(thread, second.run_id)).log as string[];
     assert.deepEqual(log.slice(0, 2), ['first', 'second']);
     has(await server.api.json('GET', path), { status: 'success' });
   }),
@@ -108,7 +103,7 @@ export const STATE_ROWS: readonly Row[] = [
   state('multitask interrupt: the first is interrupted, and its steps stay', async (server) => {
     const { thread, path } = await server.busy();
     const second = await server.create(thread, { ...ECHO, multitask_strategy: 'interrupt' });
-    has(await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}/join`), {
+    has(await server.api.join(thread, second.run_id), {
       text: 'echo: second',
       log: (log: string[]) => log[0] === 'first' && log.length === 2,
     });
@@ -117,7 +112,7 @@ export const STATE_ROWS: readonly Row[] = [
   state('multitask rollback: the first is gone, and so are its steps', async (server) => {
     const { thread, path } = await server.busy();
     const second = await server.create(thread, { ...ECHO, multitask_strategy: 'rollback' });
-    has(await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}/join`), {
+    has(await server.api.join(thread, second.run_id), {
       text: 'echo: second',
       log: (log: string[]) => log.length === 1,
     });
@@ -144,7 +139,7 @@ function disconnect(
     const [method, path, mode] = request(thread, followed?.run_id ?? '');
     const body = method === 'GET' ? undefined : { ...steps, on_disconnect: mode };
     await server.leave(method, path, body, () => server.api.untilLogged(thread, 1));
-    const [run] = await server.api.json('GET', `/threads/${thread}/runs`);
+    const [run] = await server.api.runs(thread);
     try {
       await server.api.untilStatus(thread, run.run_id, 'interrupted');
     } finally {

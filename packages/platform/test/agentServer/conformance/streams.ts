@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import { collectEvents, gate, type ReadEvent } from '../runApiUnderTest.ts';
 import { has, isText, isUuid } from './judging.ts';
-import type { Row } from './row.ts';
+import type { Row, ServerUnderTest } from './row.ts';
 
 /** Contract 001, "What the service does" about streams, "Events", and "Feedback object". */
 export const STREAM_ROWS: readonly Row[] = [
@@ -28,8 +28,7 @@ export const STREAM_ROWS: readonly Row[] = [
   }),
   event('feedback: the keys with their links, when keys were given', async (server) => {
     const keys = ['good', 'bad'];
-    const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: keys });
-    const links = events.find((each) => each.event === 'feedback')?.data as Record<string, string>;
+    const links = await server.feedbackLinks(keys);
     assert.deepEqual(Object.keys(links).sort(), [...keys].sort());
     assert.notEqual(links['good'], links['bad']);
     for (const link of Object.values(links)) assert.match(link, /\/api\/v1\/feedback\/tokens\/[^/]+$/);
@@ -114,18 +113,20 @@ export const STREAM_ROWS: readonly Row[] = [
   {
     section: 'What the service does',
     row: 'output produced before a join is not delivered',
-    check: async (server) => {
-      const hold = gate();
-      const { path } = await server.busy(hold.path, { stream_mode: ['updates', 'values'] });
-      const response = await server.api.send('GET', `${path}/stream`);
-      await hold.open();
-      const events = await collectEvents(response);
-      assert.ok(!JSON.stringify(dataOf(events, 'updates')).includes('first'), JSON.stringify(events));
-    },
+    check: followsFromNowOn,
   },
 ];
 
 const CHAT = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'count' }] } };
+
+/** A run is followed from the join on: what its first step wrote is not delivered, what its second writes is. */
+export async function followsFromNowOn(server: ServerUnderTest): Promise<void> {
+  const hold = gate();
+  const { path } = await server.busy(hold.path, { stream_mode: ['updates'] });
+  const response = await server.api.send('GET', `${path}/stream`);
+  await hold.open();
+  assert.deepEqual(dataOf(await collectEvents(response), 'updates'), [{ second: { log: ['second'] } }]);
+}
 
 function event(row: string, check: Row['check']): Row {
   return { section: 'Events', row, check };

@@ -1,0 +1,93 @@
+import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
+import { describe, expect, it } from 'vitest';
+
+import { type CompiledGraph, startsPlainly } from '../../src/agentServer/graphs/compiledGraph.ts';
+import type { CheckpointRows } from '../../src/agentServer/store/fencedWrites.ts';
+import { RunWriter } from '../../src/agentServer/store/runWriter.ts';
+
+/** A writer whose statements are answered when the test says so. */
+function writerUnderTest(startsAsPlainly: boolean) {
+  const statements: { ids: string[]; answer: (held: boolean) => void }[] = [];
+  let lost = 0;
+  const fence = { runId: 'r', attempt: 1, owner: 'o' };
+  const writer = new RunWriter(
+    { fence, holds: () => true, onLost: () => lost++, blank: true },
+    (rows) =>
+      new Promise((answer) => {
+        const ids = [...rows.checkpoints.map(({ id }) => id), ...rows.writes.map(({ taskId }) => taskId)];
+        statements.push({ ids, answer });
+      }),
+  );
+  writer.startsPlainly = startsAsPlainly;
+  return { writer, statements, lost: () => lost };
+}
+
+const checkpoint = (id: string, parentId?: string): CheckpointRows => {
+  const row = { namespace: '', id, parentId, checkpoint: {}, metadata: {}, isInput: parentId === undefined };
+  return { checkpoints: [row], values: [], writes: [] };
+};
+const write = (taskId: string, checkpointId: string): CheckpointRows => {
+  const row = { namespace: '', checkpointId, taskId, index: 0, channel: 'c', type: 'json' };
+  return { checkpoints: [], values: [], writes: [{ ...row, blob: new Uint8Array(), replaces: false }] };
+};
+
+describe('what a run writes', () => {
+  it('is not waited for until a node has written; then everything is stored by one statement, in order', async () => {
+    const { writer, statements } = writerUnderTest(true);
+    await writer.store(checkpoint('input'));
+    await writer.store(write('start', 'input'));
+    await writer.store(checkpoint('entry', 'input'));
+    let stored = false;
+    const node = writer.store(write('node', 'entry')).then(() => (stored = true));
+    await expect.poll(() => statements.length).toBe(1);
+    expect(statements[0]?.ids).toEqual(['input', 'entry', 'start', 'node']);
+    expect(stored).toBe(false);
+    statements[0]?.answer(true);
+    await node;
+    expect(await writer.settled()).toBeUndefined();
+  });
+
+  it('is waited for from its input on where its first step may be code of the agent', async () => {
+    const { writer, statements } = writerUnderTest(false);
+    let stored = false;
+    const input = writer.store(checkpoint('input')).then(() => (stored = true));
+    await expect.poll(() => statements.length).toBe(1);
+    expect(stored).toBe(false);
+    statements[0]?.answer(true);
+    await input;
+  });
+
+  it('ends with the run once it is another process’s, also what was not waited for', async () => {
+    const { writer, statements, lost } = writerUnderTest(true);
+    await writer.store(checkpoint('input'));
+    await expect.poll(() => statements.length).toBe(1);
+    statements[0]?.answer(false);
+    await expect(writer.store(write('node', 'entry'))).rejects.toThrow('is executed elsewhere');
+    expect(await writer.settled()).toBeInstanceOf(Error);
+    expect([lost(), statements.length]).toEqual([1, 1]);
+  });
+
+  it('is read by itself', async () => {
+    const { writer, statements } = writerUnderTest(true);
+    expect(await writer.read(() => Promise.resolve('read'))).toBeUndefined();
+    await writer.store(checkpoint('input'));
+    const read = writer.read(() => Promise.resolve('read'));
+    await expect.poll(() => statements.length).toBe(1);
+    statements[0]?.answer(true);
+    expect(await read).toBe('read');
+  });
+});
+
+it('a graph starts plainly unless conditional edges decide where', () => {
+  const State = Annotation.Root({ a: Annotation<number>() });
+  const node = () => new StateGraph(State).addNode('node', () => ({ a: 1 })).addEdge('node', END);
+  const plain = node().addEdge(START, 'node').compile();
+  const routed = node()
+    .addConditionalEdges(START, () => 'node')
+    .compile();
+  expect([plain, routed].map((graph) => startsPlainly(graph as unknown as CompiledGraph))).toEqual([
+    true,
+    false,
+  ]);
+  expect(startsPlainly({} as CompiledGraph)).toBe(false);
+});
