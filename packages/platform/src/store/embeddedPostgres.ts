@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { PlatformError } from '../errors.ts';
+import { createDataDirectory } from './dataDirectory.ts';
 import { lockHome } from './homeLock.ts';
 import { type PgliteThread, startPgliteThread } from './pgliteThread.ts';
 
@@ -18,8 +18,8 @@ export interface EmbeddedPostgres {
 const REOPEN_AFTER_MS = 1_000;
 
 /**
- * Opens the embedded Postgres in `<home>/postgres`, creating it where it is missing (0.8–5 s, 300–800 MB resident: one
- * per machine, not one per agent). Its data directory belongs to one process at a time.
+ * Opens the embedded Postgres in `<home>/postgres`, creating it if it is missing (about 160 MB resident: one per machine,
+ * not one per agent). Its data directory belongs to one process at a time.
  *
  * Decision: when the engine crashes it is opened again, as Postgres does after the crash of one of its processes: what
  * was committed is there, connections are cut and made again at the same address. Where it cannot be opened (a full
@@ -37,7 +37,7 @@ export async function openEmbeddedPostgres(
   const open = async (port: number): Promise<PgliteThread> => {
     const directory = join(home, 'postgres');
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await createDataDirectory(directory);
       return await startPgliteThread({ directory, password, port });
     } catch (error) {
       throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The embedded database could not be opened.', {

@@ -7,7 +7,11 @@ import type { PgliteThreadData, PgliteThreadReady } from './pgliteThread.ts';
 
 // What runs in the thread of `pgliteThread.ts`. Whatever is thrown here ends the thread, and the other side is told.
 const { directory, password, port, engine } = workerData as PgliteThreadData;
-const db = await PGlite.create(directory, { pgliteWasmModule: engine });
+const db = await PGlite.create(directory, {
+  pgliteWasmModule: engine,
+  // The default of 128 MB is taken at the start, and costs that much memory whatever is in the database.
+  startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'],
+});
 const server = await servePglite({
   db,
   password,
