@@ -222,8 +222,9 @@ export interface GatewayAgent {
 export class AgentRoute {
   readonly pool: Pool;
   readonly revisionId: string;
+  /** Whether its process is known to have ended, so that no request need find out. */
+  exited = false;
   #inFlight = 0;
-  #exited = false;
   #onIdle: (() => void) | undefined;
 
   /** `onExit` is called when the agent's process has ended. */
@@ -236,14 +237,9 @@ export class AgentRoute {
       connectTimeout: 2_000,
     });
     void agent.exited?.then(() => {
-      this.#exited = true;
+      this.exited = true;
       onExit();
     });
-  }
-
-  /** Whether its process is known to have ended, so that no request need find out. */
-  get exited(): boolean {
-    return this.#exited;
   }
 
   /** Counts a request in. Every `enter` has its `leave`. */

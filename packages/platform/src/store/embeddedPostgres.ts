@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -34,6 +35,7 @@ export async function openEmbeddedPostgres(
   const lock = await lockHome(home, 'postgres');
   const password = randomBytes(24).toString('base64url');
   const closing = new AbortController();
+  const closed = once(closing.signal, 'abort').then(() => undefined);
   const open = async (port: number): Promise<PgliteThread> => {
     const directory = join(home, 'postgres');
     try {
@@ -64,7 +66,7 @@ export async function openEmbeddedPostgres(
   const keepOpen = async (first: PgliteThread): Promise<void> => {
     let thread: PgliteThread | undefined = first;
     while (thread !== undefined) {
-      const crash = await Promise.race([thread.ended, aborted(closing.signal)]);
+      const crash = await Promise.race([thread.ended, closed]);
       if (closing.signal.aborted) return thread.close();
       onTrouble(new Error('The embedded database crashed, and is opened again.', { cause: crash }));
       thread = await openAgain(thread.port);
@@ -89,11 +91,4 @@ export async function openEmbeddedPostgres(
     await lock.release();
     throw error;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }

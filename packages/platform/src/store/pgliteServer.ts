@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 import type { PGlite } from '@electric-sql/pglite';
 
@@ -61,7 +62,8 @@ export async function servePglite(options: {
       connections.delete(connection);
     });
   });
-  await listen(server, options.port ?? 0);
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
@@ -71,16 +73,6 @@ export async function servePglite(options: {
       await turns.idle();
     },
   };
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** Statement names are the session's, so each connection's are made unique across all of them. */
@@ -203,8 +195,6 @@ class PgliteConnection implements TurnOwner {
     const wasOpen = this.#phase === 'open';
     this.#phase = 'ended';
     if (!wasOpen) return;
-    const names = [...this.#statements.values()];
-    const cleanup = names.length === 0 ? undefined : Buffer.concat([...names.map(closeStatement), sync()]);
-    this.#turns.leave(this, cleanup);
+    this.#turns.leave(this, [...[...this.#statements.values()].map(closeStatement), sync()]);
   }
 }

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 
 import { servePglite } from './pgliteServer.ts';
-import type { PgliteThreadData, PgliteThreadReady } from './pgliteThread.ts';
+import type { PgliteThreadData } from './pgliteThread.ts';
 
 // What runs in the thread of `pgliteThread.ts`. Whatever is thrown here ends the thread, and the other side is told.
 const { directory, password, port, engine } = workerData as PgliteThreadData;
@@ -29,4 +29,4 @@ parentPort?.once('message', () => {
     .then(() => db.close())
     .then(() => parentPort?.close());
 });
-parentPort?.postMessage({ port: server.port } satisfies PgliteThreadReady);
+parentPort?.postMessage(server.port);
