@@ -10,7 +10,6 @@ import type { TracingProjectsTable } from '../store/schema.ts';
 /** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */
 const FEEDBACK_LINK_SECONDS = 30 * 86_400;
 
-type Json = ColumnType<unknown, string | null, string | null>;
 type Time = ColumnType<Date, Date | undefined, Date>;
 
 interface FeedbackTokensTable {
@@ -24,16 +23,17 @@ interface FeedbackTokensTable {
   expires_at: Time;
 }
 
+/** What was recorded on a run under one key (contract 001, "Feedback submission fields"). */
 interface FeedbackTable {
   id: Generated<string>;
   token_hash: string;
   run_id: string;
   key: string;
   score: number | null;
-  value: Json;
+  value: unknown;
   comment: string | null;
-  correction: Json;
-  metadata: Json;
+  correction: unknown;
+  metadata: unknown;
   created_at: Time;
   updated_at: Time;
 }
@@ -41,20 +41,6 @@ interface FeedbackTable {
 interface TracingTables {
   'slipway_tracing.feedback_tokens': FeedbackTokensTable;
   'slipway_tracing.feedback': FeedbackTable;
-}
-
-/** What was recorded on a run under one key (contract 001, "Feedback submission fields"). */
-export interface RecordedFeedback {
-  readonly id: string;
-  readonly run_id: string;
-  readonly key: string;
-  readonly score: number | null;
-  readonly value: unknown;
-  readonly comment: string | null;
-  readonly correction: unknown;
-  readonly metadata: unknown;
-  readonly created_at: string;
-  readonly updated_at: string;
 }
 
 /** Who reads feedback: a tenant reads what is on its deployments' runs, an agent what is on its own. */
@@ -152,27 +138,16 @@ export class TracingStore {
    * What was recorded on a run, oldest first. For a tenant: only where the tracing project of the run's deployment is
    * the tenant's; that one is there for as long as the feedback matters, longer than the deployment.
    */
-  async feedbackOf(runId: string, reader: FeedbackReader): Promise<RecordedFeedback[]> {
-    let select = this.#db
+  async feedbackOf(runId: string, reader: FeedbackReader) {
+    const rows = await this.#db
       .selectFrom('slipway_tracing.feedback')
-      .select([
-        'id',
-        'run_id',
-        'key',
-        'score',
-        'value',
-        'comment',
-        'correction',
-        'metadata',
-        'created_at',
-        'updated_at',
-      ])
+      .selectAll()
       .where('run_id', '=', runId)
+      .where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId))
       .orderBy('created_at')
-      .orderBy('key');
-    select = select.where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId));
-    const rows = await select.execute();
-    return rows.map((row) => ({
+      .orderBy('key')
+      .execute();
+    return rows.map(({ token_hash: _, ...row }) => ({
       ...row,
       created_at: row.created_at.toISOString(),
       updated_at: row.updated_at.toISOString(),
