@@ -29,8 +29,8 @@ export async function listen(
     listener,
   );
   server.listen(options.port, host);
-  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    throw portUnavailable(host, options.port, cause);
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw portUnavailable(host, options.port, cause as NodeJS.ErrnoException);
   });
   const { port } = server.address() as AddressInfo;
   return {

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { HAND_OVER_MS } from '../draining.ts';
@@ -77,7 +76,7 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
     stdin: 'pipe',
     outliveSeconds: OUTLIVE_SECONDS,
   });
-  const output = followOutput(outputsOf(child), secretsIn(options.env), options.log);
+  const output = followOutput(child, secretsIn(options.env), options.log);
   const exited = exitOf(child);
 
   let seen = 'it printed no ready line';
@@ -151,11 +150,6 @@ function exitOf(child: ChildProcess): Promise<AgentExit> {
       if (child.pid === undefined) done({ code: null, signal: null });
     });
   });
-}
-
-function outputsOf({ stdout, stderr }: ChildProcess): { stdout: Readable; stderr: Readable } {
-  if (stdout === null || stderr === null) throw new Error('An agent is started with pipes for its outputs.');
-  return { stdout, stderr };
 }
 
 function secretsIn(env: Readonly<Record<string, string>>): string[] {
