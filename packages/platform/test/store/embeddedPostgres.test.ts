@@ -81,12 +81,6 @@ describe('the embedded database', () => {
     );
   });
 
-  it('keeps its data when it is closed, and frees its home', async () => {
-    await database.close();
-    await open();
-    expect(await query('select n from kept')).toEqual([{ n: 1 }]);
-  });
-
   it('is made by a process that has ended before the engine starts, also after a kill in the middle', async () => {
     const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
     const create = `const { createDataDirectory } = await import('${DATA_DIRECTORY}');
