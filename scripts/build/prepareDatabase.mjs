@@ -1,7 +1,7 @@
 // The data directory that new embedded databases are copied from.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 
@@ -17,6 +17,9 @@ export async function prepareDatabase() {
   const module = pathToFileURL(join(PACKAGES.platform.dist, 'store/dataDirectory.js'));
   const { PREPARED, initialize } = await import(module.href);
   if (existsSync(PREPARED)) return;
+  for (const name of readdirSync(dirname(PREPARED)).filter((each) => each.endsWith('.tar.br'))) {
+    rmSync(join(dirname(PREPARED), name));
+  }
   const folder = mkdtempSync(join(tmpdir(), 'slipway-build-'));
   try {
     const [directory, file] = [join(folder, 'postgres'), join(folder, 'postgres.tar')];

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 import type { Kysely } from 'kysely';
 
+import { first } from '../gateway/forward.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Access } from './access.ts';
@@ -33,9 +34,9 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
     const { headers } = request;
     if (isOpen(request.method, path) || isPreflight(request)) return;
     const caller = await access.authenticate({
-      apiKey: only(headers['x-api-key']),
+      apiKey: first(headers['x-api-key']),
       authorization: headers.authorization,
-      tenantId: only(headers['x-tenant-id']),
+      tenantId: first(headers['x-tenant-id']),
       address: access.addressOf(request),
       userAgent: headers['user-agent'] ?? null,
     });
@@ -56,10 +57,6 @@ function isOpen(method: string | undefined, path: string): boolean {
 /** A browser asks with it whether a page may send a request, and shows no key. */
 function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-}
-
-function only(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }
 
 /**

@@ -199,12 +199,11 @@ function endToEnd(flat: readonly string[], connection: string | undefined): [str
 }
 
 function pairs(flat: readonly string[]): [string, string][] {
-  const list: [string, string][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) list.push([flat[i] ?? '', flat[i + 1] ?? '']);
-  return list;
+  return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : []));
 }
 
-function first(value: string | string[] | undefined): string | undefined {
+/** A header's value; the first one, if it came several times. */
+export function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 

@@ -32,10 +32,8 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
  * Serves a PGlite to several connections at once, on loopback. PGlite is one session, so connections take turns: a
- * turn is everything up to Sync (or one simple query), and goes on while a transaction is open. That is why this
- * exists beside `@electric-sql/pglite-socket`, which hands single messages to the session: under concurrent
- * clients it mixed the unnamed statements of two connections up (rows missing from answers) and stood still for
- * ever after a client had died inside a transaction (both measured with 0.2.17).
+ * turn is everything up to Sync (or one simple query), and goes on while a transaction is open. docs/dependencies.md
+ * says why `@electric-sql/pglite-socket` does not serve here.
  *
  * What sharing a session means for callers: `SET`, temporary tables, `LISTEN` and session advisory locks are shared
  * by all; transactions, their locks and named prepared statements are not. `COPY FROM STDIN` is refused.

@@ -5,7 +5,7 @@ import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } fr
 
 import { PlatformError } from '../errors.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
-import type { TracingProjectsTable } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 
 /** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */
 const FEEDBACK_LINK_SECONDS = 30 * 86_400;
@@ -51,7 +51,7 @@ export type FeedbackOutcome =
   { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
 
 /** Makes the tracing tables where they are missing, in any database that the caller has open. */
-export async function openTracing<Schema>(kysely: Kysely<Schema>): Promise<TracingStore> {
+export async function openTracing<Tables>(kysely: Kysely<Tables>): Promise<TracingStore> {
   await migrate(kysely, { ledger: 'slipway_tracing_migrations', migrations: MIGRATIONS });
   // Tables are told apart by their schema's name, so the caller's own tables do not matter here.
   return new TracingStore(kysely as unknown as Kysely<TracingTables>);
@@ -230,24 +230,17 @@ export class TracingProjectExists extends PlatformError {
  * does"). Decision: its name is unique within the tenant, as the deployment's is. `db` may be a transaction, so that both come into being together. Answers the project's id.
  * @throws TracingProjectExists
  */
-export async function createTracingProject<Schema extends { tracing_projects: TracingProjectsTable }>(
-  db: Kysely<Schema>,
+export async function createTracingProject<Tables extends Pick<Schema, 'tracing_projects'>>(
+  db: Kysely<Tables>,
   project: { tenantId: string; name: string; deploymentId: string },
 ): Promise<string> {
   const id = randomUUID();
+  const { tenantId, name, deploymentId } = project;
+  const row = { id, tenant_id: tenantId, name, deployment_id: deploymentId, created_at: new Date() };
   try {
-    await (db as unknown as Kysely<{ tracing_projects: TracingProjectsTable }>)
-      .insertInto('tracing_projects')
-      .values({
-        id,
-        tenant_id: project.tenantId,
-        name: project.name,
-        deployment_id: project.deploymentId,
-        created_at: new Date(),
-      })
-      .execute();
+    await (db as unknown as Kysely<Schema>).insertInto('tracing_projects').values(row).execute();
   } catch (error) {
-    if ((error as { code?: string }).code === '23505') throw new TracingProjectExists(project.name, error);
+    if ((error as { code?: string }).code === '23505') throw new TracingProjectExists(name, error);
     throw error;
   }
   return id;
