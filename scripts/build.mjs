@@ -13,6 +13,7 @@ import { checkTypes, compile, declareTypes } from './build/compile.mjs';
 import { copyApiPage } from './build/copyApiPage.mjs';
 import { PACKAGES, stampBuild } from './build/freshness.mjs';
 import { writeCommandReference, writeConfigSchema, writeEvents } from './build/generate.mjs';
+import { prepareDatabase } from './build/prepareDatabase.mjs';
 
 const { values: options } = parseArgs({
   options: { 'no-types': { type: 'boolean', default: false }, package: { type: 'boolean', default: false } },
@@ -23,6 +24,7 @@ Object.values(PACKAGES).forEach(compile);
 if (options.package) [PACKAGES.contract, PACKAGES.platform].forEach(declareTypes);
 const workflows = await bundleWorkflows();
 copyApiPage();
+await prepareDatabase();
 await writeConfigSchema();
 await writeCommandReference();
 await writeEvents();

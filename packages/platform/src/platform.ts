@@ -1,4 +1,5 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -6,7 +7,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
 import { createAccess, requireCaller } from './access/access.ts';
-import { type AgentAdmission, createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
+import { createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
 import { callerOf } from './access/caller.ts';
 import type { RateLimit } from './access/tokenBuckets.ts';
 import type { BuildLimits } from './builder/buildLimits.ts';
@@ -129,11 +130,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       kysely: database.kysely,
       adopt: options.adoptDatabase ?? false,
     });
-    const agentKeys = createAgentKeys();
-    const gateway = createGateway({ agentKeyOf: (deploymentId) => agentKeys.of(deploymentId) });
+    const agentKeyOf = createAgentKeys();
+    const gateway = createGateway({ agentKeyOf });
     undo.push(() => gateway.close());
 
-    const limits = options.buildLimits === undefined ? {} : { limits: options.buildLimits };
     // The listener's own address is part of what agents are told, and known only once it listens.
     let url = '';
     const access = createAccess({
@@ -144,14 +144,15 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
     const controlPlane = createControlPlane({
-      home: options.home,
+      ...options,
       kysely: database.kysely,
       masterKey,
       nextMasterKey,
       access,
       log,
       gateway,
-      buildRevision: options.buildRevision ?? ((build) => buildRevision({ ...build, ...limits })),
+      buildRevision:
+        options.buildRevision ?? ((build) => buildRevision({ ...build, limits: options.buildLimits })),
       startAgent: options.startAgent ?? startAgent,
       containers: createContainers({
         command: options.dockerCommand ?? 'docker',
@@ -159,20 +160,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       }),
       agentEnvironment: ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
-        SLIPWAY_AGENT_API_KEY: agentKeys.of(deploymentId),
+        SLIPWAY_AGENT_API_KEY: agentKeyOf(deploymentId),
         SLIPWAY_AGENT_TRACING_URL: options.publicUrl ?? url,
         SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
         SLIPWAY_AGENT_REVISION_ID: revisionId,
         SLIPWAY_AGENT_PROJECT_NAME: name,
       }),
-      publicUrl: options.publicUrl,
-      auditKeptMs: options.auditKeptMs,
-      bodyMaxBytes: options.bodyMaxBytes,
-      uploadMaxBytes: options.uploadMaxBytes,
-      vocabulary: options.vocabulary,
-      readyTimeoutMs: options.readyTimeoutMs,
-      buildSlots: options.buildSlots,
-      gitPollMs: options.gitPollMs,
     });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();
@@ -194,8 +187,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', controlPlane.app);
 
     const listening = await listen(
-      listenerOf(app, { gateway, admission: createAgentAdmission(access, database.kysely), log }),
-      { port: options.port, host: options.host },
+      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log),
+      options,
     );
     url = listening.url;
     undo.push(() => shutDown(listening, controlPlane, log));
@@ -218,31 +211,26 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
  * is left: the next start takes it up, as after a kill.
  */
 async function shutDown(listening: Listening, controlPlane: ControlPlane, log: Logger): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      log.error('the platform did not stop in time; the next start continues its work');
-      resolve();
-    }, CLOSE_LIMIT_MS);
-  });
-  await Promise.race([tooLate, Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()])]);
-  clearTimeout(timer);
+  const ended = Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()]).then(() => true);
+  if (await Promise.race([ended, sleep(CLOSE_LIMIT_MS, false, { ref: false })])) return;
+  log.error('the platform did not stop in time; the next start continues its work');
 }
 
-/** Requests to agents go to the gateway, where they may; all others are the app's. */
+/** Requests to agents go to the gateway, if `admit` lets them; all others are the app's. */
 function listenerOf(
   app: Hono,
-  { gateway, admission, log }: { gateway: Gateway; admission: AgentAdmission; log: Logger },
+  gateway: Gateway,
+  admit: ReturnType<typeof createAgentAdmission>,
+  log: Logger,
 ): RequestListener {
   const toApp = getRequestListener(app.fetch);
-  return (request: IncomingMessage, response: ServerResponse) => {
+  return (request, response) => {
     const agent = agentPath(request.url ?? '');
     if (agent === undefined) {
       void toApp(request, response);
       return;
     }
-    admission
-      .admit(request, agent.deploymentId, agent.path)
+    admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {
         if (error instanceof HttpProblem) {
@@ -266,15 +254,9 @@ function agentPath(url: string): { deploymentId: string; path: string } | undefi
 }
 
 async function answers(database: Database): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), HEALTH_TIMEOUT_MS);
-  });
   const asked = sql`select 1`.execute(database.kysely).then(
     () => true,
     () => false,
   );
-  const ok = await Promise.race([asked, tooLate]);
-  clearTimeout(timer);
-  return ok;
+  return Promise.race([asked, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })]);
 }

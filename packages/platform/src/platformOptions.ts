@@ -33,11 +33,7 @@ const MEGABYTE = 1_048_576;
 const DAY_MS = 86_400_000;
 
 /**
- * How the platform is started: by the options of `slipway platform` and by the environment, which says with
- * `SLIPWAY_PUBLIC_URL` where it is reached from outside, with `SLIPWAY_PLATFORM_API_KEY` its key (default: one of its
- * own, kept in the home), with `SLIPWAY_READY_TIMEOUT_MS` how long an agent may take to answer, with
- * `SLIPWAY_GIT_POLL_MS` how often followed branches are asked about (0: never), with `SLIPWAY_DOCKER` the command that
- * images are run with (default: `docker`), with `SLIPWAY_TRUSTED_PROXIES` the proxies before it, and the limits of builds (`BUILD_LIMIT_SETTINGS`).
+ * How the platform is started: by the options of `slipway platform` and by the environment (docs/environment.md).
  * @throws PlatformError SLIPWAY_USAGE where a variable is not what it has to be.
  */
 export function platformOptionsOf(

@@ -1,18 +1,14 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { buffer } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 
-import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
 import { QUICK_START } from '../../../test/support/quickStart.ts';
-import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -32,29 +28,12 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
     folder = await mkdtemp(join(tmpdir(), 'slipway-full-'));
     const home = join(folder, 'home');
     await mkdir(home);
-    const script = fileURLToPath(new URL('./fixtures/fullDiskPlatform.ts', import.meta.url));
     const mounted = 'mount -t tmpfs -o size=160m tmpfs "$1" && shift && exec "$@"';
-    platform = spawn(
-      'unshare',
-      [
-        '-rm',
-        'sh',
-        '-c',
-        mounted,
-        'sh',
-        home,
-        process.execPath,
-        ...QUICK_START,
-        ...FROM_SOURCE,
-        script,
-        home,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn' } },
-    );
-    const [line] = (await once(createInterface({ input: platform.stdout! }), 'line')) as [string];
-    const ready = JSON.parse(line) as { url: string; apiKey: string; pid: number };
-    ({ url, apiKey } = ready);
-    files = join(`/proc/${ready.pid}/root`, home);
+    const command = [process.execPath, ...QUICK_START, ...SIMPLE_PLATFORM, home];
+    const started = await startByCommand(['unshare', '-rm', 'sh', '-c', mounted, 'sh', home, ...command]);
+    platform = started.child;
+    ({ url = '', apiKey = '' } = started.ready);
+    files = join(`/proc/${started.ready['pid']}/root`, home);
     client = createControlPlaneClient({ baseUrl: url, apiKey });
     const fill = 'if [ -e fill ]; then head -c 400000000 /dev/zero > big; fi';
     ({ id } = await client.createDeployment({
@@ -83,7 +62,7 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
   });
 
   it('fails a build that fills it with that reason, goes on serving, and builds the next', async () => {
-    const filling = await release('filling', ['fill']);
+    const filling = await release('filling', { fill: '' });
     await reaches(filling, 'BUILD_FAILED');
     expect((await client.getRevision(id, filling)).status_message).toContain('disk');
     expect(await said()).toBe('good');
@@ -98,18 +77,10 @@ async function said(): Promise<string> {
   return answer.text();
 }
 
-async function release(version: string, more: readonly string[] = []): Promise<string> {
-  const directory = await mkdtemp(join(folder, 'source-'));
-  const sources = {
-    'graph.json': JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }),
-    'graph.mjs': 'export const graph = {};',
-    'agent.mjs': AGENT.replace('VERSION', version),
-    ...Object.fromEntries(more.map((name) => [name, ''])),
-  };
-  for (const [name, content] of Object.entries(sources)) await writeFile(join(directory, name), content);
-  const tarball = await buffer(create({ gzip: true, cwd: directory }, Object.keys(sources)));
+async function release(version: string, more: Record<string, string> = {}): Promise<string> {
+  const body = await simpleSource(folder, version, more);
   const { upload_url, object_path } = await client.createUploadUrl(id);
-  const { status } = await fetch(upload_url, { method: 'PUT', body: new Uint8Array(tarball) });
+  const { status } = await fetch(upload_url, { method: 'PUT', body });
   expect(status).toBe(200);
   const { latest_revision_id } = await client.patchDeployment(id, {
     source_revision_config: { source_tarball_path: object_path },
@@ -123,13 +94,3 @@ async function reaches(revision: string, status: string): Promise<void> {
     interval: 50,
   });
 }
-
-const AGENT = `
-import { createServer } from 'node:http';
-process.stdin.resume().on('end', () => process.exit(0));
-const server = createServer((request, response) => response.end('VERSION'));
-process.on('SIGTERM', () => server.close(() => process.exit(0)));
-server.listen(0, '127.0.0.1', () =>
-  console.log(JSON.stringify({ event: 'ready', url: 'http://127.0.0.1:' + server.address().port })),
-);
-`;

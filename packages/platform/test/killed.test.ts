@@ -1,23 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { buffer } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 
 import pg from 'pg';
-import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
 import type { Revision } from '@slipway/contract/controlPlane/revision';
 import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
 import { emptyDatabaseUrl } from './testDatabase.ts';
-import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
 
 // Processes are started here, one after another: on a busy machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -69,7 +65,7 @@ class Subject {
   async release(offer: { upload_url: string; object_path: string }, version: string): Promise<string> {
     const { status } = await fetch(offer.upload_url, {
       method: 'PUT',
-      body: new Uint8Array(await source(version)),
+      body: await simpleSource(folder, version),
     });
     expect(status).toBe(200);
     return this.patch(offer.object_path);
@@ -131,7 +127,7 @@ const MOMENTS: readonly Moment[] = [
     arrive: async (subject) => {
       const { upload_url } = await subject.offer();
       const held = proxy.hold('before', 'update "uploads" set "uploaded_at"', subject.id);
-      void fetch(upload_url, { method: 'PUT', body: new Uint8Array(await source('lost')) }).catch(
+      void fetch(upload_url, { method: 'PUT', body: await simpleSource(folder, 'lost') }).catch(
         () => undefined,
       );
       await held;
@@ -287,20 +283,9 @@ describe('a platform that is killed while releases are at every moment of their 
 });
 
 async function start(): Promise<void> {
-  const script = fileURLToPath(new URL('./fixtures/killedPlatform.ts', import.meta.url));
-  platform = spawn(process.execPath, [...FROM_SOURCE, script, home, proxy.url], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn' },
-  });
-  const errors: string[] = [];
-  createInterface({ input: platform.stderr! }).on('line', (line) => errors.push(line));
-  const line = await Promise.race([
-    once(createInterface({ input: platform.stdout! }), 'line').then(([first]) => String(first)),
-    once(platform, 'exit').then(() => {
-      throw new Error(`The platform ended:\n${errors.join('\n')}`);
-    }),
-  ]);
-  ({ url, apiKey } = JSON.parse(line) as { url: string; apiKey: string });
+  const started = await startByCommand([process.execPath, ...SIMPLE_PLATFORM, home, proxy.url]);
+  platform = started.child;
+  ({ url = '', apiKey = '' } = started.ready);
   client = createControlPlaneClient({ baseUrl: url, apiKey });
 }
 
@@ -309,35 +294,6 @@ async function open(gates: readonly string[]): Promise<void> {
     for (const what of ['build', 'start', 'request']) await rm(`${gate}-${what}`, { force: true });
   }
 }
-
-/** A source whose agent says its version, and waits at the gates. */
-async function source(version: string): Promise<Buffer> {
-  const directory = await mkdtemp(join(folder, 'source-'));
-  await writeFile(join(directory, 'graph.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
-  await writeFile(join(directory, 'graph.mjs'), 'export const graph = {};');
-  await writeFile(join(directory, 'agent.mjs'), AGENT.replace('VERSION', version));
-  return buffer(create({ gzip: true, cwd: directory }, ['graph.json', 'graph.mjs', 'agent.mjs']));
-}
-
-const AGENT = `
-import { existsSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-process.stdin.resume().on('end', () => process.exit(0));
-const pass = async (gate) => {
-  if (existsSync(gate)) writeFileSync(gate + '.met', '');
-  while (existsSync(gate)) await sleep(20);
-};
-await pass(process.env.GATE + '-start');
-const server = createServer(async (request, response) => {
-  if (request.url === '/wait') await pass(process.env.GATE + '-request');
-  response.end('VERSION');
-});
-process.on('SIGTERM', () => server.close(() => process.exit(0)));
-server.listen(0, '127.0.0.1', () =>
-  console.log(JSON.stringify({ event: 'ready', url: 'http://127.0.0.1:' + server.address().port })),
-);
-`;
 
 async function exists(path: string): Promise<void> {
   await vi.waitFor(() => access(path), { timeout: 60_000, interval: 20 });

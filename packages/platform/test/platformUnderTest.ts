@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 import { BUILT_COMMAND } from '../../../test/support/builtCommand.ts';
 import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+import { startByCommand } from './simplePlatform.ts';
 import { QUICK_START } from '../../../test/support/quickStart.ts';
 
 /** A platform as a process of its own, with real agents. */
@@ -20,19 +19,10 @@ export async function startPlatformUnderTest(home: string): Promise<PlatformUnde
     BUILT_COMMAND === undefined
       ? [...FROM_SOURCE, fileURLToPath(new URL('./fixtures/platformProcess.ts', import.meta.url)), home]
       : [BUILT_COMMAND, 'platform', '--json', '--port', '0', '--home', home];
-  const child = spawn(process.execPath, [...QUICK_START, ...command], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info' },
+  const { child, ready } = await startByCommand([process.execPath, ...QUICK_START, ...command], {
+    SLIPWAY_LOG_LEVEL: 'info',
   });
-  const errors: string[] = [];
-  createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
-  const line = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line').then(([first]) => String(first)),
-    once(child, 'exit').then(() => {
-      throw new Error(`The platform ended:\n${errors.join('\n')}`);
-    }),
-  ]);
-  const { event, controlPlane: url, apiKey } = JSON.parse(line) as Partial<Record<string, string>>;
-  if (url === undefined || apiKey === undefined) throw new Error(`The platform said ${event}: ${line}`);
+  const { event, controlPlane: url, apiKey } = ready;
+  if (url === undefined || apiKey === undefined) throw new Error(`The platform said ${event}.`);
   return { child, url, apiKey };
 }

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 
 import { HttpProblem } from '../http/problem.ts';
 import type { ApiKeysTable, Schema } from '../store/schema.ts';
-import { type ApiKeys, createApiKeys, hashOfKey } from './apiKeys.ts';
+import { createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin, setCaller } from './caller.ts';
 import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
@@ -24,28 +24,9 @@ export interface Credentials extends Origin {
 }
 
 /** Tells who calls. */
-export interface Access {
-  /**
-   * The caller that the credentials prove (contract 000, "Authentication": an API key in `X-Api-Key`, or as a bearer
-   * token; the header and the format are the public relative's). `X-Api-Key` goes before a bearer token, `X-Tenant-Id`
-   * chooses among the tenants that the key is for; without it, it is the key's first. The platform's own key is for
-   * every tenant, the default one first.
-   *
-   * Decision: no key is 401; a key that is not valid (unknown, expired, revoked), and a tenant that the key is not
-   * for, is 403. The key is looked at first: a stranger behind the same proxy locks no right key out.
-   * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid; 429 after too many keys that were not valid.
-   */
-  authenticate(credentials: Credentials): Promise<Caller>;
-  /** The address of a request's client (`createClientAddress`); null for a request made inside the process. */
-  addressOf(request: Arrival | undefined): string | null;
-  /** Counts a request of the control plane. @throws HttpProblem 429 where the key has sent too many. */
-  limit(caller: Caller): void;
-  readonly keys: ApiKeys;
-  /** Where all of it is kept. */
-  readonly kysely: Kysely<Schema>;
-}
+export type Access = ReturnType<typeof createAccess>;
 
-/** Makes an {@link Access}; `operatorKey` is the platform's own key. */
+/** Makes an {@link Access}; `operatorKey` is the platform's own key, which is for every tenant. */
 export function createAccess({
   operatorKey,
   kysely,
@@ -60,12 +41,12 @@ export function createAccess({
   rateLimit?: RateLimit;
   /** Addresses and networks whose `X-Forwarded-For` is believed. Default: none. */
   trustedProxies?: readonly string[];
-}): Access {
+}) {
   const ring = createKeyRing(kysely, log);
   const operator = Buffer.from(hashOfKey(operatorKey), 'hex');
-  const countFailure = createFailedAttempts();
+  const countFailure = createTokenBuckets(FAILURES);
   const clientAddress = createClientAddress(trustedProxies);
-  const requests = rateLimit === undefined ? undefined : createTokenBuckets(rateLimit);
+  const countRequest = rateLimit === undefined ? undefined : createTokenBuckets(rateLimit);
 
   const find = async (keyHash: string): Promise<StoredApiKey> => {
     const found = await ring.find(keyHash);
@@ -78,7 +59,15 @@ export function createAccess({
   };
 
   return {
-    authenticate: async (credentials) => {
+    /**
+     * The caller that the credentials prove (contract 000, "Authentication"). `X-Api-Key` goes before a bearer token;
+     * `X-Tenant-Id` chooses among the tenants that the key is for, else it is the key's first.
+     *
+     * Decision: no key is 401; a key that is not valid, and a tenant that the key is not for, is 403. The key is looked
+     * at first: a stranger behind the same proxy locks no right key out.
+     * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid; 429 after too many keys that were not valid.
+     */
+    authenticate: async (credentials: Credentials): Promise<Caller> => {
       const key = keyOf(credentials);
       const wanted = wantedTenant(credentials);
       const from = { address: credentials.address, userAgent: credentials.userAgent };
@@ -89,7 +78,11 @@ export function createAccess({
         return { tenantId, keyId: OPERATOR, keyName: OPERATOR, scope: 'admin', from };
       }
       const found = await find(keyHash).catch((error: unknown) => {
-        if (error instanceof HttpProblem) countFailure(from.address);
+        // Requests made inside the process have no address, and are not counted.
+        if (error instanceof HttpProblem && from.address !== null) {
+          const wait = countFailure(from.address);
+          if (wait > 0) throw tooMany('This address sent too many invalid API keys.', wait);
+        }
         throw error;
       });
       const tenantId = found.tenant_ids.find((id) => wanted === undefined || id === wanted);
@@ -97,9 +90,12 @@ export function createAccess({
       ring.used(found);
       return { tenantId, keyId: found.id, keyName: found.name, scope: found.scope, from };
     },
-    addressOf: (request) => (request === undefined ? undefined : clientAddress(request)) ?? null,
-    limit: (caller) => {
-      const wait = requests?.take(caller.keyId) ?? 0;
+    /** The address of a request's client (`createClientAddress`); null for a request made inside the process. */
+    addressOf: (request: Arrival | undefined): string | null =>
+      (request === undefined ? undefined : clientAddress(request)) ?? null,
+    /** Counts a request of the control plane. @throws HttpProblem 429 if the key has sent too many. */
+    limit: (caller: Caller): void => {
+      const wait = countRequest?.(caller.keyId) ?? 0;
       if (wait > 0) throw tooMany(`The key '${caller.keyName}' has sent too many requests.`, wait);
     },
     kysely,
@@ -147,20 +143,8 @@ export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin 
   };
 }
 
-/** Ten at once, then one every six seconds. */
+/** Invalid keys of one address: ten at once, then one every six seconds. */
 const FAILURES: RateLimit = { perSecond: 1 / 6, burst: 10 };
-
-/**
- * Makes what counts keys that were not valid, by the address that they came from. It throws a 429 once they are too
- * many. Requests made inside the process have no address, and are not counted.
- */
-function createFailedAttempts(): (address: string | null) => void {
-  const failures = createTokenBuckets(FAILURES);
-  return (address) => {
-    const wait = address === null ? 0 : failures.take(address);
-    if (wait > 0) throw tooMany('This address sent too many invalid API keys.', wait);
-  };
-}
 
 /** A 429 that says when to come back. */
 function tooMany(detail: string, waitMs: number): HttpProblem {
@@ -173,28 +157,19 @@ function tooMany(detail: string, waitMs: number): HttpProblem {
 /** An API key as it was stored. */
 type StoredApiKey = Selectable<ApiKeysTable>;
 
-/** Looks keys up by their hashes, without asking the database each time, and remembers when they were used. */
-interface KeyRing {
-  /** The key of that hash, revoked and expired ones too; undefined where there is none. */
-  find(keyHash: string): Promise<StoredApiKey | undefined>;
-  /** Notes that a key was used; written at most once a minute. */
-  used(key: StoredApiKey): void;
-  /** Forgets what is known of a key: it changed. */
-  forget(keyHash: string): void;
-}
-
 /** How long a key is believed to be as it was read, in milliseconds. Changes made here are seen at once. */
 const BELIEVED_MS = 30_000;
 const MOST_KEYS = 10_000;
 const WRITE_USE_EVERY_MS = 60_000;
 
-/** Makes a {@link KeyRing} on the database's `api_keys`. */
-function createKeyRing(kysely: Kysely<Schema>, log: Logger): KeyRing {
+/** Looks keys up by their hashes, without asking the database each time, and notes when they were used. */
+function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
   const known = new Map<string, { key: StoredApiKey; until: number }>();
   const written = new Map<string, number>();
   let changes = 0;
   return {
-    find: async (keyHash) => {
+    /** The key of that hash, revoked and expired ones too; undefined if there is none. */
+    find: async (keyHash: string): Promise<StoredApiKey | undefined> => {
       const remembered = known.get(keyHash);
       if (remembered !== undefined && Date.now() < remembered.until) return remembered.key;
       known.delete(keyHash);
@@ -211,7 +186,8 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger): KeyRing {
       return key;
     },
 
-    used: (key) => {
+    /** Notes that a key was used; written at most once a minute. */
+    used: (key: StoredApiKey): void => {
       const at = Date.now();
       if (at < (written.get(key.id) ?? 0) + WRITE_USE_EVERY_MS) return;
       if (written.size >= MOST_KEYS) written.clear();
@@ -224,7 +200,8 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger): KeyRing {
         .catch((error: unknown) => log.warn({ err: error, key: key.id }, 'the use of a key was not noted'));
     },
 
-    forget: (keyHash) => {
+    /** Forgets what is known of a key: it changed. */
+    forget: (keyHash: string): void => {
       changes += 1;
       known.delete(keyHash);
     },
@@ -254,7 +231,8 @@ export function createClientAddress(
     for (const address of path.reverse()) {
       if (isIP(address) === 0) break;
       client = address;
-      if (!contains(trusted, address)) break;
+      // IPv4 addresses in IPv6 notation (`::ffff:10.0.0.1`) count as what they are.
+      if (!trusted.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')) break;
     }
     return client;
   };
@@ -272,9 +250,4 @@ function networksOf(entries: readonly string[]): BlockList {
     networks.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6');
   }
   return networks;
-}
-
-/** IPv4 addresses in IPv6 notation (`::ffff:10.0.0.1`) count as what they are. */
-function contains(networks: BlockList, address: string): boolean {
-  return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }

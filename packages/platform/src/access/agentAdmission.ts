@@ -3,23 +3,18 @@ import type { IncomingMessage } from 'node:http';
 
 import type { Kysely } from 'kysely';
 
+import { first } from '../gateway/forward.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Access } from './access.ts';
 
-/** Lets requests to agents through, or not. */
-export interface AgentAdmission {
-  /**
-   * Resolves where a request may go on to the deployment's agent. Any key of the deployment's tenant will do: whoever may
-   * look at a deployment may run it. `GET /ok`, feedback links and a browser's preflights ask for none, as with an agent
-   * that runs alone.
-   * @throws HttpProblem 401, 403 as `Access.authenticate`; 404 for a deployment that is not of the caller's tenant.
-   */
-  admit(request: IncomingMessage, deploymentId: string, path: string): Promise<void>;
-}
-
-/** Makes an {@link AgentAdmission}. */
-export function createAgentAdmission(access: Access, kysely: Kysely<Schema>): AgentAdmission {
+/**
+ * Makes what lets requests to agents through. It resolves if a request may go on to the deployment's agent. Any key of the
+ * deployment's tenant will do: whoever may look at a deployment may run it. `GET /ok`, feedback links and a browser's
+ * preflights ask for none, as with an agent that runs alone.
+ * @throws HttpProblem 401, 403 as `Access.authenticate`; 404 for a deployment that is not of the caller's tenant.
+ */
+export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
   // A deployment never changes hands, and ids are never used twice.
   const tenants = new Map<string, string>();
 
@@ -35,21 +30,19 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>): Ag
     return row?.tenant_id;
   };
 
-  return {
-    admit: async (request, deploymentId, path) => {
-      const { headers } = request;
-      if (isOpen(request.method, path) || isPreflight(request)) return;
-      const caller = await access.authenticate({
-        apiKey: only(headers['x-api-key']),
-        authorization: headers.authorization,
-        tenantId: only(headers['x-tenant-id']),
-        address: access.addressOf(request),
-        userAgent: headers['user-agent'] ?? null,
-      });
-      if ((await tenantOf(deploymentId)) !== caller.tenantId) {
-        throw new HttpProblem(404, `Deployment ID ${deploymentId} not found.`);
-      }
-    },
+  return async (request: IncomingMessage, deploymentId: string, path: string): Promise<void> => {
+    const { headers } = request;
+    if (isOpen(request.method, path) || isPreflight(request)) return;
+    const caller = await access.authenticate({
+      apiKey: first(headers['x-api-key']),
+      authorization: headers.authorization,
+      tenantId: first(headers['x-tenant-id']),
+      address: access.addressOf(request),
+      userAgent: headers['user-agent'] ?? null,
+    });
+    if ((await tenantOf(deploymentId)) !== caller.tenantId) {
+      throw new HttpProblem(404, `Deployment ID ${deploymentId} not found.`);
+    }
   };
 }
 
@@ -66,17 +59,11 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-function only(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
-}
-
-/** The keys that agents ask for: one per deployment, known to the platform and to that deployment's agents alone. */
-export interface AgentKeys {
-  of(deploymentId: string): string;
-}
-
-/** Makes {@link AgentKeys}. They live as long as the process, as the agents that it starts do: none is stored. */
-export function createAgentKeys(): AgentKeys {
+/**
+ * Makes the keys that agents ask for, one per deployment, by its id. They live as long as the process, as the agents that it
+ * starts do: none is stored.
+ */
+export function createAgentKeys(): (deploymentId: string) => string {
   const secret = randomBytes(32);
-  return { of: (deploymentId) => createHmac('sha256', secret).update(deploymentId).digest('base64url') };
+  return (deploymentId) => createHmac('sha256', secret).update(deploymentId).digest('base64url');
 }

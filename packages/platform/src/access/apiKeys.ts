@@ -13,31 +13,18 @@ import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, isOperator } from './caller.ts';
 
-/** API keys: what their endpoints do. Every problem is an `HttpProblem`. */
-export interface ApiKeys {
-  /** Makes a key: its answer is the only place where the key itself is shown. */
-  create(caller: Caller, request: ApiKeyCreate): Promise<CreatedApiKey>;
-  /** Those of the caller's tenant, newest first. */
-  list(caller: Caller, query: ApiKeysQuery): Promise<{ resources: ApiKey[]; offset: number }>;
-  /**
-   * Ends a key, at once and for good. Decision: whoever is not the operator takes the key away from their own tenant;
-   * a key that is for other tenants too goes on there. Revoked again, it changes nothing.
-   * @throws HttpProblem 404.
-   */
-  revoke(caller: Caller, keyId: string): Promise<void>;
-}
-
 /** How many characters of a key are kept to know it by: `slipway_` and six of the 43 that are random. */
 const PREFIX_LENGTH = 14;
 
-/** Makes {@link ApiKeys}; `changed` is told the hash of a key that is not what it was. */
-export function createApiKeys(options: {
-  kysely: Kysely<Schema>;
-  changed: (keyHash: string) => void;
-}): ApiKeys {
+/**
+ * What the endpoints of API keys do. Every problem is an `HttpProblem`. `changed` is told the hash of a key that is not
+ * what it was.
+ */
+export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHash: string) => void }) {
   const { kysely } = options;
   return {
-    create: async (caller, request) => {
+    /** Makes a key: its answer is the only place where the key itself is shown. */
+    create: async (caller: Caller, request: ApiKeyCreate): Promise<CreatedApiKey> => {
       const tenantIds = [...new Set(request.tenant_ids ?? [caller.tenantId])];
       if (!isOperator(caller) && tenantIds.some((id) => id !== caller.tenantId)) {
         throw new HttpProblem(403, "Only the platform's own key makes keys for other tenants.");
@@ -65,7 +52,11 @@ export function createApiKeys(options: {
       return { ...apiKeyView(caller, row), key };
     },
 
-    list: async (caller, { limit, offset, revoked }) => {
+    /** Those of the caller's tenant, newest first. */
+    list: async (
+      caller: Caller,
+      { limit, offset, revoked }: ApiKeysQuery,
+    ): Promise<{ resources: ApiKey[]; offset: number }> => {
       let select = kysely
         .selectFrom('api_keys')
         .selectAll()
@@ -79,7 +70,12 @@ export function createApiKeys(options: {
       return { resources: rows.map((row) => apiKeyView(caller, row)), offset: offset + rows.length };
     },
 
-    revoke: async (caller, keyId) => {
+    /**
+     * Ends a key, at once and for good. Decision: whoever is not the operator takes the key away from their own tenant; a
+     * key that is for other tenants too goes on there. Revoked again, it changes nothing.
+     * @throws HttpProblem 404.
+     */
+    revoke: async (caller: Caller, keyId: string): Promise<void> => {
       const hash = await kysely.transaction().execute(async (trx) => {
         const row = await trx
           .selectFrom('api_keys')

@@ -10,7 +10,7 @@ import { type Caller, callerOf } from './caller.ts';
 import { type Operation, operationOf } from './scopes.ts';
 
 /** What is recorded of a change beside who made it. */
-export interface Change {
+interface Change {
   readonly operation: string;
   /** The ids of what was changed, by name: `{ deployment_id: … }`. */
   readonly resources: Readonly<Record<string, string>>;
@@ -19,18 +19,14 @@ export interface Change {
 }
 
 /** How a change that was asked for ended. */
-export interface ChangeOutcome {
+interface ChangeOutcome {
   readonly outcome: 'done' | 'refused' | 'failed';
   /** What was answered, where that is known. */
   readonly status: number | null;
 }
 
-/** A change that a request asks for, as far as it is known before it is carried out. */
-interface PendingChange extends Change {
-  recorded: boolean;
-}
-
-const pending = new WeakMap<Caller, PendingChange>();
+/** Changes that requests ask for, as far as they are known before they are carried out. */
+const pending = new WeakMap<Caller, Change & { recorded: boolean }>();
 
 /** Announces the change that a caller's request is about to make. */
 export function announceChange(caller: Caller, change: Change): void {
@@ -47,19 +43,11 @@ export async function recordAudit(
   resources: Readonly<Record<string, string>>,
   operation?: string,
 ): Promise<void> {
-  const announced = pending.get(caller) ?? {
-    operation: operation ?? caller.keyName,
-    resources: {},
-    changed: [],
-  };
-  await insert(
-    trx,
-    caller,
-    { ...announced, resources: { ...announced.resources, ...resources } },
-    { outcome: 'done', status: null },
-  );
-  const known = pending.get(caller);
-  if (known !== undefined) known.recorded = true;
+  const announced = pending.get(caller);
+  const change = announced ?? { operation: operation ?? caller.keyName, resources: {}, changed: [] };
+  const all = { ...change, resources: { ...change.resources, ...resources } };
+  await insert(trx, caller, all, { outcome: 'done', status: null });
+  if (announced !== undefined) announced.recorded = true;
 }
 
 /** Records how an announced change ended, unless its own transaction did. */

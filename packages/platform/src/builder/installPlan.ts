@@ -1,4 +1,5 @@
-import { access, constants, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { BuildFailure } from './buildFailure.ts';
 import { runShellCommand } from '../runtime/command.ts';
@@ -80,7 +81,7 @@ export async function planInstall(
   surroundings: PlanSurroundings,
 ): Promise<InstallPlan | undefined> {
   if (installCommand != null && installCommand.trim() !== '') {
-    const lockFile = (await lockFilesIn(root))[0]?.lockFile;
+    const lockFile = lockFilesIn(root)[0]?.lockFile;
     return {
       command: installCommand,
       cwd: root,
@@ -94,9 +95,9 @@ export async function planInstall(
     if (plan !== undefined) return plan;
   }
   for (const cwd of directories) {
-    if (!(await exists(join(cwd, 'package.json')))) continue;
+    if (!existsSync(join(cwd, 'package.json'))) continue;
     const because = 'it has package.json and no lock file';
-    await requireTool('npm', because, surroundings);
+    requireTool('npm', because, surroundings);
     return {
       command: 'npm install --prefer-offline --no-audit --no-fund',
       cwd,
@@ -108,25 +109,23 @@ export async function planInstall(
 }
 
 async function byLockFile(cwd: string, surroundings: PlanSurroundings): Promise<InstallPlan | undefined> {
-  const found = await lockFilesIn(cwd);
+  const found = lockFilesIn(cwd);
   const named = found.length > 1 ? await packageManagerField(cwd) : undefined;
   const chosen = found.find(({ manager }) => manager.tool === named) ?? found[0];
   if (chosen === undefined) return undefined;
   const { manager, lockFile } = chosen;
   const others = found.length > 1 ? `, before ${String(found.length - 1)} other lock file(s)` : '';
   const because = `it has ${lockFile}${others}`;
-  await requireTool(manager.tool, because, surroundings);
+  requireTool(manager.tool, because, surroundings);
   return { command: await manager.command(cwd, surroundings), cwd, lockFile, because };
 }
 
-async function lockFilesIn(directory: string): Promise<{ manager: PackageManager; lockFile: string }[]> {
-  const found = [];
-  for (const manager of PACKAGE_MANAGERS) {
-    for (const lockFile of manager.lockFiles) {
-      if (await exists(join(directory, lockFile))) found.push({ manager, lockFile });
-    }
-  }
-  return found;
+function lockFilesIn(directory: string): { manager: PackageManager; lockFile: string }[] {
+  return PACKAGE_MANAGERS.flatMap((manager) =>
+    manager.lockFiles
+      .filter((lockFile) => existsSync(join(directory, lockFile)))
+      .map((lockFile) => ({ manager, lockFile })),
+  );
 }
 
 /** The name in package.json's `packageManager` (`pnpm@9.1.0`). */
@@ -166,20 +165,12 @@ async function requireModernYarn(cwd: string, { env, signal }: PlanSurroundings)
 }
 
 /** @throws BuildFailure when there is no such program. */
-async function requireTool(tool: string, because: string, { env }: PlanSurroundings): Promise<void> {
-  for (const directory of (env['PATH'] ?? '').split(delimiter)) {
-    if (await exists(join(directory, tool), constants.X_OK)) return;
-  }
+function requireTool(tool: string, because: string, { env }: PlanSurroundings): void {
+  const directories = (env['PATH'] ?? '').split(delimiter);
+  if (directories.some((directory) => existsSync(join(directory, tool)))) return;
   throw new BuildFailure(`The source needs ${tool} (${because}), which is not installed on this machine.`);
 }
 
 async function readIfThere(file: string): Promise<string> {
-  return (await exists(file)) ? readFile(file, 'utf8') : '';
-}
-
-async function exists(file: string, mode: number = constants.F_OK): Promise<boolean> {
-  return access(file, mode).then(
-    () => true,
-    () => false,
-  );
+  return existsSync(file) ? readFile(file, 'utf8') : '';
 }

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { access, mkdir, readFile, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InstallPlan } from './installPlan.ts';
 
@@ -69,7 +70,7 @@ export class NodeModulesCache {
     const lock = await contentOf(join(plan.cwd, plan.lockFile));
     const manifest = await contentOf(join(plan.cwd, 'package.json'));
     if (LINKED.test(lock) || doesMoreOnInstall(manifest)) return undefined;
-    if (await exists(join(plan.cwd, 'binding.gyp'))) return undefined;
+    if (existsSync(join(plan.cwd, 'binding.gyp'))) return undefined;
     if (/^packages:/m.test(await contentOf(join(plan.cwd, 'pnpm-workspace.yaml')))) return undefined;
     const configuration = await Promise.all(CONFIGURATION.map((name) => contentOf(join(plan.cwd, name))));
     const parts = [
@@ -87,7 +88,7 @@ export class NodeModulesCache {
   /** Puts the installation of that key into `to`. False, with nothing left at `to`, where there is none. */
   async restore(key: string, to: string): Promise<boolean> {
     const entry = join(this.#directory, key);
-    if (!(await exists(entry))) return false;
+    if (!existsSync(entry)) return false;
     const now = new Date();
     try {
       await utimes(entry, now, now);
@@ -97,7 +98,7 @@ export class NodeModulesCache {
     } catch (error) {
       await rm(to, { recursive: true, force: true });
       // Another build's clean-up took the entry away meanwhile: the same as if it had not been there.
-      if (!(await exists(entry))) return false;
+      if (!existsSync(entry)) return false;
       throw error;
     }
   }
@@ -105,7 +106,7 @@ export class NodeModulesCache {
   /** Keeps what was installed in `from`. Where the key is kept already, nothing changes. */
   async keep(key: string, from: string): Promise<void> {
     const entry = join(this.#directory, key);
-    if ((await exists(entry)) || !(await exists(from))) return;
+    if (existsSync(entry) || !existsSync(from)) return;
     await mkdir(this.#directory, { recursive: true });
     const staging = join(this.#directory, `.${key}-${randomUUID()}`);
     try {
@@ -158,12 +159,5 @@ function doesMoreOnInstall(manifest: string): boolean {
 }
 
 async function contentOf(file: string): Promise<string> {
-  return (await exists(file)) ? readFile(file, 'latin1') : '';
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
+  return existsSync(file) ? readFile(file, 'latin1') : '';
 }

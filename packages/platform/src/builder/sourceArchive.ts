@@ -25,18 +25,16 @@ export async function unpackSource(
 ): Promise<void> {
   const rules = new ArchiveRules(limits);
   const judge = new Parser({ strict: true });
-  const refused = (stop: (error: Error) => void) => (entry: ReadEntry) => {
+  const admit = (entry: ReadEntry): void => {
     try {
       rules.admit(entry);
     } catch (error) {
-      stop(error as Error);
+      judge.emit('error', error);
     }
     entry.resume();
   };
-  await read(tarball, judge, limits, signal, (stop) => {
-    judge.on('entry', refused(stop));
-    judge.on('ignoredEntry', refused(stop));
-  });
+  judge.on('entry', admit).on('ignoredEntry', admit);
+  await read(tarball, judge, limits, signal);
   rules.finish();
 
   const unpack = new Unpack({
@@ -51,18 +49,15 @@ export async function unpackSource(
   await read(tarball, unpack, limits, signal);
 }
 
-/** Feeds an archive to a parser. `prepare` gets what stops the reading with an error. */
+/** Feeds an archive to a parser, whose first error stops it. */
 async function read(
   tarball: string,
   parser: Parser,
   limits: BuildLimits,
   signal: AbortSignal,
-  prepare: (stop: (error: Error) => void) => void = () => undefined,
 ): Promise<void> {
-  const sink = sinkOf(parser);
-  prepare((error) => sink.destroy(error));
   try {
-    await pipeline(createReadStream(tarball), createGunzip(), bounded(limits), sink, { signal });
+    await pipeline(createReadStream(tarball), createGunzip(), bounded(limits), sinkOf(parser), { signal });
   } catch (error) {
     throw asFailure(error);
   }

@@ -199,12 +199,11 @@ function endToEnd(flat: readonly string[], connection: string | undefined): [str
 }
 
 function pairs(flat: readonly string[]): [string, string][] {
-  const list: [string, string][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) list.push([flat[i] ?? '', flat[i + 1] ?? '']);
-  return list;
+  return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : []));
 }
 
-function first(value: string | string[] | undefined): string | undefined {
+/** A header's value; the first one, if it came several times. */
+export function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
@@ -222,8 +221,9 @@ export interface GatewayAgent {
 export class AgentRoute {
   readonly pool: Pool;
   readonly revisionId: string;
+  /** Whether its process is known to have ended, so that no request need find out. */
+  exited = false;
   #inFlight = 0;
-  #exited = false;
   #onIdle: (() => void) | undefined;
 
   /** `onExit` is called when the agent's process has ended. */
@@ -236,14 +236,9 @@ export class AgentRoute {
       connectTimeout: 2_000,
     });
     void agent.exited?.then(() => {
-      this.#exited = true;
+      this.exited = true;
       onExit();
     });
-  }
-
-  /** Whether its process is known to have ended, so that no request need find out. */
-  get exited(): boolean {
-    return this.#exited;
   }
 
   /** Counts a request in. Every `enter` has its `leave`. */

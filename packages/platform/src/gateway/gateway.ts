@@ -18,51 +18,21 @@ export interface GatewayOptions {
   readonly agentKeyOf?: (deploymentId: string) => string;
 }
 
-/**
- * The way to the agents: one stable address per deployment, whichever revision serves it.
- *
- * A request goes to the agent that is active when it arrives and stays there until it has ended. Where that
- * agent surely never saw it, or it is a read that got no answer, it is sent to the one that is active then; it
- * waits a while for that one. So neither a switch nor an agent's restart fails a request, unless it had been
- * taken by an agent that crashed.
- */
-export interface Gateway {
-  /**
-   * Answers a request from a deployment's agent: streamed both ways, with the header `x-slipway-revision-id`. What it
-   * answers by itself is `{"detail": "…"}`: 404 for an unknown deployment; 503 where no revision is active, or none
-   * came up in time; 502 when the agent could not be reached or broke off before it answered.
-   * @param path - path and query as the agent gets them, beginning with `/`; what the request's own URL has before that
-   *   is passed on as `x-forwarded-prefix`.
-   */
-  handle(
-    deploymentId: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-  ): Promise<void>;
-  /**
-   * Makes a deployment known. `starting`: an agent is on its way, so requests wait for it; otherwise they are
-   * told at once that no revision is active. Said again, it changes that; an agent that lives goes on serving.
-   */
-  register(deploymentId: string, state: { readonly starting: boolean }): void;
-  /**
-   * Sends every request from now on to this agent. Resolves when the last request on the agent before it has
-   * ended: that one can then be drained. Never rejects. Streams may take their time: give it a limit.
-   */
-  switchTo(deploymentId: string, agent: GatewayAgent): Promise<void>;
-  /** Forgets a deployment. Resolves when its last request has ended. */
-  remove(deploymentId: string): Promise<void>;
-  /** Answers nothing more; breaks off what is in flight. */
-  close(): Promise<void>;
-}
+/** The way to the agents. */
+export type Gateway = ReturnType<typeof createGateway>;
 
-/** Makes a {@link Gateway} that knows no deployment yet. */
-export function createGateway(options: GatewayOptions = {}): Gateway {
-  const patienceMs = options.patienceMs ?? PATIENCE_MS;
+/**
+ * Makes the way to the agents: one stable address per deployment, whichever revision serves it.
+ *
+ * A request goes to the agent that is active when it arrives and stays there until it has ended. If that agent surely never
+ * saw it, or it is a read that got no answer, it is sent to the one that is active then; it waits a while for that one. So
+ * neither a switch nor an agent's restart fails a request, unless an agent that crashed had taken it.
+ */
+export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayOptions = {}) {
   const deployments = new Map<string, Deployment>();
   const retiring = new Set<AgentRoute>();
 
-  const retire = async (route: AgentRoute | undefined) => {
+  const retire = async (route: AgentRoute | undefined): Promise<void> => {
     if (route === undefined) return;
     retiring.add(route);
     await route.retire();
@@ -75,7 +45,19 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   };
 
   return {
-    handle: async (deploymentId, request, response, path) => {
+    /**
+     * Answers a request from a deployment's agent: streamed both ways, with the header `x-slipway-revision-id`. What it
+     * answers by itself is `{"detail": "…"}`: 404 for an unknown deployment; 503 if no revision is active, or none came up
+     * in time; 502 if the agent could not be reached or broke off before it answered.
+     * @param path - path and query as the agent gets them, beginning with `/`; what the request's own URL has before that
+     *   is passed on as `x-forwarded-prefix`.
+     */
+    handle: async (
+      deploymentId: string,
+      request: IncomingMessage,
+      response: ServerResponse,
+      path: string,
+    ): Promise<void> => {
       const deployment = deployments.get(deploymentId);
       if (deployment === undefined) {
         answer(response, 404, `Deployment ID ${deploymentId} not found.`);
@@ -83,24 +65,32 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       }
       const url = request.url ?? path;
       const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
-      const agentKey = options.agentKeyOf?.(deploymentId);
+      const agentKey = agentKeyOf?.(deploymentId);
       await pass(deployment, { request, response, path, prefix, agentKey }, performance.now() + patienceMs);
     },
-    register: (deploymentId, { starting }) => known(deploymentId).expect(starting),
-    switchTo: (deploymentId, agent) => retire(known(deploymentId).serveWith(agent)),
-    remove: async (deploymentId) => {
+    /**
+     * Makes a deployment known. `starting`: an agent is on its way, so requests wait for it; otherwise they are told at
+     * once that no revision is active. Said again, it changes that; an agent that lives goes on serving.
+     */
+    register: (deploymentId: string, { starting }: { readonly starting: boolean }): void =>
+      known(deploymentId).expect(starting),
+    /**
+     * Sends every request from now on to this agent. Resolves when the last request on the agent before it has ended: that
+     * one can then be drained. Never rejects. Streams may take their time: give it a limit.
+     */
+    switchTo: (deploymentId: string, agent: GatewayAgent): Promise<void> =>
+      retire(known(deploymentId).serveWith(agent)),
+    /** Forgets a deployment. Resolves when its last request has ended. */
+    remove: async (deploymentId: string): Promise<void> => {
       const deployment = deployments.get(deploymentId);
       deployments.delete(deploymentId);
       await retire(deployment?.forget());
     },
-    close: async () => {
-      const routes = [...retiring];
-      for (const deployment of deployments.values()) {
-        const route = deployment.forget();
-        if (route !== undefined) routes.push(route);
-      }
+    /** Answers nothing more; breaks off what is in flight. */
+    close: async (): Promise<void> => {
+      const routes = [...retiring, ...[...deployments.values()].map((deployment) => deployment.forget())];
       deployments.clear();
-      await Promise.all(routes.map((route) => route.pool.destroy()));
+      await Promise.all(routes.map(async (route) => route?.pool.destroy()));
     },
   };
 }
@@ -161,42 +151,32 @@ function answer(response: ServerResponse, status: number, detail: string): void 
 /** One deployment as the gateway knows it, and those who wait for it to change. */
 class Deployment {
   readonly id: string;
-  #route: AgentRoute | undefined;
-  #starting = false;
+  route: AgentRoute | undefined;
+  starting = false;
   readonly #waiting = new Set<() => void>();
 
   constructor(id: string) {
     this.id = id;
   }
 
-  get route(): AgentRoute | undefined {
-    return this.#route;
-  }
-
-  get starting(): boolean {
-    return this.#starting;
-  }
-
   expect(starting: boolean): void {
-    this.#starting = starting;
     // An agent that has ended and gets no successor is no active revision any more.
-    if (!starting && this.#route?.exited) this.#route = undefined;
-    this.#tell();
+    this.#become(!starting && this.route?.exited === true ? undefined : this.route, starting);
   }
 
   /** Returns the route before. */
   serveWith(agent: GatewayAgent): AgentRoute | undefined {
-    const before = this.#route;
-    this.#route = new AgentRoute(agent, () => this.#tell());
-    this.#starting = false;
-    this.#tell();
-    return before;
+    return this.#become(new AgentRoute(agent, () => this.#tell()), false);
   }
 
   forget(): AgentRoute | undefined {
-    const before = this.#route;
-    this.#route = undefined;
-    this.#starting = false;
+    return this.#become(undefined, false);
+  }
+
+  #become(route: AgentRoute | undefined, starting: boolean): AgentRoute | undefined {
+    const before = this.route;
+    this.route = route;
+    this.starting = starting;
     this.#tell();
     return before;
   }
@@ -208,14 +188,13 @@ class Deployment {
       const over = (came: boolean) => {
         clearTimeout(timer);
         this.#waiting.delete(onChange);
-        response.off('close', onClose);
+        response.off('close', onChange);
         resolve(came);
       };
       const onChange = () => over(true);
-      const onClose = () => over(true);
       const timer = setTimeout(() => over(false), withinMs);
       this.#waiting.add(onChange);
-      response.once('close', onClose);
+      response.once('close', onChange);
     });
   }
 

@@ -8,7 +8,7 @@ import { createSecretMask } from '../runtime/secretMask.ts';
 import type { Remote } from './gitUrl.ts';
 
 /** The oldest git that does all that is asked of it here (protocol 2, `--no-recurse-submodules`, `--template=`). */
-const OLDEST_GIT = [2, 30] as const;
+const OLDEST_GIT = '2.30';
 
 /** Where git runs, and within which bounds. */
 export interface GitSurroundings {
@@ -102,12 +102,9 @@ const NO_GIT =
 export async function requireGit(surroundings: GitSurroundings): Promise<void> {
   const lines = await runGit({ remote: null, args: ['--version'], timeoutMs: 10_000 }, surroundings);
   const [, major = '0', minor = '0'] = /git version (\d+)\.(\d+)/.exec(lines.join('\n')) ?? [];
-  const [oldestMajor, oldestMinor] = OLDEST_GIT;
-  const isEnough =
-    Number(major) > oldestMajor || (Number(major) === oldestMajor && Number(minor) >= oldestMinor);
-  if (isEnough) return;
+  if (Number(major) * 1_000 + Number(minor) >= 2_030) return;
   throw new GitFailure(
-    `This platform builds repositories with git ${OLDEST_GIT.join('.')} or newer, and its machine has: ${lines.join(' ')}`,
+    `This platform builds repositories with git ${OLDEST_GIT} or newer, and its machine has: ${lines.join(' ')}`,
   );
 }
 

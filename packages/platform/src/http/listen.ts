@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -27,13 +28,9 @@ export async function listen(
     { headersTimeout: 30_000, requestTimeout: 600_000, keepAliveTimeout: 65_000 },
     listener,
   );
-  await new Promise<void>((resolve, reject) => {
-    const refuse = (cause: NodeJS.ErrnoException): void => reject(portUnavailable(host, options.port, cause));
-    server.once('error', refuse);
-    server.listen(options.port, host, () => {
-      server.off('error', refuse);
-      resolve();
-    });
+  server.listen(options.port, host);
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw portUnavailable(host, options.port, cause as NodeJS.ErrnoException);
   });
   const { port } = server.address() as AddressInfo;
   return {
@@ -62,17 +59,10 @@ function reachable(host: string): string {
 
 async function close(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) return;
-  const closed = new Promise<void>((resolve, reject) => {
-    server.close((error) => {
-      if (error) reject(error);
-      else resolve();
-    });
-  });
+  const closed = once(server, 'close');
+  server.close();
   server.closeIdleConnections();
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-  try {
-    await closed;
-  } finally {
-    clearTimeout(cut);
-  }
+  await closed;
+  clearTimeout(cut);
 }

@@ -25,23 +25,13 @@ export function createLogger(options: { level?: string; destination?: Destinatio
   return pino(
     {
       level: options.level ?? process.env['SLIPWAY_LOG_LEVEL'] ?? 'info',
-      serializers: { err: loggedError },
+      serializers: { err: (error: unknown) => loggedError(error) },
       redact: { paths: REDACTED, censor: '[redacted]' },
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     options.destination ?? pino.destination({ dest: 2, sync: true }),
   );
-}
-
-/** What of an error is logged. */
-interface LoggedError {
-  readonly type: string;
-  readonly message: string;
-  /** Node's, Postgres' or Slipway's own. */
-  readonly code?: string;
-  readonly stack?: string;
-  readonly cause?: LoggedError;
 }
 
 /** How far a chain of causes is followed. */
@@ -52,19 +42,16 @@ const CAUSES_MAX = 5;
  * whole objects on their errors (`pg` its client, with every option it was given; Node's URL parser its input), and
  * passwords stand in those. The user's part of an address is blanked in texts too.
  */
-function loggedError(error: unknown): LoggedError {
-  return pick(error, CAUSES_MAX);
-}
-
-function pick(error: unknown, causesLeft: number): LoggedError {
+function loggedError(error: unknown, causesLeft = CAUSES_MAX): object {
   if (!(error instanceof Error)) return { type: typeof error, message: blanked(String(error)) };
-  const { code } = error as NodeJS.ErrnoException;
+  const { code } = error as { code?: unknown };
+  const hasCause = error.cause !== undefined && causesLeft > 0;
   return {
     type: error.name,
     message: blanked(error.message),
-    ...(typeof code === 'string' && { code }),
-    ...(error.stack !== undefined && { stack: blanked(error.stack) }),
-    ...(error.cause !== undefined && causesLeft > 0 && { cause: pick(error.cause, causesLeft - 1) }),
+    code: typeof code === 'string' ? code : undefined,
+    stack: error.stack && blanked(error.stack),
+    cause: hasCause ? loggedError(error.cause, causesLeft - 1) : undefined,
   };
 }
 

@@ -25,10 +25,7 @@ export class HttpProblem extends Error {
     detail: string | ValidationIssue[],
     options: { headers?: Record<string, string>; cause?: unknown } = {},
   ) {
-    super(
-      typeof detail === 'string' ? detail : 'The request failed validation.',
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
+    super(typeof detail === 'string' ? detail : 'The request failed validation.', options);
     this.name = 'HttpProblem';
     this.status = status;
     this.detail = detail;
@@ -50,17 +47,18 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
     return c.json({ detail: error.detail }, error.status, error.headers);
   }
   if (error instanceof HTTPException) return c.json({ detail: error.message }, error.status);
+  // The route's pattern, not the path itself: paths may carry signed tokens.
+  const failure = { err: error, method: c.req.method, path: routePath(c) };
   if (isDiskFull(error)) {
-    log?.error({ err: error, path: routePath(c) }, 'the disk is full');
+    log?.error(failure, 'the disk is full');
     return c.json({ detail: 'The disk of this platform is full.' }, 507);
   }
   if (isDatabaseAway(error)) {
-    log?.error({ err: error, path: routePath(c) }, 'the database does not answer');
+    log?.error(failure, 'the database does not answer');
     const detail = 'The database of this platform does not answer right now. Try again in 1 s.';
     return c.json({ detail }, 503, { 'retry-after': '1' });
   }
-  // The route's pattern, not the path itself: paths may carry signed tokens.
-  log?.error({ err: error, method: c.req.method, path: routePath(c) }, 'a request failed');
+  log?.error(failure, 'a request failed');
   return c.json({ detail: 'Internal Server Error' }, 500);
 }
 

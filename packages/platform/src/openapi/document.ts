@@ -132,42 +132,29 @@ function withoutUnused(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
 
 function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObject {
   const examples = EXAMPLES[name];
-  const { params, query, headers, request, service } = endpoint;
+  const { params, query, headers, request, service, success, partial, errors } = endpoint;
+  const body = request && {
+    required: !request.safeParse({}).success,
+    content: { 'application/json': { schema: request, example: examples?.request } },
+  };
   return {
     operationId: name,
     summary: sentenceOf(name),
     description: `From: ${endpoint.section}.`,
     tags: [tagOf(endpoint)],
     // A feedback link is its own credential (contract 001, "Authentication").
-    ...(service === 'tracing' ? { security: [] } : {}),
+    security: service === 'tracing' ? [] : undefined,
     requestParams: {
-      ...(params === undefined ? {} : { path: params }),
-      ...(query === undefined ? {} : { query }),
-      ...(headers === undefined ? {} : { header: headers }),
+      ...(params && { path: params }),
+      ...(query && { query }),
+      ...(headers && { header: headers }),
     },
-    ...(request === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: !request.safeParse({}).success,
-            content: {
-              'application/json': {
-                schema: request,
-                ...(examples?.request === undefined ? {} : { example: examples.request }),
-              },
-            },
-          },
-        }),
+    requestBody: body,
     responses: {
-      [String(endpoint.success) as `200`]: {
-        description: 'Done',
-        ...contentOf(endpoint, examples?.response),
-      },
-      ...(endpoint.partial === undefined
-        ? {}
-        : { [String(endpoint.partial)]: { description: 'Done in part', ...contentOf(endpoint, undefined) } }),
+      [String(success) as `200`]: { description: 'Done', content: contentOf(endpoint, examples?.response) },
+      ...(partial && { [String(partial)]: { description: 'Done in part', content: contentOf(endpoint) } }),
       ...errorResponses([
-        ...endpoint.errors,
+        ...errors,
         ...(request === undefined ? [] : [413]),
         // 422 also where nothing but the tenant's header can be wrong.
         ...(service === 'tracing' ? [] : [401, 403, 422]),
@@ -176,13 +163,12 @@ function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObjec
   };
 }
 
-function contentOf(endpoint: Endpoint, example: unknown): Pick<oas31.ResponseObject, 'content'> {
+function contentOf({ response, streams }: Endpoint, example?: unknown): oas31.ResponseObject['content'] {
   const stream = { 'text/event-stream': { schema: { type: 'string' as const } } };
-  const { response, streams } = endpoint;
-  if (response === null) return {};
-  if (response === 'stream') return { content: stream };
-  const json = { schema: response as never, ...(example === undefined ? {} : { example }) };
-  return { content: { 'application/json': json, ...(streams === true ? stream : {}) } };
+  if (response === null) return undefined;
+  if (response === 'stream') return stream;
+  const json = { schema: response as never, example };
+  return { 'application/json': json, ...(streams === true ? stream : {}) };
 }
 
 /** `createUploadUrl` reads `Create upload url`. */
@@ -209,9 +195,8 @@ function tagOf({ path, service }: Endpoint): string {
 const asOnTheWire: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   const { def } = zodSchema._zod;
   if (io !== 'output' || def.type !== 'pipe' || def.out._zod.def.type !== 'transform') return;
-  const read = z.toJSONSchema(def.in, { io: 'input' });
+  const { $schema: _, ...schema } = z.toJSONSchema(def.in, { io: 'input' });
   for (const name of Object.keys(jsonSchema)) Reflect.deleteProperty(jsonSchema, name);
-  const { $schema: _, ...schema } = read;
   Object.assign(jsonSchema, schema);
 };
 
@@ -251,12 +236,6 @@ const COMPONENT_SCHEMAS: NonNullable<ZodOpenApiComponentsObject['schemas']> = {
   ThreadState,
 };
 
-/** An operation's examples, by its name in the tables of endpoints. */
-interface OperationExamples {
-  readonly request?: unknown;
-  readonly response?: unknown;
-}
-
 const DEPLOYMENT_ID = '6f1a2c3d-0b1e-4c5d-8e9f-0a1b2c3d4e5f';
 const REVISION_ID = '0d9c8b7a-6f5e-4d3c-8b2a-1f0e9d8c7b6a';
 const AT = '2026-11-21T10:00:00.000Z';
@@ -291,8 +270,8 @@ const DEPLOYMENT = {
   image_version: null,
 };
 
-/** Examples of what people ask for most. A test holds them against the schemas. */
-const EXAMPLES: Readonly<Record<string, OperationExamples | undefined>> = {
+/** Examples of what people ask for most, by the operation's name. A test holds them against the schemas. */
+const EXAMPLES: Readonly<Record<string, { request?: unknown; response?: unknown } | undefined>> = {
   createDeployment: {
     request: {
       name: 'greeter',

@@ -71,23 +71,27 @@ export function errorResponses(statuses: readonly number[]): ZodOpenApiResponses
 }
 
 function errorResponse(status: number): ZodOpenApiResponsesObject[`200`] {
-  const schema = status === 422 ? HttpValidationError : ErrorDetail;
+  const description = MEANINGS[status] ?? 'It failed';
+  // Without an example the page shows a schema as if every field were a text.
+  const json =
+    status === 422
+      ? { schema: HttpValidationError, example: { detail: [MISSING_NAME] } }
+      : { schema: ErrorDetail, example: { detail: `${description}.` } };
   return {
-    description: MEANINGS[status] ?? 'It failed',
-    ...(status === 429 ? { headers: RETRY_AFTER } : {}),
-    content: { 'application/json': { schema, example: exampleOf(status) } },
+    description,
+    headers: status === 429 ? RETRY_AFTER : undefined,
+    content: { 'application/json': json },
   };
 }
 
-/** What a reader of the page sees of it: without one a schema is shown as if every field were a text. */
-function exampleOf(status: number): object {
-  if (status !== 422) return { detail: `${MEANINGS[status] ?? 'It failed'}.` };
-  return { detail: [{ loc: ['body', 'name'], msg: 'Field required', type: 'missing' }] };
-}
+const MISSING_NAME = { loc: ['body', 'name'], msg: 'Field required', type: 'missing' };
 
 const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds until the next request is worthwhile', schema: { type: 'integer' } },
 } as const;
+
+const json = (schema: z.ZodType) => ({ content: { 'application/json': { schema } } });
+const anyObject = json(z.looseObject({}));
 
 /** What the platform serves beside the contracts' endpoints. */
 export const FURTHER_PATHS: ZodOpenApiPathsObject = {
@@ -105,7 +109,7 @@ export const FURTHER_PATHS: ZodOpenApiPathsObject = {
         content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } },
       },
       responses: {
-        '200': { description: 'Stored', content: { 'application/json': { schema: StoredObject } } },
+        '200': { description: 'Stored', ...json(StoredObject) },
         ...errorResponses([400, 403, 404, 409, 411, 413]),
       },
     },
@@ -120,10 +124,10 @@ export const FURTHER_PATHS: ZodOpenApiPathsObject = {
       tags: ['integrations'],
       security: [],
       requestParams: { path: z.object({ integration_id: Uuid }) },
-      requestBody: { required: true, content: { 'application/json': { schema: z.looseObject({}) } } },
+      requestBody: { required: true, ...anyObject },
       responses: {
-        '200': { description: 'Received', content: { 'application/json': { schema: z.looseObject({}) } } },
-        '202': { description: 'Accepted', content: { 'application/json': { schema: z.looseObject({}) } } },
+        '200': { description: 'Received', ...anyObject },
+        '202': { description: 'Accepted', ...anyObject },
         ...errorResponses([400, 401, 404, 413, 422]),
       },
     },
@@ -136,10 +140,7 @@ export const FURTHER_PATHS: ZodOpenApiPathsObject = {
       tags: ['feedback'],
       requestParams: { path: z.object({ run_id: Uuid }) },
       responses: {
-        '200': {
-          description: 'Done',
-          content: { 'application/json': { schema: z.array(RecordedFeedback) } },
-        },
+        '200': { description: 'Done', ...json(z.array(RecordedFeedback)) },
         ...errorResponses([401, 403, 422]),
       },
     },
@@ -151,8 +152,8 @@ export const FURTHER_PATHS: ZodOpenApiPathsObject = {
       tags: ['platform'],
       security: [],
       responses: {
-        '200': { description: 'It can', content: { 'application/json': { schema: Health } } },
-        '503': { description: 'It cannot', content: { 'application/json': { schema: Health } } },
+        '200': { description: 'It can', ...json(Health) },
+        '503': { description: 'It cannot', ...json(Health) },
       },
     },
   },

@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { HAND_OVER_MS } from '../draining.ts';
 import {
   type AgentExit,
   AgentStartError,
-  type AgentStartFailure,
+  limitStart,
   probeUntilOk,
   type RunningAgent,
 } from './agentStart.ts';
@@ -76,15 +76,22 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
     stdin: 'pipe',
     outliveSeconds: OUTLIVE_SECONDS,
   });
-  const output = followOutput(outputsOf(child), secretsIn(options.env), options.log);
+  const output = followOutput(child, secretsIn(options.env), options.log);
   const exited = exitOf(child);
 
   let seen = 'it printed no ready line';
-  const start = startLimits(options, child, () => seen);
+  const start = limitStart(options.signal, options.readyTimeoutMs, () => seen);
+  child.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+    // What is spawned is the shell, which is there: so it is the directory that is not.
+    const cause = code === 'ENOENT' ? `the directory ${options.agentDir} does not exist` : message;
+    start.fail({ kind: 'not_runnable', cause });
+  });
+  child.once('exit', (code, signal) => start.fail({ kind: 'exited', code, signal }));
   try {
-    const url = await start.within(output.ready);
+    const url = await Promise.race([output.ready, once(start.signal, 'abort')]);
+    if (typeof url !== 'string') throw start.signal.reason;
     seen = `it reported that it is ready at ${url}, but nothing answered there`;
-    await start.within(probeUntilOk(url, (answer) => (seen = answer), start.signal));
+    await probeUntilOk(url, (answer) => (seen = answer), start.signal);
     return runningAgent(url, child, exited);
   } catch (error) {
     if (child.pid !== undefined) {
@@ -92,9 +99,9 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
       await exited;
       await lastOutput([child.stdout, child.stderr]);
     }
-    throw start.signal.aborted ? new AgentStartError(start.failure(), output.lastLines()) : error;
+    throw start.errorOf(error, output.lastLines());
   } finally {
-    start.over();
+    start.release();
   }
 }
 
@@ -103,53 +110,6 @@ export function agentCommand(agentDir: string, graphConfigPath: string): [string
   const main = fileURLToPath(new URL('../../dist/bundle/agentMain.js', import.meta.url));
   const config = graphConfigPath === 'graph.json' ? [] : ['--config', graphConfigPath];
   return [process.execPath, main, agentDir, ...config];
-}
-
-/** Everything that can end a start, as one signal whose reason is the {@link AgentStartFailure}. */
-interface StartLimits {
-  readonly signal: AbortSignal;
-  /** Why the signal was aborted. */
-  failure(): AgentStartFailure;
-  /** Waits for something, but not beyond the signal. */
-  within<T>(promise: Promise<T>): Promise<T>;
-  /** Takes all listeners and timers away. */
-  over(): void;
-}
-
-function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () => string): StartLimits {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const fail = (failure: AgentStartFailure) => controller.abort(failure);
-  const onAbort = () => fail({ kind: 'aborted' });
-  const onError = ({ code, message }: NodeJS.ErrnoException) => {
-    // What is spawned is the shell, which is there: so it is the directory that is not.
-    const cause = code === 'ENOENT' ? `the directory ${options.agentDir} does not exist` : message;
-    fail({ kind: 'not_runnable', cause });
-  };
-  const onExit = (code: number | null, by: string | null) => fail({ kind: 'exited', code, signal: by });
-  const timer = setTimeout(
-    () => fail({ kind: 'not_ready', afterMs: options.readyTimeoutMs, seen: seen() }),
-    options.readyTimeoutMs,
-  );
-  options.signal.addEventListener('abort', onAbort, { once: true });
-  child.once('error', onError);
-  child.once('exit', onExit);
-  return {
-    signal,
-    failure: () => signal.reason as AgentStartFailure,
-    within: (promise) =>
-      new Promise((done, reject) => {
-        const stop = () => reject(new Error('The start timed out.'));
-        if (signal.aborted) stop();
-        signal.addEventListener('abort', stop, { once: true });
-        promise.then(done, reject).finally(() => signal.removeEventListener('abort', stop));
-      }),
-    over: () => {
-      clearTimeout(timer);
-      options.signal.removeEventListener('abort', onAbort);
-      child.off('exit', onExit);
-    },
-  };
 }
 
 function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExit>): AgentProcess {
@@ -190,11 +150,6 @@ function exitOf(child: ChildProcess): Promise<AgentExit> {
       if (child.pid === undefined) done({ code: null, signal: null });
     });
   });
-}
-
-function outputsOf({ stdout, stderr }: ChildProcess): { stdout: Readable; stderr: Readable } {
-  if (stdout === null || stderr === null) throw new Error('An agent is started with pipes for its outputs.');
-  return { stdout, stderr };
 }
 
 function secretsIn(env: Readonly<Record<string, string>>): string[] {

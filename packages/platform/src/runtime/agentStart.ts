@@ -111,3 +111,31 @@ export async function probeUntilOk(
     await sleep(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 }
+
+/**
+ * Everything that can end the start of an agent, as one signal whose reason is the {@link AgentStartFailure}.
+ * @param calledOff - the caller gives up.
+ * @param seen - how far the agent came, for the reason if it is not ready in time.
+ */
+export function limitStart(calledOff: AbortSignal, readyTimeoutMs: number, seen: () => string) {
+  const over = new AbortController();
+  const fail = (failure: AgentStartFailure): void => over.abort(failure);
+  const onCalledOff = (): void => fail({ kind: 'aborted' });
+  const onTime = (): void => fail({ kind: 'not_ready', afterMs: readyTimeoutMs, seen: seen() });
+  const timer = setTimeout(onTime, readyTimeoutMs);
+  if (calledOff.aborted) onCalledOff();
+  calledOff.addEventListener('abort', onCalledOff, { once: true });
+  return {
+    signal: over.signal,
+    /** Ends the start; the first failure counts. */
+    fail,
+    /** What a start that threw `error` is answered with. */
+    errorOf: (error: unknown, lastLines: readonly string[]): unknown =>
+      over.signal.aborted ? new AgentStartError(over.signal.reason as AgentStartFailure, lastLines) : error,
+    /** Takes the listener and the timer away. */
+    release: (): void => {
+      clearTimeout(timer);
+      calledOff.removeEventListener('abort', onCalledOff);
+    },
+  };
+}

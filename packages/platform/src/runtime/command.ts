@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 
 import { lastOutput, readLines } from './lines.ts';
 
@@ -8,12 +9,14 @@ interface Command {
   readonly cwd: string;
   /** All of its environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Killed after so many ms. */
+  /** What it reads at its stdin. Default: nothing. */
+  readonly input?: string;
+  /** Killed after so many ms; `Infinity` is without end. */
   readonly timeoutMs: number;
   /** Kills it. */
   readonly signal: AbortSignal;
   /** Takes each line of both its outputs; `cut` says that the line's end was dropped. */
-  readonly onLine: (line: string, cut: boolean) => void;
+  readonly onLine: (line: string, cut: boolean, from: 'stdout' | 'stderr') => void;
   /** Characters of a line that are read; the rest of it is dropped. */
   readonly lineChars: number;
   /**
@@ -42,11 +45,13 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
   const child = spawnGroup(options.command, {
     cwd: options.cwd,
     env: options.env,
-    stdin: 'ignore',
+    stdin: options.input === undefined ? 'ignore' : 'pipe',
     outliveSeconds: 0,
   });
-  const outputs = [child.stdout, child.stderr].filter((output) => output !== null);
-  for (const output of outputs) readLines(output, options.lineChars, options.onLine);
+  child.stdin?.end(options.input);
+  for (const from of ['stdout', 'stderr'] as const) {
+    readLines(child[from], options.lineChars, (line, cut) => options.onLine(line, cut, from));
+  }
   let stopped: CommandEnd | undefined;
   const stop = (end: CommandEnd) => {
     stopped ??= end;
@@ -54,7 +59,8 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
   };
   const onAbort = () => stop({ kind: 'aborted' });
   options.signal.addEventListener('abort', onAbort, { once: true });
-  const timer = setTimeout(() => stop({ kind: 'timed_out' }), options.timeoutMs);
+  const { timeoutMs } = options;
+  const timer = Number.isFinite(timeoutMs) && setTimeout(() => stop({ kind: 'timed_out' }), timeoutMs);
   const { pid } = child;
   const endWatch =
     pid === undefined ? undefined : options.watch?.(pid, (why) => stop({ kind: 'stopped', why }));
@@ -62,11 +68,12 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
     const end = await endOf(child);
     // The watcher is in the group still, so its id cannot belong to another by now.
     if (child.pid !== undefined) killGroup(child.pid);
-    await lastOutput(outputs);
-    for (const output of outputs) output.destroy();
+    await lastOutput([child.stdout, child.stderr]);
+    child.stdout.destroy();
+    child.stderr.destroy();
     return stopped ?? end;
   } finally {
-    clearTimeout(timer);
+    clearTimeout(timer || undefined);
     endWatch?.();
     options.signal.removeEventListener('abort', onAbort);
   }
@@ -105,6 +112,9 @@ interface GroupOptions {
   readonly outliveSeconds: number;
 }
 
+/** The process that leads a group. Both its outputs are pipes. */
+export type GroupLeader = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+
 /**
  * Runs a program beside a watcher that kills the whole group when descriptor 3 closes. Its other end is held here,
  * so the group ends with this process even when that is killed, and even when the program is too busy to notice.
@@ -115,13 +125,13 @@ const WATCHED = '(read -r _ <&3; [ "$0" = 0 ] || sleep "$0"; kill -KILL 0) >/dev
  * Starts a program as the leader of a process group of its own: its pid is the group's id, for {@link killGroup}.
  * A program that is not there exits with 127. The directory has to be there.
  */
-export function spawnGroup(command: readonly [string, ...string[]], options: GroupOptions): ChildProcess {
+export function spawnGroup(command: readonly [string, ...string[]], options: GroupOptions): GroupLeader {
   const child = spawn('/bin/sh', ['-c', WATCHED, String(options.outliveSeconds), ...command], {
     cwd: options.cwd,
     env: options.env,
     detached: true,
     stdio: [options.stdin, 'pipe', 'pipe', 'pipe'],
-  });
+  }) as GroupLeader;
   // Nothing is ever written to these: the only error they have is that the group has gone, which its exit tells.
   child.stdin?.on('error', () => undefined);
   child.stdio[3]?.on('error', () => undefined);

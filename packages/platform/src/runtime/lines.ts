@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 
+import { createTokenBuckets } from '../access/tokenBuckets.ts';
 import { createSecretMask } from './secretMask.ts';
 
 /**
@@ -51,10 +53,8 @@ const LAST_OUTPUT_MS = 1_000;
  * Waits for what an ended process still has in its pipes; not for ever, because a process that left its group may hold
  * them.
  */
-export async function lastOutput(outputs: readonly (Readable | null)[]): Promise<void> {
-  const closed = outputs.flatMap((output) =>
-    output === null || output.closed ? [] : [new Promise((resolve) => output.once('close', resolve))],
-  );
+export async function lastOutput(outputs: readonly Readable[]): Promise<void> {
+  const closed = outputs.filter((output) => !output.closed).map((output) => once(output, 'close'));
   await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
 }
 
@@ -62,9 +62,8 @@ export async function lastOutput(outputs: readonly (Readable | null)[]): Promise
 const MAX_LINE_CHARS = 8_000;
 /** How much of a line is read: more than is passed on, because what is dropped at a cut is a secret's length. */
 const MAX_READ_CHARS = 32_000;
-/** Lines a second that are passed on in the long run, and how many may come at once. */
-const LINES_PER_SECOND = 200;
-const LINES_AT_ONCE = 2_000;
+/** Lines that are passed on. */
+const LINE_RATE = { perSecond: 200, burst: 2_000 };
 /** How many last lines are kept for the reason when the agent does not start. */
 const KEPT_LINES = 20;
 
@@ -123,22 +122,15 @@ function addressIn(line: string): string | undefined {
 
 /** Passes lines on at a bounded rate, and says how many it left out once there is room again. */
 function throttle(log: (line: string) => void): (line: string) => void {
-  let room = LINES_AT_ONCE;
-  let refilledAt = performance.now();
+  const take = createTokenBuckets(LINE_RATE);
   let leftOut = 0;
   return (line) => {
-    const now = performance.now();
-    room = Math.min(LINES_AT_ONCE, room + ((now - refilledAt) / 1000) * LINES_PER_SECOND);
-    refilledAt = now;
-    if (room < 1) {
+    if (take('') > 0) {
       leftOut += 1;
       return;
     }
-    room -= 1;
-    if (leftOut > 0) {
-      log(`… ${String(leftOut)} lines left out: the agent writes faster than its log takes.`);
-      leftOut = 0;
-    }
+    if (leftOut > 0) log(`… ${leftOut} lines left out: the agent writes faster than its log takes.`);
+    leftOut = 0;
     log(line);
   };
 }

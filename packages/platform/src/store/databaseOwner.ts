@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 
 import { PlatformError } from '../errors.ts';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from './embeddedPostgres.ts';
+import { openEmbeddedPostgres } from './embeddedPostgres.ts';
 import { migrate } from './migrate.ts';
 import { CONTROL_PLANE_MIGRATIONS } from './migrations.ts';
 import type { Schema } from './schema.ts';
@@ -78,15 +78,9 @@ export async function ownDatabase(
     }, ms);
   };
 
-  try {
-    held = await take();
-  } catch (error) {
-    throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The database could not be opened.', {
-      place: withoutPassword(connectionString),
-      hint: 'Check that the server answers and takes the user.',
-      cause: error,
-    });
-  }
+  held = await take().catch((error: unknown) => {
+    throw unreachable(error, withoutPassword(connectionString));
+  });
   if (held === undefined) throw inUse('Another platform works on this database.');
   return {
     lost,
@@ -127,21 +121,18 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Where the database is. */
-interface DatabaseOptions {
+/**
+ * Opens the database and brings the control plane's tables up to date.
+ * @throws PlatformError SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_NEWER; SLIPWAY_HOME_IN_USE for the embedded one.
+ */
+export async function openDatabase(options: {
   /** The home directory; the embedded database lies in its `postgres/`. */
   home: string;
   /** Any Postgres, from version 13. Default: the embedded one. */
   databaseUrl?: string;
   /** Told about connections that broke while idle, which the pool replaces, and about crashes of the embedded database. */
   onConnectionError?: (error: Error) => void;
-}
-
-/**
- * Opens the database and brings the control plane's tables up to date.
- * @throws PlatformError SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_NEWER; SLIPWAY_HOME_IN_USE for the embedded one.
- */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+}): Promise<Database> {
   let closing = false;
   const onConnectionError = (error: Error): void => {
     // While it closes, the embedded server says good-bye to connections that are on their way out already.
@@ -166,16 +157,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   } catch (error) {
     await close();
     if (error instanceof PlatformError) throw error;
-    throw unreachable(error, embedded, connectionString);
+    throw unreachable(error, embedded ? 'the embedded database' : withoutPassword(connectionString));
   }
   return { kysely, connectionString, close };
 }
 
-function unreachable(error: unknown, embedded: EmbeddedPostgres | undefined, url: string): PlatformError {
+function unreachable(cause: unknown, place: string): PlatformError {
   return new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The database could not be opened.', {
-    place: embedded === undefined ? withoutPassword(url) : 'the embedded database',
-    hint: 'Check that the server answers and that the user may create tables.',
-    cause: error,
+    place,
+    hint: 'Check that the server answers, takes the user, and lets it create tables.',
+    cause,
   });
 }
 

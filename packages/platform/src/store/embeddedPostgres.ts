@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { PlatformError } from '../errors.ts';
+import { createDataDirectory } from './dataDirectory.ts';
 import { lockHome } from './homeLock.ts';
 import { type PgliteThread, startPgliteThread } from './pgliteThread.ts';
 
@@ -18,8 +19,8 @@ export interface EmbeddedPostgres {
 const REOPEN_AFTER_MS = 1_000;
 
 /**
- * Opens the embedded Postgres in `<home>/postgres`, creating it where it is missing (0.8–5 s, 300–800 MB resident: one
- * per machine, not one per agent). Its data directory belongs to one process at a time.
+ * Opens the embedded Postgres in `<home>/postgres`, creating it if it is missing (about 160 MB resident: one per machine,
+ * not one per agent). Its data directory belongs to one process at a time.
  *
  * Decision: when the engine crashes it is opened again, as Postgres does after the crash of one of its processes: what
  * was committed is there, connections are cut and made again at the same address. Where it cannot be opened (a full
@@ -34,10 +35,11 @@ export async function openEmbeddedPostgres(
   const lock = await lockHome(home, 'postgres');
   const password = randomBytes(24).toString('base64url');
   const closing = new AbortController();
+  const closed = once(closing.signal, 'abort').then(() => undefined);
   const open = async (port: number): Promise<PgliteThread> => {
     const directory = join(home, 'postgres');
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await createDataDirectory(directory);
       return await startPgliteThread({ directory, password, port });
     } catch (error) {
       throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The embedded database could not be opened.', {
@@ -64,7 +66,7 @@ export async function openEmbeddedPostgres(
   const keepOpen = async (first: PgliteThread): Promise<void> => {
     let thread: PgliteThread | undefined = first;
     while (thread !== undefined) {
-      const crash = await Promise.race([thread.ended, aborted(closing.signal)]);
+      const crash = await Promise.race([thread.ended, closed]);
       if (closing.signal.aborted) return thread.close();
       onTrouble(new Error('The embedded database crashed, and is opened again.', { cause: crash }));
       thread = await openAgain(thread.port);
@@ -89,11 +91,4 @@ export async function openEmbeddedPostgres(
     await lock.release();
     throw error;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }

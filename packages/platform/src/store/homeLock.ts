@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,10 +44,8 @@ export async function lockHome(home: string, name: string): Promise<HomeLock> {
     host: hostname(),
     nonce: randomUUID(),
   };
-  const written = `${path}.${randomUUID()}`;
-  const file = await open(written, 'wx', 0o600);
-  await file.writeFile(JSON.stringify(mine));
-  await file.close();
+  const written = `${path}.${mine.nonce}`;
+  await writeFile(written, JSON.stringify(mine), { flag: 'wx', mode: 0o600 });
   try {
     await take(path, written, home);
   } finally {
@@ -108,7 +106,7 @@ async function take(path: string, written: string, home: string): Promise<void> 
 async function replaceStale(path: string, stale: string, written: string): Promise<boolean> {
   const claim = `${path}.${createHash('sha256').update(stale).digest('hex').slice(0, 16)}.claim`;
   try {
-    await (await open(claim, 'wx', 0o600)).close();
+    await writeFile(claim, '', { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     await waitForClaim(claim);
@@ -125,24 +123,25 @@ async function replaceStale(path: string, stale: string, written: string): Promi
 
 /** Gives whoever is taking a stale lock over a moment; a claim whose maker was killed does not count for ever. */
 async function waitForClaim(claim: string): Promise<void> {
-  try {
-    const { mtimeMs } = await stat(claim);
-    if (Date.now() - mtimeMs > CLAIM_STALE_MS) await rm(claim, { force: true });
-    else await sleep(CLAIM_PAUSE_MS);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  const madeAt = await timeOf(claim);
+  if (madeAt === undefined) return;
+  if (Date.now() - madeAt > CLAIM_STALE_MS) await rm(claim, { force: true });
+  else await sleep(CLAIM_PAUSE_MS);
 }
 
 async function read(path: string): Promise<{ text: string; holder: Holder | undefined } | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  return { text, holder: parseHolder(text) };
+  const text = await readFile(path, 'utf8').catch(ifThere);
+  return text === undefined ? undefined : { text, holder: parseHolder(text) };
+}
+
+/** When a file was written last, in ms; undefined if it is not there. */
+async function timeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(ifThere))?.mtimeMs;
+}
+
+/** Makes of a file that is not there `undefined`. */
+function ifThere(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 /** A file that does not read as a lock (cut off by a full disk, say) has no holder. */
@@ -161,34 +160,21 @@ async function isHeld(path: string, holder: Holder | undefined): Promise<boolean
   if (held.has(path)) return true;
   if (holder === undefined) return false;
   if (holder.host !== hostname()) {
-    const heartbeat = await lastHeartbeat(path);
+    const heartbeat = await timeOf(path);
     return heartbeat !== undefined && Date.now() - heartbeat < FOREIGN_STALE_MS;
   }
   if (!isAlive(holder.pid)) return false;
   return (await startTime(holder.pid)) === holder.started;
 }
 
-async function lastHeartbeat(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).mtimeMs;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 /** When a process started, so that a process id used again is not taken for the old one. Linux tells; others not. */
 async function startTime(pid: number): Promise<string> {
-  try {
-    const line = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name, in parentheses, may hold anything; the start time is the 20th field after it.
-    const ticks = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-    return `${boot.trim()}:${ticks}`;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
+  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(ifThere);
+  if (line === undefined) return '';
+  // The name, in parentheses, may hold anything; the start time is the 20th field after it.
+  const ticks = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+  return `${boot.trim()}:${ticks}`;
 }
 
 function describe(holder: Holder | undefined): string {

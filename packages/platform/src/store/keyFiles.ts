@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { PlatformError } from '../errors.ts';
@@ -67,10 +67,7 @@ export async function readOrCreate(home: string, path: string, create: () => str
   await mkdir(home, { recursive: true, mode: 0o700 });
   const written = `${path}.${randomUUID()}`;
   try {
-    const file = await open(written, 'wx', 0o600);
-    await file.writeFile(`${create()}\n`);
-    await file.sync();
-    await file.close();
+    await writeFile(written, `${create()}\n`, { flag: 'wx', mode: 0o600, flush: true });
     await link(written, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

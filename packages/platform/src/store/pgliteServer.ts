@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 import type { PGlite } from '@electric-sql/pglite';
 
@@ -31,10 +32,8 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
  * Serves a PGlite to several connections at once, on loopback. PGlite is one session, so connections take turns: a
- * turn is everything up to Sync (or one simple query), and goes on while a transaction is open. That is why this
- * exists beside `@electric-sql/pglite-socket`, which hands single messages to the session: under concurrent
- * clients it mixed the unnamed statements of two connections up (rows missing from answers) and stood still for
- * ever after a client had died inside a transaction (both measured with 0.2.17).
+ * turn is everything up to Sync (or one simple query), and goes on while a transaction is open. docs/dependencies.md
+ * says why `@electric-sql/pglite-socket` does not serve here.
  *
  * What sharing a session means for callers: `SET`, temporary tables, `LISTEN` and session advisory locks are shared
  * by all; transactions, their locks and named prepared statements are not. `COPY FROM STDIN` is refused.
@@ -61,7 +60,8 @@ export async function servePglite(options: {
       connections.delete(connection);
     });
   });
-  await listen(server, options.port ?? 0);
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
@@ -71,16 +71,6 @@ export async function servePglite(options: {
       await turns.idle();
     },
   };
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** Statement names are the session's, so each connection's are made unique across all of them. */
@@ -203,8 +193,6 @@ class PgliteConnection implements TurnOwner {
     const wasOpen = this.#phase === 'open';
     this.#phase = 'ended';
     if (!wasOpen) return;
-    const names = [...this.#statements.values()];
-    const cleanup = names.length === 0 ? undefined : Buffer.concat([...names.map(closeStatement), sync()]);
-    this.#turns.leave(this, cleanup);
+    this.#turns.leave(this, [...[...this.#statements.values()].map(closeStatement), sync()]);
   }
 }

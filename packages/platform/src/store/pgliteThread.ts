@@ -5,24 +5,17 @@ import { Worker } from 'node:worker_threads';
 type Engine = object;
 declare const WebAssembly: { compile(code: Uint8Array): Promise<Engine> };
 
-/** What the thread is told. */
-export interface PgliteThreadData extends PglitePlace {
-  readonly engine: Engine;
-}
-
 /** Where a PGlite serves. */
-export interface PglitePlace {
-  /** The data directory; created where it is empty. */
+interface PglitePlace {
+  /** The data directory. */
   readonly directory: string;
   readonly password: string;
   /** On loopback; 0 takes a free one. */
   readonly port: number;
 }
 
-/** What the thread says once it serves. */
-export interface PgliteThreadReady {
-  readonly port: number;
-}
+/** What the thread is told; it answers with its port once it serves. */
+export type PgliteThreadData = PglitePlace & { readonly engine: Engine };
 
 /** A PGlite that serves in a thread of its own. */
 export interface PgliteThread {
@@ -50,7 +43,7 @@ export async function startPgliteThread(place: PglitePlace): Promise<PgliteThrea
       resolve(failure);
     });
   });
-  const { port } = await new Promise<PgliteThreadReady>((resolve, reject) => {
+  const port = await new Promise<number>((resolve, reject) => {
     worker.once('message', resolve);
     void ended.then(reject);
   });

@@ -19,14 +19,7 @@ interface Turn {
 }
 
 /** The order in which connections use the one session. */
-export interface Turns {
-  /** Queues a turn's bytes; they are run when the owner's transaction or all earlier turns are over. */
-  take(turn: Turn): void;
-  /** Forgets what a closed connection still wanted, and ends the transaction that it left open. */
-  leave(owner: TurnOwner, cleanup: Buffer | undefined): void;
-  /** Resolves when nothing runs or waits. */
-  idle(): Promise<void>;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
 /**
  * Turns on one PGlite: first come, first served, except that whoever is inside a transaction goes on alone.
@@ -36,7 +29,7 @@ export interface Turns {
 export function createTurns(
   db: PGlite,
   options: { idleInTransactionMs: number; onEngineFailure: (error: unknown) => void },
-): Turns {
+) {
   let waiting: Turn[] = [];
   let running: Promise<void> | undefined;
   /** Who holds the session: inside a transaction, or after Flush inside an extended batch. */
@@ -76,9 +69,7 @@ export function createTurns(
   const start = (): void => {
     running ??= run().finally(() => {
       running = undefined;
-      if (holder === undefined ? waiting.length > 0 : waiting.some((turn) => turn.owner === holder)) {
-        start();
-      }
+      if (waiting.some((turn) => holder === undefined || turn.owner === holder)) start();
     });
   };
 
@@ -88,15 +79,16 @@ export function createTurns(
   };
 
   return {
+    /** Queues a turn's bytes; they are run when the owner's transaction or all earlier turns are over. */
     take,
-    leave: (owner, cleanup) => {
+    /** Forgets what a closed connection still wanted, and ends the transaction that it left open. */
+    leave: (owner: TurnOwner, cleanup: readonly Buffer[]): void => {
       waiting = waiting.filter((turn) => turn.owner !== owner);
       // Runs after what this connection has running, and before anybody else's turn if it holds the session.
-      const ending = Buffer.concat([sync(), query('ROLLBACK'), ...(cleanup === undefined ? [] : [cleanup])]);
-      waiting.push({ owner, bytes: ending, leavesBatchOpen: false });
-      start();
+      take({ owner, bytes: Buffer.concat([sync(), query('ROLLBACK'), ...cleanup]), leavesBatchOpen: false });
     },
-    idle: async () => {
+    /** Resolves when nothing runs or waits. */
+    idle: async (): Promise<void> => {
       while (running !== undefined) await running;
       clearTimeout(patience);
     },

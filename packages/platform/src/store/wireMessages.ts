@@ -102,36 +102,18 @@ export function fatalError(sqlState: string, text: string): Buffer {
  */
 export function renameStatement(message: WireMessage, rename: (name: string) => string): Buffer {
   const body = message.bytes.subarray(5);
-  switch (message.type) {
-    case 'P': {
-      const end = body.indexOf(0);
-      if (end <= 0) return message.bytes;
-      return writeMessage('P', Buffer.concat([named(rename, body, 0, end), body.subarray(end)]));
-    }
-    case 'B': {
-      const portalEnd = body.indexOf(0);
-      const end = body.indexOf(0, portalEnd + 1);
-      if (portalEnd < 0 || end <= portalEnd + 1) return message.bytes;
-      const portal = body.subarray(0, portalEnd + 1);
-      return writeMessage(
-        'B',
-        Buffer.concat([portal, named(rename, body, portalEnd + 1, end), body.subarray(end)]),
-      );
-    }
-    case 'D':
-    case 'C': {
-      const end = body.indexOf(0, 1);
-      if (body[0] !== 'S'.charCodeAt(0) || end <= 1) return message.bytes;
-      return writeMessage(
-        message.type,
-        Buffer.concat([body.subarray(0, 1), named(rename, body, 1, end), body.subarray(end)]),
-      );
-    }
-    default:
-      return message.bytes;
-  }
+  const start = startOfStatementName(message.type, body);
+  const end = start === undefined ? -1 : body.indexOf(0, start);
+  if (start === undefined || end <= start) return message.bytes;
+  const name = Buffer.from(rename(body.toString('utf8', start, end)));
+  return writeMessage(message.type, Buffer.concat([body.subarray(0, start), name, body.subarray(end)]));
 }
 
-function named(rename: (name: string) => string, body: Buffer, start: number, end: number): Buffer {
-  return Buffer.from(rename(body.toString('utf8', start, end)));
+/** Where a message's body has the name of a statement; undefined if it names none. */
+function startOfStatementName(type: string, body: Buffer): number | undefined {
+  if (type === 'P') return 0;
+  // The name of the portal is before it.
+  if (type === 'B') return body.indexOf(0) + 1;
+  const isAboutStatement = (type === 'D' || type === 'C') && body[0] === 'S'.charCodeAt(0);
+  return isAboutStatement ? 1 : undefined;
 }

@@ -5,12 +5,11 @@ import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } fr
 
 import { PlatformError } from '../errors.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
-import type { TracingProjectsTable } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 
 /** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */
 const FEEDBACK_LINK_SECONDS = 30 * 86_400;
 
-type Json = ColumnType<unknown, string | null, string | null>;
 type Time = ColumnType<Date, Date | undefined, Date>;
 
 interface FeedbackTokensTable {
@@ -24,16 +23,17 @@ interface FeedbackTokensTable {
   expires_at: Time;
 }
 
+/** What was recorded on a run under one key (contract 001, "Feedback submission fields"). */
 interface FeedbackTable {
   id: Generated<string>;
   token_hash: string;
   run_id: string;
   key: string;
   score: number | null;
-  value: Json;
+  value: unknown;
   comment: string | null;
-  correction: Json;
-  metadata: Json;
+  correction: unknown;
+  metadata: unknown;
   created_at: Time;
   updated_at: Time;
 }
@@ -41,20 +41,6 @@ interface FeedbackTable {
 interface TracingTables {
   'slipway_tracing.feedback_tokens': FeedbackTokensTable;
   'slipway_tracing.feedback': FeedbackTable;
-}
-
-/** What was recorded on a run under one key (contract 001, "Feedback submission fields"). */
-export interface RecordedFeedback {
-  readonly id: string;
-  readonly run_id: string;
-  readonly key: string;
-  readonly score: number | null;
-  readonly value: unknown;
-  readonly comment: string | null;
-  readonly correction: unknown;
-  readonly metadata: unknown;
-  readonly created_at: string;
-  readonly updated_at: string;
 }
 
 /** Who reads feedback: a tenant reads what is on its deployments' runs, an agent what is on its own. */
@@ -65,7 +51,7 @@ export type FeedbackOutcome =
   { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
 
 /** Makes the tracing tables where they are missing, in any database that the caller has open. */
-export async function openTracing<Schema>(kysely: Kysely<Schema>): Promise<TracingStore> {
+export async function openTracing<Tables>(kysely: Kysely<Tables>): Promise<TracingStore> {
   await migrate(kysely, { ledger: 'slipway_tracing_migrations', migrations: MIGRATIONS });
   // Tables are told apart by their schema's name, so the caller's own tables do not matter here.
   return new TracingStore(kysely as unknown as Kysely<TracingTables>);
@@ -152,27 +138,16 @@ export class TracingStore {
    * What was recorded on a run, oldest first. For a tenant: only where the tracing project of the run's deployment is
    * the tenant's; that one is there for as long as the feedback matters, longer than the deployment.
    */
-  async feedbackOf(runId: string, reader: FeedbackReader): Promise<RecordedFeedback[]> {
-    let select = this.#db
+  async feedbackOf(runId: string, reader: FeedbackReader) {
+    const rows = await this.#db
       .selectFrom('slipway_tracing.feedback')
-      .select([
-        'id',
-        'run_id',
-        'key',
-        'score',
-        'value',
-        'comment',
-        'correction',
-        'metadata',
-        'created_at',
-        'updated_at',
-      ])
+      .selectAll()
       .where('run_id', '=', runId)
+      .where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId))
       .orderBy('created_at')
-      .orderBy('key');
-    select = select.where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId));
-    const rows = await select.execute();
-    return rows.map((row) => ({
+      .orderBy('key')
+      .execute();
+    return rows.map(({ token_hash: _, ...row }) => ({
       ...row,
       created_at: row.created_at.toISOString(),
       updated_at: row.updated_at.toISOString(),
@@ -255,24 +230,17 @@ export class TracingProjectExists extends PlatformError {
  * does"). Decision: its name is unique within the tenant, as the deployment's is. `db` may be a transaction, so that both come into being together. Answers the project's id.
  * @throws TracingProjectExists
  */
-export async function createTracingProject<Schema extends { tracing_projects: TracingProjectsTable }>(
-  db: Kysely<Schema>,
+export async function createTracingProject<Tables extends Pick<Schema, 'tracing_projects'>>(
+  db: Kysely<Tables>,
   project: { tenantId: string; name: string; deploymentId: string },
 ): Promise<string> {
   const id = randomUUID();
+  const { tenantId, name, deploymentId } = project;
+  const row = { id, tenant_id: tenantId, name, deployment_id: deploymentId, created_at: new Date() };
   try {
-    await (db as unknown as Kysely<{ tracing_projects: TracingProjectsTable }>)
-      .insertInto('tracing_projects')
-      .values({
-        id,
-        tenant_id: project.tenantId,
-        name: project.name,
-        deployment_id: project.deploymentId,
-        created_at: new Date(),
-      })
-      .execute();
+    await (db as unknown as Kysely<Schema>).insertInto('tracing_projects').values(row).execute();
   } catch (error) {
-    if ((error as { code?: string }).code === '23505') throw new TracingProjectExists(project.name, error);
+    if ((error as { code?: string }).code === '23505') throw new TracingProjectExists(name, error);
     throw error;
   }
   return id;

@@ -1,14 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
+import { type BuildLimits, DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { type BuildOptions, type BuildResult, buildRevision } from '../../src/builder/buildRevision.ts';
 import { TELLS_MEMORY } from '../../src/builder/resourceWatch.ts';
+import { useFreshFolder } from '../folders.ts';
 import { isRunning, until } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
@@ -20,15 +20,10 @@ const AGENT = { 'graph.json': GRAPH_JSON, 'agent.js': 'export const graph = {};'
 let home: string;
 let log: string[];
 
-beforeEach(async () => {
-  // Nothing here may need a registry: one that is not there makes sure of it.
-  vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9');
-  home = await realpath(await mkdtemp(join(tmpdir(), 'slipway-build-')));
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(home, { recursive: true });
-});
+useFreshFolder((folder) => (home = folder));
+// Nothing here may need a registry: one that is not there makes sure of it.
+beforeEach(() => void vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9'));
+afterEach(() => void vi.unstubAllEnvs());
 
 async function build(
   tree: Record<string, string | Buffer>,
@@ -179,57 +174,56 @@ describe('a source that does not build', () => {
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
-  it('is told what a command that takes too long was, and all its processes are killed', async () => {
-    const reason = await reasonFor(AGENT, {
-      buildCommand: 'sleep 1000 & echo pid $!; wait',
-      limits: { ...DEFAULT_BUILD_LIMITS, commandTimeoutMs: 300 },
-    });
-    expect(reason).toContain('took longer than 0.3 s and was ended');
-    expect(reason).toContain('SLIPWAY_BUILD_COMMAND_TIMEOUT_SECONDS');
-    const pid = pidIn(log);
-    await until('the end of the process', () => !isRunning(pid));
-  });
+  const eat = `node -e "globalThis.eaten = Buffer.alloc(80 << 20, 1); setInterval(String, 1e6)"`;
+  const LIMITS: [string, string, Partial<BuildLimits>, string, string][] = [
+    [
+      'the time of a command',
+      'sleep 1000 & echo pid $!; wait',
+      { commandTimeoutMs: 300 },
+      'took longer than 0.3 s and was ended',
+      'SLIPWAY_BUILD_COMMAND_TIMEOUT_SECONDS',
+    ],
+    [
+      'the time of the whole build',
+      'echo pid $$; exec sleep 1000',
+      { buildTimeoutMs: 700 },
+      'The build took longer than 0.7 s in all and was ended',
+      'SLIPWAY_BUILD_TIMEOUT_SECONDS',
+    ],
+    [
+      'the size of its workspace, while the command still runs',
+      'head -c 20000000 /dev/urandom > large; echo pid $$; exec sleep 1000',
+      { workspaceBytes: 10 * 1024 ** 2 },
+      'filled its workspace with more than 10 MB',
+      'SLIPWAY_BUILD_DISK_MB',
+    ],
+    [
+      'the files of its workspace',
+      'touch $(seq 60); echo pid $$',
+      { workspaceFiles: 50 },
+      'filled its workspace with more than 50 files',
+      'SLIPWAY_BUILD_FILES',
+    ],
+  ];
+  if (TELLS_MEMORY)
+    LIMITS.push([
+      'the memory of its processes together',
+      `${eat} & echo pid $!; ${eat} & wait`,
+      { memoryBytes: 150 * 1024 ** 2 },
+      'took more than 150 MB of memory and was ended',
+      'SLIPWAY_BUILD_MEMORY_MB',
+    ]);
 
-  it('is told which limit its commands took longer than together', async () => {
-    const reason = await reasonFor(AGENT, {
-      installCommand: 'echo pid $$',
-      buildCommand: 'exec sleep 1000',
-      limits: { ...DEFAULT_BUILD_LIMITS, buildTimeoutMs: 700 },
-    });
-    expect(reason).toContain('The build took longer than 0.7 s in all and was ended');
-    expect(reason).toContain('SLIPWAY_BUILD_TIMEOUT_SECONDS');
-    expect(existsSync(join(home, 'workspace'))).toBe(false);
-  });
-
-  it.skipIf(!TELLS_MEMORY)('is told which limit its processes took more memory than together', async () => {
-    const eat = `node -e "console.log('pid ' + process.pid); globalThis.eaten = Buffer.alloc(80 << 20, 1); setInterval(String, 1e6)"`;
-    const reason = await reasonFor(AGENT, {
-      buildCommand: `${eat} & ${eat} & wait`,
-      limits: { ...DEFAULT_BUILD_LIMITS, memoryBytes: 150 * 1024 ** 2 },
-    });
-    expect(reason).toContain('took more than 150 MB of memory and was ended');
-    expect(reason).toContain('SLIPWAY_BUILD_MEMORY_MB');
-    const pid = pidIn(log);
-    await until('the end of the process', () => !isRunning(pid));
-  });
-
-  it('is told which limit its workspace is larger than, while the command still runs', async () => {
-    const reason = await reasonFor(AGENT, {
-      buildCommand: 'head -c 20000000 /dev/urandom > large; exec sleep 1000',
-      limits: { ...DEFAULT_BUILD_LIMITS, workspaceBytes: 10 * 1024 ** 2 },
-    });
-    expect(reason).toContain('filled its workspace with more than 10 MB');
-    expect(reason).toContain('SLIPWAY_BUILD_DISK_MB');
-  });
-
-  it('is told which limit its workspace has more files than', async () => {
-    const reason = await reasonFor(AGENT, {
-      buildCommand: 'touch $(seq 60)',
-      limits: { ...DEFAULT_BUILD_LIMITS, workspaceFiles: 50 },
-    });
-    expect(reason).toContain('filled its workspace with more than 50 files');
-    expect(reason).toContain('SLIPWAY_BUILD_FILES');
-  });
+  it.each(LIMITS)(
+    'is told that it went beyond %s, and leaves nothing',
+    async (_, buildCommand, limit, ...told) => {
+      const reason = await reasonFor(AGENT, { buildCommand, limits: { ...DEFAULT_BUILD_LIMITS, ...limit } });
+      for (const part of told) expect(reason).toContain(part);
+      const pid = pidIn(log);
+      await until('the end of the process', () => !isRunning(pid));
+      expect(existsSync(join(home, 'workspace'))).toBe(false);
+    },
+  );
 
   it('is told that its archive is a bad one', async () => {
     const tarball = join(home, 'bad.tar.gz');

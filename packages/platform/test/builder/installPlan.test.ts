@@ -1,25 +1,24 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { planInstall } from '../../src/builder/installPlan.ts';
+import { useFreshFolder } from '../folders.ts';
 
-let home: string;
 let root: string;
 let path: string;
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-plan-'));
+useFreshFolder((home) => {
   root = join(home, 'source');
   path = join(home, 'bin');
+});
+
+beforeEach(async () => {
   await mkdir(root);
   await mkdir(path);
   for (const tool of ['npm', 'pnpm', 'yarn', 'bun']) {
-    await writeFile(join(path, tool), '#!/bin/sh\necho 4.1.0');
-    await chmod(join(path, tool), 0o755);
+    await writeFile(join(path, tool), '#!/bin/sh\necho 4.1.0', { mode: 0o755 });
   }
 });
-afterEach(() => rm(home, { recursive: true }));
 
 async function plan(files: Record<string, string>, installCommand?: string | null, configDir = root) {
   for (const [name, content] of Object.entries(files)) {

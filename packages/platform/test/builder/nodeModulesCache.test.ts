@@ -1,19 +1,18 @@
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { InstallPlan } from '../../src/builder/installPlan.ts';
 import { type CopyDirectory, NodeModulesCache } from '../../src/builder/nodeModulesCache.ts';
+import { useFreshFolder } from '../folders.ts';
 
 let home: string;
 let cacheDir: string;
 const copy: CopyDirectory = (from, to) => cp(from, to, { recursive: true });
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-cache-'));
+useFreshFolder((folder) => {
+  home = folder;
   cacheDir = join(home, 'cache');
 });
-afterEach(() => rm(home, { recursive: true }));
 
 async function installed(name: string, content: string): Promise<string> {
   const directory = join(home, name);

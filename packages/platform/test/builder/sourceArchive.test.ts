@@ -1,23 +1,22 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { BuildFailure } from '../../src/builder/buildFailure.ts';
 import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { unpackSource } from '../../src/builder/sourceArchive.ts';
+import { useFreshFolder } from '../folders.ts';
 import { type RawEntry, archiveOf } from './archives.ts';
 
 let home: string;
 let into: string;
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-unpack-'));
+useFreshFolder((folder) => {
+  home = folder;
   into = join(home, 'a', 'b', 'into');
-  await mkdir(into, { recursive: true });
 });
-afterEach(() => rm(home, { recursive: true }));
+beforeEach(() => mkdir(into, { recursive: true }));
 
 async function unpack(archive: Buffer | RawEntry[], limits = {}): Promise<void> {
   const tarball = join(home, 'source.tar.gz');

@@ -14,7 +14,8 @@ export interface Served {
 
 /** Serves on a free port, or on the one given. */
 async function serve(listener: RequestListener, port = 0): Promise<Served> {
-  const server = createServer(listener);
+  // As long as the platform: on a busy machine a client may come back later than the default of 5 s.
+  const server = createServer({ keepAliveTimeout: 65_000 }, listener);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const { port: bound } = server.address() as AddressInfo;

@@ -1,11 +1,6 @@
-import { rm } from 'node:fs/promises';
+import { expect, it } from 'vitest';
 
-import { expect, it, onTestFinished, vi } from 'vitest';
-
-import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import { openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
-import { preparedHome } from '../../../../test/support/preparedHome.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 
@@ -39,24 +34,4 @@ it('what hangs on an error, and the user of an address in its text, stay out of 
   log.warn({ err: url }, 'a database connection broke');
   expect(lines.join('')).not.toContain(PASSWORD);
   expect(lines[0]).toContain('postgres://[redacted]@127.0.0.1:5432/postgres is down');
-});
-
-it('a database connection that breaks is logged without the password and without the client', async () => {
-  const home = await preparedHome('slipway-logged-');
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const embedded = await openEmbeddedPostgres(home, () => undefined);
-  const password = new URL(embedded.connectionString).password;
-  expect(password).not.toBe('');
-  const lines: string[] = [];
-  const log = logInto(lines);
-  const database = await openAgentDatabase(embedded.connectionString, (error) =>
-    log.warn({ err: error }, 'a database connection broke'),
-  );
-  await embedded.close();
-  await vi.waitFor(() => expect(lines).not.toEqual([]));
-  await database.close();
-  for (const line of lines) {
-    expect(line).not.toContain(password);
-    expect(JSON.parse(line)).not.toHaveProperty('err.client');
-  }
 });

@@ -1,8 +1,10 @@
+import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { requireApiKey } from '../../src/http/apiKey.ts';
+import { listen } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { limitBody, parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
 import { HttpProblem, problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
@@ -135,4 +137,16 @@ describe('the API key', () => {
     const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'right' } });
     expect(response.status).toBe(200);
   });
+});
+
+it('a client that sends all of a body that is too large hears that it is', async () => {
+  const answer = getRequestListener(app().app.fetch);
+  const listening = await listen((request, response) => void answer(request, response), { port: 0 });
+  for (const mebibytes of [1, 16]) {
+    const body = new Uint8Array(mebibytes * 1_048_576);
+    const answered = await fetch(`${listening.url}/body`, { method: 'POST', body });
+    expect(answered.status).toBe(413);
+    expect(await answered.json()).toEqual({ detail: 'The body is larger than 100 bytes.' });
+  }
+  await listening.close();
 });

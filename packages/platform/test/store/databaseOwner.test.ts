@@ -55,11 +55,6 @@ async function takeFromItsOwner(): Promise<pg.Client> {
   return other;
 }
 
-it('a database is a real PostgreSQL 15 or newer here', async () => {
-  const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
-  expect(Number(rows[0]?.server_version_num)).toBeGreaterThanOrEqual(150_000);
-});
-
 it('a database has one platform, until that lets it go', async () => {
   const owner = await ownDatabase(url, fail);
   await expect(ownDatabase(url, fail)).rejects.toMatchObject(IN_USE);
@@ -191,20 +186,6 @@ describe('migrations', () => {
     expect(await ledger('test_ledger')).toEqual(['one', 'two']);
   });
 
-  it('that this version does not know are refused: a newer one has made them', async () => {
-    const migrations = [
-      { name: 'first', sql: [] },
-      { name: 'from a newer version', sql: [] },
-    ];
-    const run = (count: number) =>
-      migrate(database.kysely, { ledger: 'newer_ledger', migrations: migrations.slice(0, count) });
-    await run(2);
-    await expect(run(1)).rejects.toMatchObject({
-      code: 'SLIPWAY_DATABASE_NEWER',
-      message: expect.stringContaining('from a newer version') as string,
-    });
-  });
-
   it('that a newer version has made keep this version out of the database', async () => {
     const other = await mkdtemp(join(tmpdir(), 'slipway-newer-'));
     const url = await emptyDatabaseUrl();
@@ -213,7 +194,10 @@ describe('migrations', () => {
     const newer = await openDatabase(place);
     await sql`insert into slipway_migrations values ('999 of a newer version', now())`.execute(newer.kysely);
     await newer.close();
-    await expect(openDatabase(place)).rejects.toMatchObject({ code: 'SLIPWAY_DATABASE_NEWER' });
+    await expect(openDatabase(place)).rejects.toMatchObject({
+      code: 'SLIPWAY_DATABASE_NEWER',
+      message: expect.stringContaining('999 of a newer version') as string,
+    });
     await rm(other, { recursive: true, force: true });
   });
 

@@ -1,5 +1,7 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
@@ -9,7 +11,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
+import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 import { preparedHome, prepareHome } from '../../../../test/support/preparedHome.ts';
+
+const DATA_DIRECTORY = new URL('../../src/store/dataDirectory.ts', import.meta.url).href;
 
 let home: string;
 let database: EmbeddedPostgres;
@@ -76,10 +81,27 @@ describe('the embedded database', () => {
     );
   });
 
-  it('keeps its data when it is closed, and frees its home', async () => {
-    await database.close();
-    await open();
-    expect(await query('select n from kept')).toEqual([{ n: 1 }]);
+  it('is made by a process that has ended before the engine starts, also after a kill in the middle', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
+    const create = `const { createDataDirectory } = await import('${DATA_DIRECTORY}');
+      await createDataDirectory('${join(other, 'postgres')}');`;
+    const args = [...FROM_SOURCE, '--input-type=module', '--eval', create];
+    const child = spawn(process.execPath, args, { detached: true });
+    await vi.waitFor(async () => expect(await readdir(other)).toHaveLength(2), 20_000);
+    process.kill(-child.pid!, 'SIGKILL');
+    await once(child, 'exit');
+
+    const initializing: ChildProcess[] = [];
+    const onStart = (message: unknown) => initializing.push((message as { process: ChildProcess }).process);
+    let endedWith: unknown;
+    process.once('worker', () => (endedWith = initializing.map(({ exitCode }) => exitCode)));
+    subscribe('child_process', onStart);
+    const opened = await openEmbeddedPostgres(other, () => undefined);
+    unsubscribe('child_process', onStart);
+    await opened.close();
+    expect(endedWith).toEqual([0]);
+    expect(await readdir(other)).toEqual(['postgres']);
+    await rm(other, { recursive: true });
   });
 
   it('that cannot be opened is an error with a code, and leaves nothing behind', async () => {

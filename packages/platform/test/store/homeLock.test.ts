@@ -1,24 +1,29 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { lockHome } from '../../src/store/homeLock.ts';
+import { useFreshFolder } from '../folders.ts';
 
 let home: string;
 let path: string;
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-lock-'));
+useFreshFolder((folder) => {
+  home = folder;
   path = join(home, 'platform.lock');
 });
 
-afterEach(async () => {
-  await rm(home, { recursive: true, force: true });
-});
+/** When a process started, as a lock has it; Linux tells. */
+async function startOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (stat === undefined) return '';
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+  return `${boot.trim()}:${stat.split(') ')[1]?.split(' ')[19]}`;
+}
 
 const leave = (holder: unknown): Promise<void> => writeFile(path, JSON.stringify(holder));
 const IN_USE = { code: 'SLIPWAY_HOME_IN_USE' };
@@ -44,11 +49,7 @@ describe('the lock of a home', () => {
   it('of a process that was killed is taken over', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     await once(child, 'spawn');
-    const stat = await readFile(`/proc/${child.pid ?? 0}/stat`, 'utf8').catch(() => undefined);
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
-    const ticks = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    const started = ticks === undefined ? '' : `${boot.trim()}:${ticks}`;
-    await leave({ pid: child.pid, started, host: hostname() });
+    await leave({ pid: child.pid, started: await startOf(child.pid!), host: hostname() });
     await expect(lockHome(home, 'platform')).rejects.toMatchObject(IN_USE);
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -66,9 +67,7 @@ describe('the lock of a home', () => {
       const pid = Number(line.toString());
       const stat = () => readFile(`/proc/${pid}/stat`, 'utf8');
       await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 20_000 });
-      const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-      const ticks = (await stat()).split(') ')[1]?.split(' ')[19] ?? '';
-      await leave({ pid, started: `${boot.trim()}:${ticks}`, host: hostname() });
+      await leave({ pid, started: await startOf(pid), host: hostname() });
       await (await lockHome(home, 'platform')).release();
       parent.kill('SIGKILL');
     },

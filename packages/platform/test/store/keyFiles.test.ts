@@ -1,20 +1,14 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { deriveKey, loadApiKey, loadMasterKey } from '../../src/store/keyFiles.ts';
+import { useFreshFolder } from '../folders.ts';
 
 let home: string;
 
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-keys-'));
-});
-
-afterEach(async () => {
-  await rm(home, { recursive: true, force: true });
-});
+useFreshFolder((folder) => (home = folder));
 
 describe('the master key', () => {
   it('is created once, for its owner only, and read again', async () => {

@@ -13,7 +13,7 @@ let url: string;
 
 beforeAll(async () => {
   db = await PGlite.create();
-  server = await servePglite({ db, password: 'pass', idleInTransactionMs: 300 });
+  server = await servePglite({ db, password: 'pass' });
   url = `postgres://postgres:pass@127.0.0.1:${server.port}/postgres?sslmode=disable`;
   await db.exec('create table rows (id int primary key, worker int)');
 });
@@ -106,8 +106,10 @@ describe('the embedded database, served to several connections', () => {
   });
 
   it('cuts off a client that stops inside a transaction, so that the others go on', async () => {
-    const stuck = await connected();
-    const other = await connected();
+    const impatient = await servePglite({ db, password: 'pass', idleInTransactionMs: 300 });
+    const address = url.replace(String(server.port), String(impatient.port));
+    const stuck = await connected(address);
+    const other = await connected(address);
     const cut = new Promise<Error>((resolve) => stuck.once('error', resolve));
     await stuck.query('begin');
     await stuck.query('insert into rows values (-1, -1)');
@@ -115,6 +117,7 @@ describe('the embedded database, served to several connections', () => {
     expect(rows).toEqual([]);
     expect((await cut).message).toContain('idle in a transaction');
     await other.end();
+    await impatient.close();
   });
 
   it('refuses COPY FROM STDIN, which its engine would never come back from', async () => {

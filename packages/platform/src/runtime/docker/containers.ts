@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AgentExit,
   AgentStartError,
-  type AgentStartFailure,
+  limitStart,
   probeUntilOk,
   type RunningAgent,
 } from '../agentStart.ts';
@@ -35,45 +35,37 @@ export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'
 }
 
 /** The containers of one platform. */
-export interface Containers {
-  /** @throws AgentStartError as `startContainer` does. */
-  start(run: ImageRun): Promise<RunningAgent>;
-  /** Removes what earlier processes of the platform left running; how many, undefined where no engine answers. */
-  removeLeft(): Promise<number | undefined>;
-  /** Forgets the images of a deployment. */
-  release(deploymentId: string): Promise<void>;
-}
+export type Containers = ReturnType<typeof createContainers>;
 
 /**
  * Makes {@link Containers}.
  * @param options - `command`: the docker command, by name or path. `platform`: the platform's name on the engine, the
  *   same after each restart.
  */
-export function createContainers(options: { command: string; platform: string }): Containers {
+export function createContainers(options: { command: string; platform: string }) {
   const docker = createDocker(options.command);
   const owner = { platform: options.platform, process: randomUUID() };
   return {
-    start: ({ deploymentId, revisionId, ...run }) =>
+    /** @throws AgentStartError as `startContainer` does. */
+    start: ({ deploymentId, revisionId, ...run }: ImageRun): Promise<RunningAgent> =>
       startContainer({ ...run, docker, owner: { ...owner, deploymentId, revisionId } }),
-    removeLeft: () => removeLeftContainers(docker, owner),
-    release: (deploymentId) => releaseImages(docker, deploymentId),
+    /**
+     * Removes the containers that earlier processes of the platform have left running: one that was killed takes none along.
+     * Answers how many there were; undefined if the engine did not answer.
+     */
+    removeLeft: async (): Promise<number | undefined> => {
+      const { code, stdout } = await docker({
+        args: ['ps', '--all', ...ofPlatformArguments(owner.platform)],
+      });
+      if (code !== 0) return undefined;
+      const left = stdout.map((line) => line.split(' ')).filter(([, process]) => process !== owner.process);
+      const ids = left.flatMap(([id]) => id ?? []);
+      if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
+      return ids.length;
+    },
+    /** Forgets the images of a deployment. */
+    release: (deploymentId: string): Promise<void> => releaseImages(docker, deploymentId),
   };
-}
-
-/**
- * Removes the containers that earlier processes of a platform have left running: one that was killed takes none along.
- * @returns how many there were; undefined where the engine did not answer.
- */
-async function removeLeftContainers(
-  docker: Docker,
-  owner: Pick<ContainerOwner, 'platform' | 'process'>,
-): Promise<number | undefined> {
-  const { code, stdout } = await docker({ args: ['ps', '--all', ...ofPlatformArguments(owner.platform)] });
-  if (code !== 0) return undefined;
-  const left = stdout.map((line) => line.split(' ')).filter(([, process]) => process !== owner.process);
-  const ids = left.flatMap(([id]) => (id === undefined ? [] : [id]));
-  if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
-  return ids.length;
 }
 
 /** Between two questions about a container that its engine does not answer, in ms. */
@@ -163,32 +155,20 @@ class Container {
     const following = this.#follow(streams.stdout);
     const exited = this.#exit();
 
-    const over = new AbortController();
-    const onAbort = () => over.abort({ kind: 'aborted' } satisfies AgentStartFailure);
     let seen = 'nothing answered';
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(
-      () => over.abort({ kind: 'not_ready', afterMs: readyTimeoutMs, seen } satisfies AgentStartFailure),
-      readyTimeoutMs,
-    );
-    let isReady = false;
+    const start = limitStart(signal, readyTimeoutMs, () => seen);
+    // What it said last is what it ended of.
     void exited.then(async (exit) => {
-      if (isReady) return;
-      // What it said last is what it ended of.
       await Promise.race([following, sleep(ASK_AGAIN_MS)]);
-      over.abort({ kind: 'exited', ...exit } satisfies AgentStartFailure);
+      start.fail({ kind: 'exited', ...exit });
     });
     try {
-      await probeUntilOk(url, (answer) => (seen = answer), over.signal);
-      isReady = true;
+      await probeUntilOk(url, (answer) => (seen = answer), start.signal);
       return this.#running(url, exited, following);
     } catch (error) {
-      if (!over.signal.aborted) throw error;
-      throw new AgentStartError(over.signal.reason as AgentStartFailure, output.lastLines());
+      throw start.errorOf(error, output.lastLines());
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      start.release();
     }
   }
 

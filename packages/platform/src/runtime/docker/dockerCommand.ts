@@ -1,7 +1,6 @@
 import { AgentStartError } from '../agentStart.ts';
 import { agentBaseEnvironment } from '../childEnvironment.ts';
-import { killGroup, spawnGroup } from '../command.ts';
-import { lastOutput, readLines } from '../lines.ts';
+import { runCommand } from '../command.ts';
 
 const LINE_CHARS = 32_000;
 /** What of the platform's environment is for the docker command: where its engine is, and how it is trusted. */
@@ -43,44 +42,23 @@ export function createDocker(command: string, from: NodeJS.ProcessEnv = process.
     value !== undefined && OF_DOCKER.test(name) ? [[name, value]] : [],
   );
   const base = { ...agentBaseEnvironment(from), ...(Object.fromEntries(ofDocker) as Record<string, string>) };
-  return async ({ args, env = {}, input, timeoutMs = 60_000, signal, onLine }) => {
-    if (signal?.aborted === true) return { code: null, stdout: [], stderr: [] };
-    // Node's own pipes are sockets, which nobody can open at /dev/stdin; those of a shell are pipes.
-    const piped = ['/bin/sh', '-c', 'cat | exec "$@"', 'sh', command, ...args] as const;
-    const child = spawnGroup(input === undefined ? [command, ...args] : piped, {
+  return async ({ args, env, input, timeoutMs = 60_000, signal, onLine }) => {
+    const lines = { stdout: [] as string[], stderr: [] as string[] };
+    const end = await runCommand({
+      // Node's own pipes are sockets, which nobody can open at /dev/stdin; those of a shell are pipes.
+      command:
+        input === undefined
+          ? [command, ...args]
+          : ['/bin/sh', '-c', 'cat | exec "$@"', 'sh', command, ...args],
       cwd: '/',
       env: { ...env, ...base },
-      stdin: input === undefined ? 'ignore' : 'pipe',
-      outliveSeconds: 0,
+      input,
+      timeoutMs,
+      signal: signal ?? new AbortController().signal,
+      lineChars: LINE_CHARS,
+      onLine: (line, cut, from) => (onLine === undefined ? lines[from].push(line) : onLine(line, cut)),
     });
-    child.stdin?.end(input);
-    const lines = { stdout: [] as string[], stderr: [] as string[] };
-    for (const name of ['stdout', 'stderr'] as const) {
-      const output = child[name];
-      if (output === null) continue;
-      readLines(output, LINE_CHARS, (line, cut) => {
-        if (onLine === undefined) lines[name].push(line);
-        else onLine(line, cut);
-      });
-    }
-    const kill = () => {
-      if (child.pid !== undefined) killGroup(child.pid);
-    };
-    const timer = Number.isFinite(timeoutMs) ? setTimeout(kill, timeoutMs) : undefined;
-    signal?.addEventListener('abort', kill, { once: true });
-    try {
-      const code = await new Promise<number | null>((resolve) => {
-        child.once('error', () => resolve(127));
-        child.once('exit', resolve);
-      });
-      // The group's watcher is there still.
-      kill();
-      await lastOutput([child.stdout, child.stderr]);
-      return { code, ...lines };
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', kill);
-    }
+    return { code: end.kind === 'exited' ? end.code : null, ...lines };
   };
 }
 

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { create } from 'tar';
+
+import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+
+/** A platform from the sources, on the home that follows, whose agents are the `agent.mjs` of their own sources. */
+export const SIMPLE_PLATFORM: readonly string[] = [
+  ...FROM_SOURCE,
+  fileURLToPath(new URL('./fixtures/simplePlatform.ts', import.meta.url)),
+];
+
+/** Starts a platform by a command. @returns its first line; throws with what it ended with. */
+export async function startByCommand(
+  [program, ...args]: readonly [string, ...string[]],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ child: ChildProcess; ready: Partial<Record<string, string>> }> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn', ...env },
+  });
+  const errors: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line').then(([first]) => String(first)),
+    once(child, 'exit').then(() => {
+      throw new Error(`The platform ended:\n${errors.join('\n')}`);
+    }),
+  ]);
+  return { child, ready: JSON.parse(line) as Partial<Record<string, string>> };
+}
+
+/**
+ * A source whose agent answers with its version. While there is a file whose name is the secret GATE and `-start` or
+ * `-request`, its start or a request to `/wait` waits, and says so by a file of that name and `.met`.
+ */
+export async function simpleSource(
+  folder: string,
+  version: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const directory = await mkdtemp(join(folder, 'source-'));
+  const files = {
+    'graph.json': JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }),
+    'graph.mjs': 'export const graph = {};',
+    'agent.mjs': AGENT.replace('VERSION', version),
+    ...more,
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
+  return new Uint8Array(await buffer(create({ gzip: true, cwd: directory }, Object.keys(files))));
+}
+
+const AGENT = `
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+process.stdin.resume().on('end', () => process.exit(0));
+const pass = async (gate) => {
+  if (existsSync(gate)) writeFileSync(gate + '.met', '');
+  while (existsSync(gate)) await sleep(20);
+};
+await pass(process.env.GATE + '-start');
+const server = createServer(async (request, response) => {
+  if (request.url === '/wait') await pass(process.env.GATE + '-request');
+  response.end('VERSION');
+});
+process.on('SIGTERM', () => server.close(() => process.exit(0)));
+server.listen(0, '127.0.0.1', () =>
+  console.log(JSON.stringify({ event: 'ready', url: 'http://127.0.0.1:' + server.address().port })),
+);
+`;
