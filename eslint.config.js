@@ -81,6 +81,7 @@ export default tseslint.config(
       'node_modules',
       '**/fixtures/**',
       'examples',
+      'coverage',
       // They import packages that only the benchmark installs: bench/peers/tsconfig.json.
       'bench/peers/{dbos,restate}',
       '.slipway',
