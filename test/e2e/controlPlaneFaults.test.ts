@@ -48,7 +48,7 @@ function first(
 const GARBAGE: Fault = { kind: 'answer', status: 200, body: '<html>not what you asked for</html>' };
 const EMPTY: Fault = { kind: 'answer', status: 200, body: '' };
 
-describe.concurrent('a control plane that stumbles for a moment', () => {
+describe.concurrent('a control plane that fails for a moment', () => {
   it.each<[string, Fault]>([
     ['500', { kind: 'answer', status: 500 }],
     ['503', { kind: 'answer', status: 503 }],
@@ -56,7 +56,7 @@ describe.concurrent('a control plane that stumbles for a moment', () => {
     ['garbage', GARBAGE],
     ['nothing', EMPTY],
     ['a closed connection', { kind: 'drop' }],
-  ])('and answers %s to a read is asked again: the release completes', (_what, fault) =>
+  ])('and answers %s to a read is read again: the release completes', (_what, fault) =>
     onDeployment(async (on) => {
       first(on, 2, (request) => isFind(request) || isPoll(request), fault);
       expect((await on.project.ran('release', 'staging')).code).toBe(0);
@@ -72,7 +72,7 @@ describe.concurrent('a control plane that stumbles for a moment', () => {
       { kind: 'answer', status: 429, headers: { 'retry-after': '1' } },
     ],
     ['answers garbage to the PATCH', GARBAGE],
-  ])('and %s: exactly one revision comes of it', (_what, fault) =>
+  ])('and %s: the release makes exactly one revision', (_what, fault) =>
     onDeployment(async (on) => {
       const before = await on.seen.shippedRevisions();
       first(on, 1, isPatch, fault);
@@ -82,13 +82,13 @@ describe.concurrent('a control plane that stumbles for a moment', () => {
   );
 });
 
-describe.concurrent('a control plane that refuses', () => {
+describe.concurrent('a control plane that rejects', () => {
   it.each([
     [401, 'SLIPWAY_UNAUTHORIZED'],
     [403, 'SLIPWAY_UNAUTHORIZED'],
     [409, 'SLIPWAY_CONFLICT'],
     [422, 'SLIPWAY_REFUSED'],
-  ])('the PATCH with %d: the release fails with %s, and what served serves', (status, code) =>
+  ])('the PATCH with %d: the release fails with %s, and the previous revision serves', (status, code) =>
     onDeployment(async (on, good) => {
       first(on, 1, isPatch, { kind: 'answer', status });
       const ended = await on.project.ran('release', 'staging');
@@ -145,7 +145,7 @@ describe.concurrent('a rollback by signal', () => {
     }));
 });
 
-describe.concurrent('a release that cannot be taken back', () => {
+describe.concurrent('a release that cannot be rolled back', () => {
   it('ends with 3, and says what a person must do', () =>
     onDeployment(async (on) => {
       on.rule = ({ method, path }) =>
@@ -179,7 +179,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
     return command;
   }
 
-  it('ends with 5 and says that the release goes on, and so it does', () =>
+  it('ends with 5 and says that the release continues, which it does', () =>
     onDeployment(async (on, good) => {
       const command = await following(on);
       command.child.kill('SIGINT');
@@ -194,7 +194,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(await on.active()).not.toBe(good);
     }));
 
-  it('asks it to abort with --abort-on-interrupt, and says so: what served serves again', () =>
+  it('aborts the release with --abort-on-interrupt, and says so: the previous revision serves again', () =>
     onDeployment(async (on, good) => {
       const command = await following(on, '--abort-on-interrupt');
       command.child.kill('SIGTERM');
@@ -213,7 +213,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(running?.releaseId ?? last?.releaseId).toBe(last?.releaseId);
     }));
 
-  it('follows for no longer than it was told: 5, and the release goes on', () =>
+  it('stops following after --timeout: exit code 5, and the release continues', () =>
     onDeployment(async (on) => {
       const command = await following(on, '--timeout', '1s');
       expect(await command.exited).toBe(5);
@@ -240,7 +240,7 @@ describe.concurrent('two releases at once', () => {
     }));
 });
 
-it('a second interrupt exits at once, also where nobody takes the abort', () =>
+it('a second interrupt exits at once, also if no worker takes the abort', () =>
   onDeployment(async (on) => {
     const command = on.project.run('release', 'staging', '--abort-on-interrupt');
     await command.line((line) => JSON.stringify(line).includes('queued'));
@@ -257,6 +257,6 @@ it('a second interrupt exits at once, also where nobody takes the abort', () =>
     }
   }));
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

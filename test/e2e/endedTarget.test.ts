@@ -20,7 +20,7 @@ const isPoll = ({ method, path }: ProxiedRequest): boolean =>
   method === 'GET' && /\/revisions\/[0-9a-f-]+$/.test(path);
 
 describe('a target that is ended in Temporal while its worker is killed in the middle of a release', () => {
-  it('is started again by the next command, and has forgotten nothing', async () => {
+  it('is started again by the next command, with its whole state', async () => {
     const example = { says: 'Hello Ada!' };
     const project = await Project.create(stack, { example, deployment: DEPLOYMENT });
     const seen = new Observer(stack, DEPLOYMENT);
@@ -82,6 +82,6 @@ describe('a target that is ended in Temporal while its worker is killed in the m
   });
 });
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

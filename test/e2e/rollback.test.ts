@@ -19,7 +19,7 @@ const rollBack = (...words: string[]) =>
 describe('slipway rollback', () => {
   const revisions: string[] = [];
 
-  it('refuses a name that fits nothing before anything is held, and lists the choice', async () => {
+  it('rejects an unknown name before it holds the target, and lists the revisions', async () => {
     revisions.push((await on.active())!);
     await on.project.use(goodAgent(1));
     expect((await on.project.ran('release', 'staging')).code).toBe(0);
@@ -36,7 +36,7 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).toBeNull();
   });
 
-  it('while a release uploads aborts it, and leaves what served', async () => {
+  it('aborts a release that uploads, and leaves what served', async () => {
     let reached = (): void => undefined;
     const uploading = new Promise<void>((resolve) => (reached = resolve));
     let letGo = (): void => undefined;
@@ -60,7 +60,7 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).not.toBeNull();
   });
 
-  it('takes the beginning of an id, on a hold too', async () => {
+  it('accepts the beginning of an id, also on a hold', async () => {
     const { code, text } = await rollBack('--to', revisions[1]!.slice(0, 8));
     expect(code, text).toBe(0);
     expect(await on.active()).toBe(revisions[1]);
@@ -77,7 +77,7 @@ describe('slipway rollback', () => {
     expect(await on.active()).toBe(revisions[1]);
   });
 
-  it('ends with 2 where the revision that is named cannot be deployed, and says what serves', async () => {
+  it('ends with 2 if the named revision cannot be deployed, and says what serves', async () => {
     await on.project.use(goodAgent(3));
     const released = await on.project.ran('release', 'staging', '--override-hold', '--reason', 'a fix');
     expect(released.code, released.text).toBe(0);

@@ -71,7 +71,7 @@ describe('a worker that is started at once after a kill', () => {
 });
 
 describe('a worker that is asked to end while it polls', () => {
-  it('ends with 0, and another one goes on', async () => {
+  it('ends with 0, and another worker continues', async () => {
     const project = await projectFor('worker-shutdown');
     const polling = new Promise<void>((resolve) => {
       stack.proxy.rule = (request) => {
@@ -88,6 +88,6 @@ describe('a worker that is asked to end while it polls', () => {
   });
 });
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });
