@@ -83,7 +83,7 @@ export default tseslint.config(
       'examples',
       'coverage',
       // They import packages that only the benchmark installs: bench/peers/tsconfig.json.
-      'bench/peers/{dbos,restate}',
+      'bench/peers/{charts,dbos,restate}',
       '.slipway',
       'docs/.vitepress/{.temp,cache}',
     ],
