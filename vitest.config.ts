@@ -7,6 +7,7 @@ import { QUICK_START } from './test/support/quickStart.ts';
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 /** What would find nothing more where each workflow is rebuilt from its history at each task. */
 const withCacheAlone = [
+  'bundleBudget',
   'schedule/cronTimes',
   'failuresWithoutDetails',
   'fuzz',

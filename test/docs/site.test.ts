@@ -47,10 +47,11 @@ describe('the site', () => {
     expect([...links].sort()).toEqual([...PATHS].filter((path) => path !== 'index.md').sort());
   });
 
-  it.each(PAGES)('links in $path only to pages and headings that exist', ({ path, text }) => {
+  it.each(PAGES)('links in $path only to pages, headings and pictures that exist', ({ path, text }) => {
     const missing = relativeLinks(text).filter((link) => {
       const [file = '', anchor] = link.split('#');
       const there = file === '' ? path : posix.join(posix.dirname(path), file);
+      if (there.endsWith('.svg')) return !existsSync(join(DOCS, there));
       const page = PAGES.find((candidate) => candidate.path === there);
       return page === undefined || (anchor !== undefined && !anchorsOf(page.text).includes(anchor));
     });
