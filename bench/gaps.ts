@@ -4,7 +4,6 @@
 //   npm run bench -- gaps [--count 20]
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -15,7 +14,7 @@ import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { startEngine } from './engine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { startStandIn } from './standIn.ts';
-import { machine, summarize, table } from './statistics.ts';
+import { numbersOf, say, sayResult, summarize, table } from './statistics.ts';
 
 /** The first ones open connections and warm the just-in-time compiler up. */
 const WARM_UP = 3;
@@ -41,9 +40,7 @@ const NAMES: Readonly<Record<string, (activity: string) => string>> = {
   WORKFLOW_TASK_COMPLETED: (activity) => `workflow task after ${activity || 'the start'}: decides`,
 };
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '20' } } });
-const count = Number(values.count);
-if (!Number.isInteger(count) || count < 1) throw new TypeError('--count takes a number from 1');
+const { count } = numbersOf({ count: 20 });
 
 process.env[KEY_VARIABLE] = randomUUID();
 const services = await startStandIn();
@@ -125,9 +122,5 @@ function report(releases: readonly (readonly Gap[])[]): void {
     ]),
   ];
   say(`\n${table(rows)}\n\n${alike.length} of ${releases.length} releases have the same events.\n`);
-  say(JSON.stringify({ benchmark: 'gaps', count: alike.length, total, gaps, machine: machine() }));
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  sayResult('gaps', { count: alike.length, total, gaps });
 }

@@ -7,12 +7,11 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 
 import { stringify } from 'yaml';
 
 import { type Engine, startTemporal } from './engine.ts';
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { numbersOf, sayResult, summarize, type Summary, table } from './statistics.ts';
 
 const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 
@@ -25,8 +24,7 @@ const STARTED = {
 type Started = keyof typeof STARTED;
 const NAMES = Object.keys(STARTED) as Started[];
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '20' } } });
-const count = Number(values.count);
+const { count } = numbersOf({ count: 20 });
 
 const engine = await startTemporal((line) => process.stderr.write(`${line}\n`));
 try {
@@ -76,5 +74,5 @@ function report(times: ReadonlyMap<Started, readonly number[]>): void {
     aim === null ? '' : `at most ${aim} ×`,
   ]);
   process.stdout.write(`${table([['', 'median', 'p95', 'of Node', 'aim'], ...rows])}\n`);
-  process.stdout.write(`${JSON.stringify({ benchmark: 'start-up', results, machine: machine() })}\n`);
+  sayResult('start-up', { results });
 }
