@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { slipway } from './processes.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
@@ -37,21 +38,15 @@ describe('slipway rollback', () => {
   });
 
   it('aborts a release that uploads, and leaves what served', async () => {
-    let reached = (): void => undefined;
-    const uploading = new Promise<void>((resolve) => (reached = resolve));
-    let letGo = (): void => undefined;
-    const until = new Promise<void>((resolve) => (letGo = resolve));
-    on.rule = ({ method, path }) => {
-      if (method !== 'POST' || !path.endsWith('/upload-url')) return undefined;
-      reached();
-      return { kind: 'hold', until };
-    };
+    let release = (): void => undefined;
+    const until = new Promise<void>((resolve) => (release = resolve));
+    const uploading = meet(on, REQUESTS.uploadUrl, { kind: 'hold', until });
     await on.project.use(goodAgent(2));
     const releasing = on.project.run('release', 'staging');
     await uploading;
     const { code, text } = await rollBack();
-    letGo();
-    on.rule = () => undefined;
+    release();
+    on.rule = PASS;
     expect(code, text).toBe(0);
     expect(text).toContain(`release-3 is being stopped; revision ${revisions[0] ?? ''} (release-1, `);
     expect(text).toMatch(/rolled back .*rollback-4/);
@@ -81,12 +76,10 @@ describe('slipway rollback', () => {
     await on.project.use(goodAgent(3));
     const released = await on.project.ran('release', 'staging', '--override-hold', '--reason', 'a fix');
     expect(released.code, released.text).toBe(0);
-    on.rule = ({ method, path }) =>
-      method === 'POST' && path.endsWith(`/${revisions[0] ?? ''}/redeploy`)
-        ? { kind: 'answer', status: 422 }
-        : undefined;
+    const named = `/${revisions[0] ?? ''}/redeploy`;
+    void meet(on, ({ path }) => path.endsWith(named), { kind: 'answer', status: 422 });
     const { code, text } = await rollBack('--to', 'release-1');
-    on.rule = () => undefined;
+    on.rule = PASS;
     expect(code, text).toBe(2);
     expect(text).toContain(`revision ${revisions[0] ?? ''} was not reached`);
     expect(text).toContain('SLIPWAY_REVISION_NOT_REACHED');
