@@ -81,8 +81,9 @@ export default tseslint.config(
       'node_modules',
       '**/fixtures/**',
       'examples',
+      'coverage',
       // They import packages that only the benchmark installs: bench/peers/tsconfig.json.
-      'bench/peers/{dbos,restate}',
+      'bench/peers/{charts,dbos,restate}',
       '.slipway',
       'docs/.vitepress/{.temp,cache}',
     ],

@@ -19,15 +19,18 @@ const BENCHMARKS = [
   'builds',
   'judge-rates',
   'peers',
-] as const;
+];
+/** What reads results, or measures in another way: run by name only. */
+const TOOLS: Readonly<Record<string, string>> = { charts: 'peers/charts/charts', gaps: 'gaps' };
 
 const [name, ...args] = process.argv.slice(2);
-if (name !== undefined && !(BENCHMARKS as readonly string[]).includes(name)) {
-  process.stderr.write(`usage: npm run bench [-- ${BENCHMARKS.join('|')} [ARGUMENTS]]\n`);
+if (name !== undefined && !BENCHMARKS.includes(name) && !(name in TOOLS)) {
+  const names = [...BENCHMARKS, ...Object.keys(TOOLS)].join('|');
+  process.stderr.write(`usage: npm run bench [-- ${names} [ARGUMENTS]]\n`);
   process.exit(1);
 }
 for (const benchmark of name === undefined ? BENCHMARKS : [name]) {
-  const script = fileURLToPath(new URL(`./${benchmark}.ts`, import.meta.url));
+  const script = fileURLToPath(new URL(`./${TOOLS[benchmark] ?? benchmark}.ts`, import.meta.url));
   const { status, error } = spawnSync(process.execPath, [...FROM_SOURCE, script, ...args], {
     stdio: 'inherit',
   });

@@ -2,28 +2,24 @@
 // answers meanwhile. bench/README.md says what is measured and what is not.
 //
 //   npm run bench -- builds [--builds 20] [--seconds 3]
-import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 
-import { create } from 'tar';
-
-import { machine, summarize, table } from './statistics.ts';
-import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
+import { numbersOf, say, sayResult, summarize, table } from './statistics.ts';
+import {
+  type BenchedDeployment,
+  deploySource,
+  newDeployment,
+  startPlatformUnderLoad,
+} from './platformUnderLoad.ts';
 
 const AIM_MS = 100;
 /** Between two readings of the platform, in milliseconds. */
 const PAUSE_MS = 20;
 const PAGE_BYTES = 4_096;
 
-const { values } = parseArgs({
-  options: { builds: { type: 'string', default: '20' }, seconds: { type: 'string', default: '3' } },
-});
-const builds = Number(values.builds);
-const seconds = Number(values.seconds);
+const { builds, seconds } = numbersOf({ builds: 20, seconds: 3 });
 /** Takes a processor and 200 MB for a while, and fails, so that no agents are started beside what is measured. */
 const BUSY = `node -e "const held = Buffer.alloc(2e8, 1); const end = Date.now() + ${seconds * 1_000}; while (Date.now() < end) held[0]++; process.exit(3)"`;
 
@@ -33,7 +29,6 @@ const over = new Set<string>();
 const platform = await startPlatformUnderLoad();
 try {
   say(`making ${builds} deployments`);
-  const source = await emptySource();
   const ids = await Promise.all(
     Array.from({ length: builds }, async (_, number) => {
       const body = newDeployment(`build-${number}`, { install_command: BUSY });
@@ -44,7 +39,9 @@ try {
   const idle = await readings((seen) => Promise.resolve(seen.length < 100), ids);
   say(`building all of them, each for ${seconds} s of a processor`);
   const began = performance.now();
-  const revisions = await Promise.all(ids.map((id) => release(id, source)));
+  const revisions = await Promise.all(
+    ids.map(async (id) => [id, await deploySource(platform, id, 'export const graph = {};')] as const),
+  );
   const taken = { processes: 0, bytes: 0 };
   const busy = await readings(async () => {
     const now = await takenByBuilds();
@@ -55,29 +52,6 @@ try {
   report(idle, busy, taken, (performance.now() - began) / 1_000);
 } finally {
   await platform.close();
-}
-
-async function emptySource(): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-source-'));
-  await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
-  await writeFile(join(folder, 'graph.mjs'), 'export const graph = {};');
-  const source = await buffer(create({ gzip: true, cwd: folder }, ['graph.json', 'graph.mjs']));
-  await rm(folder, { recursive: true });
-  return source;
-}
-
-async function release(id: string, source: Buffer): Promise<readonly [string, string]> {
-  const { answer: offer } = await platform.call('POST', `/deployments/${id}/upload-url`);
-  const { upload_url, object_path, upload_headers } = offer as {
-    upload_url: string;
-    object_path: string;
-    upload_headers: Record<string, string>;
-  };
-  await fetch(upload_url, { method: 'PUT', body: new Uint8Array(source), headers: upload_headers });
-  const { answer } = await platform.call('PATCH', `/v2/deployments/${id}`, {
-    source_revision_config: { source_tarball_path: object_path },
-  });
-  return [id, (answer as BenchedDeployment).latest_revision_id];
 }
 
 async function areOver(revisions: readonly (readonly [string, string])[]): Promise<boolean> {
@@ -138,11 +112,13 @@ function report(
     `\n${table(rows)}\n\n${builds} builds in ${tookSeconds.toFixed(1)} s, at most ${taken.processes} at once, with ${megabytes} MB.`,
   );
   say(`The aim, GET under ${AIM_MS} ms for 99 of 100 meanwhile, is ${within ? '' : 'not '}reached.\n`);
-  process.stdout.write(
-    `${JSON.stringify({ benchmark: 'builds', aimMs: AIM_MS, within, builds, tookSeconds, atOnce: taken.processes, megabytes, results, machine: machine() })}\n`,
-  );
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  sayResult('builds', {
+    aimMs: AIM_MS,
+    within,
+    builds,
+    tookSeconds,
+    atOnce: taken.processes,
+    megabytes,
+    results,
+  });
 }

@@ -2,9 +2,8 @@
 // measured and what is not.
 //
 //   npm run bench -- deployments [--count 2000] [--clients 4]
-import { parseArgs } from 'node:util';
 
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
 import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
 
 const AIM_MS = 20;
@@ -13,11 +12,7 @@ const REVISIONS = 10;
 /** The first requests open connections and warm the just-in-time compiler up. */
 const WARM_UP = 200;
 
-const { values } = parseArgs({
-  options: { count: { type: 'string', default: '2000' }, clients: { type: 'string', default: '4' } },
-});
-const count = Number(values.count);
-const clients = Number(values.clients);
+const { count, clients } = numbersOf({ count: 2_000, clients: 4 });
 
 const platform = await startPlatformUnderLoad();
 try {
@@ -122,11 +117,5 @@ function report(results: readonly Result[]): void {
       `${at === 1 ? 'one client' : `${at} clients`}: ${reached ? '' : 'not '}reached`,
   );
   say(`\n${table(rows)}\n\nThe aim, every GET under ${AIM_MS} ms for 99 of 100, by ${told.join('; by ')}.\n`);
-  process.stdout.write(
-    `${JSON.stringify({ benchmark: 'deployments', aimMs: AIM_MS, within, results, machine: machine() })}\n`,
-  );
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  sayResult('deployments', { aimMs: AIM_MS, within, results });
 }

@@ -2,15 +2,13 @@
 //
 //   npm run bench -- judge-rates               2,000 pairs for each row, as docs/judge.md has them
 //   npm run bench -- judge-rates --pairs 200   quicker, and less certain
-import { parseArgs } from 'node:util';
-
 import { SIDES } from '../src/domain/judge/report.ts';
 import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgePolicy } from '../src/domain/judge/settings.ts';
 import type { MetricVerdict } from '../src/domain/judge/verdict.ts';
 import type { Trial } from '../src/judge/judgedAgent.ts';
 import { type Random, randomFrom } from '../src/judge/random.ts';
 import { reportOf } from '../src/judge/reportOf.ts';
-import { machine } from './statistics.ts';
+import { numbersOf, say, sayResult } from './statistics.ts';
 
 /** Two agents and how they differ. */
 interface Scenario {
@@ -56,8 +54,7 @@ const DECISIVE: readonly Scenario[] = [
 ];
 const RUNS = DEFAULT_SETTINGS.inputsMax;
 
-const { values } = parseArgs({ options: { pairs: { type: 'string', default: '2000' } } });
-const pairs = Number(values.pairs);
+const { pairs } = numbersOf({ pairs: 2_000 });
 const rows: { heading: string; pair: string; passed: number; failed: number; inconclusive: number }[] = [];
 let underHeading = '';
 
@@ -92,13 +89,12 @@ for (const scenario of DECISIVE) {
     row(`${scenario.name}, ${confidence}`, scenario, RUNS, { ...DEFAULT_POLICY, confidence });
   }
 }
-process.stdout.write(`\n${JSON.stringify({ benchmark: 'judge-rates', pairs, rows, machine: machine() })}\n`);
+say('');
+sayResult('judge-rates', { pairs, rows });
 
 function heading(text: string): void {
   underHeading = text;
-  process.stdout.write(
-    `\n${text}\n\n| pair | passed | failed | inconclusive |\n| --- | ---: | ---: | ---: |\n`,
-  );
+  say(`\n${text}\n\n| pair | passed | failed | inconclusive |\n| --- | ---: | ---: | ---: |`);
 }
 
 function row(name: string, scenario: Scenario, runs: number, policy: JudgePolicy): void {
@@ -114,7 +110,7 @@ function row(name: string, scenario: Scenario, runs: number, policy: JudgePolicy
   ) as [number, number, number];
   rows.push({ heading: underHeading, pair: name, passed, failed, inconclusive });
   const shares = [passed, failed, inconclusive].map((share) => `${(share * 100).toFixed(1)} %`);
-  process.stdout.write(`| ${name} | ${shares.join(' | ')} |\n`);
+  say(`| ${name} | ${shares.join(' | ')} |`);
 }
 
 /** One pair, judged as `slipway judge` does: by the same report, from runs that are made up. */

@@ -19,7 +19,7 @@ import { parked } from './peers/scenarios/parked.ts';
 import type { Scenario } from './peers/scenarios/scenario.ts';
 import { BARE, type System, SYSTEMS } from './peers/systems.ts';
 import { startStandIn } from './standIn.ts';
-import { machine } from './statistics.ts';
+import { machine, say } from './statistics.ts';
 
 const SCENARIOS: readonly Scenario[] = [idle, slowDeploy, atOnce, parked, killedInPatch, killedInPoll];
 /** How long one scenario may take with one system. */
@@ -139,8 +139,4 @@ function chosen<T extends { readonly name: string }>(
     }
     return found;
   });
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
+import { create } from 'tar';
 import { Pool } from 'undici';
 
 import { FROM_SOURCE } from '../test/support/fromSource.ts';
@@ -74,6 +76,32 @@ export async function startPlatformUnderLoad(
       await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+/** Uploads an agent's source, the content of `graph.mjs`, and PATCHes a deployment to it. Returns the new revision. */
+export async function deploySource(
+  { call }: Pick<PlatformUnderLoad, 'call'>,
+  id: string,
+  graph: string,
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-source-'));
+  await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
+  await writeFile(join(folder, 'graph.mjs'), graph);
+  const source = await buffer(create({ gzip: true, cwd: folder }, ['graph.json', 'graph.mjs']));
+  await rm(folder, { recursive: true });
+  const { answer: offer } = await call('POST', `/deployments/${id}/upload-url`);
+  const { upload_url, object_path, upload_headers } = offer as {
+    upload_url: string;
+    object_path: string;
+    upload_headers: Record<string, string>;
+  };
+  const body = new Uint8Array(source);
+  const put = await fetch(upload_url, { method: 'PUT', body, headers: upload_headers });
+  if (!put.ok) throw new Error(`the upload was answered ${put.status}`);
+  const { answer } = await call('PATCH', `/v2/deployments/${id}`, {
+    source_revision_config: { source_tarball_path: object_path },
+  });
+  return (answer as BenchedDeployment).latest_revision_id;
 }
 
 /** What a deployment of source `internal_source` is created with. */

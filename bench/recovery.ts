@@ -23,7 +23,7 @@ import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { workflowResult } from '../src/domain/workflowResult.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { startTemporal } from './engine.ts';
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { say, sayResult, summarize, type Summary, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn } from './standIn.ts';
 import { startWorker } from './workerProcess.ts';
@@ -210,11 +210,5 @@ function report(results: readonly Result[]): void {
   say(
     `\n${table(rows)}\n\nOf which from the kill until the new worker polls: ${seconds(start.medianMs)}, at most ${seconds(start.maxMs)}. The aim, in every step, is ${within ? '' : 'not '}reached.\n`,
   );
-  process.stdout.write(
-    `${JSON.stringify({ benchmark: 'recovery', elsewhere: values.elsewhere, within, results, start, machine: machine() })}\n`,
-  );
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  sayResult('recovery', { elsewhere: values.elsewhere, within, results, start });
 }

@@ -4,7 +4,6 @@
 //   npx tsx --conditions=@slipway/source bench/rollback-latency.ts [--count 50]
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 
 import { createControlPlaneClient } from '../src/clients/controlPlane.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
@@ -14,7 +13,7 @@ import { workflowResult } from '../src/domain/workflowResult.ts';
 import { rollbackSignal } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type StandIn, type StandInDeployment, startStandIn } from './standIn.ts';
 
@@ -69,9 +68,7 @@ async function sent(rollBack: () => Promise<void>): Promise<number> {
   return at;
 }
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '50' } } });
-const count = Number(values.count);
-if (!Number.isInteger(count) || count < 1) throw new TypeError('--count takes a number from 1');
+const { count } = numbersOf({ count: 50 });
 
 process.env[KEY_VARIABLE] = randomUUID();
 const services = await startStandIn();
@@ -101,7 +98,9 @@ async function takenBack(
   const deployment = standIn.deploy(`bench-${randomUUID()}`, behavior);
   const request = releaseRequest(standIn.url, deployment, artifact);
   const target = temporal.client.workflow.getHandle(targetWorkflowId(request.target));
-  const rollBack = (): Promise<void> => target.signal(rollbackSignal, { who: 'bench', reason: 'measuring' });
+  // Without `to`, it would leave the revision that serves, which is the good one while the release polls.
+  const rollBack = (): Promise<void> =>
+    target.signal(rollbackSignal, { who: 'bench', reason: 'measuring', to: deployment.good });
   const redeployed = deployment.next('redeploy');
   const beginning = begins(deployment, rollBack, turn);
   const { releaseId } = await submitRelease(temporal, request);
@@ -153,11 +152,5 @@ function report(
   ];
   const within = results.every(({ summary }) => summary.p95Ms < AIM_MS);
   say(`\n${table(rows)}\n\nThe aim, under ${AIM_MS} ms for 95 of 100, is ${within ? '' : 'not '}reached.\n`);
-  process.stdout.write(
-    `${JSON.stringify({ benchmark: 'rollback-latency', aimMs: AIM_MS, within, results, without, machine: machine() })}\n`,
-  );
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  sayResult('rollback-latency', { aimMs: AIM_MS, within, results, without });
 }

@@ -17,7 +17,7 @@ import { stringify } from 'yaml';
 import { type Engine, startEngine } from './engine.ts';
 import { KEY_VARIABLE } from './release.ts';
 import { RIGHT_ANSWER, type StandIn, startStandIn } from './standIn.ts';
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { say, sayResult, summarize, type Summary, table } from './statistics.ts';
 
 const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 
@@ -142,6 +142,6 @@ function report(times: ReadonlyMap<Started, readonly number[]>): void {
     `${ratio} ×`,
     aim === null ? '' : `at most ${aim} ×`,
   ]);
-  process.stdout.write(`${table([['', 'median', 'p95', 'of Node', 'aim'], ...rows])}\n`);
-  process.stdout.write(`${JSON.stringify({ benchmark: 'start-up', results, machine: machine() })}\n`);
+  say(table([['', 'median', 'p95', 'of Node', 'aim'], ...rows]));
+  sayResult('start-up', { results });
 }

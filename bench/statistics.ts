@@ -1,4 +1,5 @@
 import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
 
 /** What is told of a series of measurements, in milliseconds. */
 export interface Summary {
@@ -55,4 +56,32 @@ interface Machine {
 export function machine(): Machine {
   const [loadAverage = Number.NaN] = loadavg();
   return { node: process.version, processors: cpus().length, loadAverage };
+}
+
+/**
+ * The options of a benchmark that are numbers, from the command line: `--count 20`.
+ *
+ * @throws TypeError unless each is a whole number from 1.
+ */
+export function numbersOf<Name extends string>(
+  defaults: Readonly<Record<Name, number>>,
+): Record<Name, number> {
+  const names = Object.keys(defaults) as Name[];
+  const { values } = parseArgs({
+    options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+  });
+  const numbers = names.map((name) => [name, Number(values[name] ?? defaults[name])] as const);
+  const wrong = numbers.find(([, number]) => !Number.isInteger(number) || number < 1);
+  if (wrong !== undefined) throw new TypeError(`--${wrong[0]} takes a whole number from 1`);
+  return Object.fromEntries(numbers) as Record<Name, number>;
+}
+
+/** Prints a line. */
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Prints the figures of a benchmark, with the machine, as its last line. */
+export function sayResult(benchmark: string, figures: object): void {
+  say(JSON.stringify({ benchmark, ...figures, machine: machine() }));
 }

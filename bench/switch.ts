@@ -2,18 +2,16 @@
 // bench/README.md says what is measured and what is not.
 //
 //   npm run bench -- switch [--rate 200] [--switches 4]
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 
-import { create } from 'tar';
-
-import { machine, summarize, table } from './statistics.ts';
-import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
+import { numbersOf, say, sayResult, summarize, table } from './statistics.ts';
+import {
+  type BenchedDeployment,
+  deploySource,
+  newDeployment,
+  startPlatformUnderLoad,
+} from './platformUnderLoad.ts';
 
 const NODE_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url));
 const TICK_MS = 20;
@@ -26,11 +24,7 @@ export const graph = new StateGraph(Annotation.Root({ said: Annotation() }))
   .compile();
 `;
 
-const { values } = parseArgs({
-  options: { rate: { type: 'string', default: '200' }, switches: { type: 'string', default: '4' } },
-});
-const rate = Number(values.rate);
-const switches = Number(values.switches);
+const { rate, switches } = numbersOf({ rate: 200, switches: 4 });
 
 const platform = await startPlatformUnderLoad();
 try {
@@ -52,27 +46,7 @@ try {
 }
 
 async function release(id: string, version: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-source-'));
-  await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs: { greeter: './graph.mjs:graph' } }));
-  await writeFile(join(folder, 'graph.mjs'), GRAPH.replace('VERSION', version));
-  const source = await buffer(create({ gzip: true, cwd: folder }, ['graph.json', 'graph.mjs']));
-  await rm(folder, { recursive: true });
-  const { answer: offer } = await platform.call('POST', `/deployments/${id}/upload-url`);
-  const { upload_url, object_path, upload_headers } = offer as {
-    upload_url: string;
-    object_path: string;
-    upload_headers: Record<string, string>;
-  };
-  const put = await fetch(upload_url, {
-    method: 'PUT',
-    body: new Uint8Array(source),
-    headers: upload_headers,
-  });
-  if (!put.ok) throw new Error(`the upload was answered ${put.status}`);
-  const { answer } = await platform.call('PATCH', `/v2/deployments/${id}`, {
-    source_revision_config: { source_tarball_path: object_path },
-  });
-  const revision = (answer as BenchedDeployment).latest_revision_id;
+  const revision = await deploySource(platform, id, GRAPH.replace('VERSION', version));
   await deployed(id, revision);
   return revision;
 }
@@ -142,12 +116,6 @@ function report({ reads, writes, failures, seconds }: Load): void {
     `\n${table(rows)}\n\n${switches} switches at ${perSecond} requests a second: ${failures.length} failed.\n`,
   );
   for (const failure of failures.slice(0, 5)) say(failure);
-  process.stdout.write(
-    `${JSON.stringify({ benchmark: 'switch', switches, perSecond, answered, failed: failures.length, results, machine: machine() })}\n`,
-  );
+  sayResult('switch', { switches, perSecond, answered, failed: failures.length, results });
   if (failures.length > 0) process.exitCode = 1;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

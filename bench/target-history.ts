@@ -3,18 +3,19 @@
 //
 //   npx tsx --conditions=@slipway/source bench/target-history.ts [--count 200]
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 
 import { jsonBytes, STATE_MAX_BYTES } from '../src/domain/bounds.ts';
-import type { ReleaseRequest, ReleaseResult } from '../src/domain/release/release.ts';
+import type { ReleaseRequest } from '../src/domain/release/release.ts';
 import { submitRelease, takeNext } from '../src/domain/target/targetQueue.ts';
 import { recordResult } from '../src/domain/target/targetResult.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET, type TargetState } from '../src/domain/target/targetState.ts';
 import { viewQuery } from '../src/messages/target.ts';
 import { WORKFLOW_TYPES } from '../src/messages/workflowTypes.ts';
+import { result } from '../test/domain/target/targets.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { machine, summarize, type Summary, table } from './statistics.ts';
+import { releaseRequest } from './release.ts';
+import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
 
 const BEHIND = [5, 5_000] as const;
 /** The first ones open connections and warm the just-in-time compiler up. */
@@ -22,9 +23,7 @@ const WARM_UP = 10;
 /** "As fast": the longer history may cost half as much again. */
 const AIM_RATIO = 1.5;
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '200' } } });
-const count = Number(values.count);
-if (!Number.isInteger(count) || count < 1) throw new TypeError('--count takes a number from 1');
+const { count } = numbersOf({ count: 200 });
 
 const engine = await startEngine(say);
 try {
@@ -57,7 +56,11 @@ interface Measured {
 
 /** A target that carries what so many releases have left, and what `status` asks of it. */
 async function startTarget({ temporal }: Engine, releases: number) {
-  const request = releaseRequest(releases);
+  const request = releaseRequest(
+    'http://127.0.0.1:1',
+    { id: 'deployment', name: `bench-${releases}-${randomUUID()}` },
+    { kind: 'tarball', digest: `sha256:${'0'.repeat(64)}`, sizeBytes: 1, store: 'file:///artifacts' },
+  );
   const state = lived(request, releases);
   const workflowId = targetWorkflowId(request.target);
   const handle = await temporal.client.workflow.start(WORKFLOW_TYPES.target, {
@@ -83,66 +86,23 @@ function lived(request: ReleaseRequest, releases: number): TargetState {
     const asked = { ...request, requestKey: `sha256:${number}` };
     const next = takeNext(submitRelease(state, null, asked, new Date().toISOString()).state);
     if (next === undefined) throw new Error('the release was not queued');
-    state = recordResult(next.state, result(asked, next.work.releaseId, number), 0);
+    state = recordResult(next.state, result(next.work.releaseId, released(asked, number)), 0);
   }
   return state;
 }
 
-function releaseRequest(releases: number): ReleaseRequest {
-  const store = 'file:///artifacts';
-  return {
-    requestKey: '',
-    target: {
-      name: 'production',
-      controlPlane: 'http://127.0.0.1:1',
-      apiKey: { from: 'env:KEY' },
-      deployment: `bench-${releases}-${randomUUID()}`,
-      source: 'internal_source',
-      sourceConfig: {},
-    },
-    artifact: { kind: 'tarball', digest: `sha256:${'0'.repeat(64)}`, sizeBytes: 1, store },
-    graphConfigPath: 'graph.json',
-    checks: [],
-    steps: {},
-    soakMs: 0,
-    queue: 'latest',
-    recordStore: store,
-    requestedBy: { who: 'ci', from: 'https://ci.example.com/jobs/4711', reason: 'merged to main' },
-  };
-}
-
-function result(request: ReleaseRequest, releaseId: string, number: number): ReleaseResult {
+/** What differs from one result to the next, as long as in a real one. */
+function released({ requestKey, requestedBy, target }: ReleaseRequest, number: number) {
   const at = new Date().toISOString();
   const revisionId = randomUUID();
+  const artifact = `sha256:${String(number).padStart(64, '0')}`;
   return {
-    releaseId,
-    kind: 'release',
-    target: request.target.name,
-    deploymentId: 'deployment',
-    artifact: 'sha256:000000000000',
+    ...{ requestKey, requestedBy, revisionId, servingRevisionId: revisionId, startedAt: at, endedAt: at },
+    target: target.name,
+    artifact: artifact.slice(0, 19),
     commit: String(number).padStart(40, '0'),
-    requestKey: request.requestKey,
-    outcome: 'released',
     reason: `revision ${revisionId} is deployed, serves, and passed its checks`,
-    code: null,
-    instructions: null,
-    revisionId,
-    baseline: null,
-    servingRevisionId: revisionId,
-    servingVerified: true,
-    extraRevisionIds: [],
-    givenUpRevisionIds: [],
-    knownRevisions: [
-      { revisionId, verified: true, artifact: `sha256:${String(number).padStart(64, '0')}`, at },
-    ],
-    agentUrl: null,
-    steps: [],
-    verdicts: [],
-    requestedBy: request.requestedBy,
-    preemptedBy: null,
-    interventions: [],
-    startedAt: at,
-    endedAt: at,
+    knownRevisions: [{ revisionId, verified: true, artifact, at }],
   };
 }
 
@@ -159,11 +119,5 @@ function report(measured: readonly Measured[]): void {
   ];
   const within = ratio <= AIM_RATIO && measured.every(({ bytes }) => bytes < STATE_MAX_BYTES);
   say(`\n${table(rows)}\n\n5,000 to 5: ${ratio.toFixed(2)} ×, of which at most ${AIM_RATIO} is aimed at.\n`);
-  process.stdout.write(
-    `${JSON.stringify({ benchmark: 'target-history', aimRatio: AIM_RATIO, ratio, within, results: measured, machine: machine() })}\n`,
-  );
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  sayResult('target-history', { aimRatio: AIM_RATIO, ratio, within, results: measured });
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What `npm run demo`, `npm test` with its longer forms, `npm run verify` and `npm run temporal:install` do: install what is
-// missing, with progress on the screen, and then the work. Plain Node, because before the first run there is nothing else.
+// What `npm run demo`, `npm test` with its longer forms, `npm run verify` and `npm run temporal:install` run: installs what is
+// missing, and then does the work. Plain Node, because before the first run nothing else is installed.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,7 +14,8 @@ const FROM_SOURCE = ['--conditions=@slipway/source', '--import', 'tsx'];
 /** The projects of `vitest.config.ts` that are quick enough to be run before every push. */
 const QUICK = ['unit', 'alone', 'platform', 'workflows', 'e2e'].map((project) => `--project=${project}`);
 
-const WORKS = {
+/** What each script does. Returns the exit code. */
+const SCRIPTS = {
   demo: async (args) => {
     prepare();
     if (!(await temporalIsElsewhere())) await ensureTemporal();
@@ -22,7 +23,7 @@ const WORKS = {
   },
   test: async (args) => {
     prepare();
-    // Also where TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart servers of their own.
+    // Also if TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart servers of their own.
     await ensureTemporal();
     return runTests(args.length === 0 ? QUICK : args);
   },
@@ -30,40 +31,22 @@ const WORKS = {
     prepare();
     return runTests(['--project=unit', '--project=alone', ...args]);
   },
-  'test:crash': async (args) => {
-    prepare();
-    await ensureTemporal();
-    return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/crash/matrix.ts'), ...args]);
-  },
-  'test:chaos': async (args) => {
-    prepare();
-    await ensureTemporal();
-    return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/chaos/run.ts'), ...args]);
-  },
-  'test:stress': async (args) => {
-    prepare();
-    await ensureTemporal();
-    return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/stress/run.ts'), ...args]);
-  },
+  'test:crash': (args) => runOnTemporal('test/e2e/crash/matrix.ts', args),
+  'test:chaos': (args) => runOnTemporal('test/e2e/chaos/run.ts', args),
+  'test:stress': (args) => runOnTemporal('test/e2e/stress/run.ts', args),
   'test:full': () => {
-    const parts = [
-      'test',
-      'test:crash',
-      'test:chaos',
-      'test:fuzz',
-      'test:model',
-      'test:promotions',
-      'test:stress',
-    ];
-    const told = parts.map((part) => {
+    const parts = ['', ':crash', ':chaos', ':fuzz', ':model', ':promotions', ':stress'].map(
+      (part) => `test${part}`,
+    );
+    const results = parts.map((part) => {
       say(part);
       const startedAt = Date.now();
       const code = npm(['run', '--silent', part, ...(part === 'test' ? ['--', '--project=*'] : [])]);
       const minutes = Math.round((Date.now() - startedAt) / 60_000);
-      return { code, line: `${part} ${code === 0 ? 'passed' : `failed (${code})`} in ${minutes} min` };
+      return { code, summary: `${part} ${code === 0 ? 'passed' : `failed (${code})`} in ${minutes} min` };
     });
-    say(told.map(({ line }) => line).join(', '));
-    return told.every(({ code }) => code === 0) ? 0 : 1;
+    say(results.map(({ summary }) => summary).join(', '));
+    return results.every(({ code }) => code === 0) ? 0 : 1;
   },
   verify: async (args) => {
     install();
@@ -72,7 +55,7 @@ const WORKS = {
       const code = npm(['run', '--silent', script]);
       if (code !== 0) return code;
     }
-    return WORKS.test(args);
+    return SCRIPTS.test(args);
   },
   'temporal:install': async () => {
     prepare();
@@ -84,13 +67,13 @@ const WORKS = {
 };
 
 const [name = '', ...args] = process.argv.slice(2);
-const work = WORKS[name];
-if (work === undefined) {
-  process.stderr.write(`usage: with-everything.mjs ${Object.keys(WORKS).join('|')}\n`);
+const script = SCRIPTS[name];
+if (script === undefined) {
+  process.stderr.write(`usage: with-everything.mjs ${Object.keys(SCRIPTS).join('|')}\n`);
   process.exit(1);
 }
 try {
-  process.exitCode = await work(args);
+  process.exitCode = await script(args);
 } catch (error) {
   if (error.code === undefined) throw error;
   process.stderr.write(
@@ -99,13 +82,20 @@ try {
   process.exitCode = error.exitCode ?? 1;
 }
 
-/** Dependencies and the build. */
+/** Runs a program of the tests that needs Temporal. */
+async function runOnTemporal(script, args) {
+  prepare();
+  await ensureTemporal();
+  return run('node', [...FROM_SOURCE, join(ROOT, script), ...args]);
+}
+
+/** Installs the dependencies and builds, if needed. */
 function prepare() {
   install();
   const why = whyBuild();
   if (why === undefined) return;
   say(`building: ${why}`);
-  // Types are checked by `verify`, once; whoever runs something does not wait for that.
+  // `verify` checks types; everything else does not wait for that.
   const code = npm(['run', '--silent', 'build', '--', '--no-types']);
   if (code !== 0) process.exit(code);
 }
@@ -114,8 +104,8 @@ function install() {
   const why = whyInstall();
   if (why === undefined) return;
   say(`installing dependencies: ${why}`);
-  // Said out loud also where this script itself was started with `--silent`; but not what packages, which the lock file
-  // has settled, warn of each other: a screenful of it is the first thing that somebody new would see.
+  // Shows progress although this script was started with `--silent`, but no warnings of packages about each other: a new
+  // contributor would see a screenful of them first.
   const code = npm(['ci', '--loglevel=error']);
   if (code !== 0) process.exit(code);
 }
@@ -136,7 +126,7 @@ function builtInstallation() {
   return import(pathToFileURL(join(DIST, 'temporal/server/installation/installation.js')).href);
 }
 
-/** The npm that runs this script, where one does. */
+/** Runs the npm that runs this script; without one, the npm on the PATH. */
 function npm(npmArgs) {
   const cli = process.env.npm_execpath;
   if (cli !== undefined && /\.[cm]?js$/.test(cli)) return run('node', [cli, ...npmArgs]);

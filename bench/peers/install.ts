@@ -1,12 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-/** Installs the peers' packages below this folder, unless they are there. */
+/** Installs the peers' packages below this folder, unless all of them are there. */
 export function installPeers(): void {
-  if (existsSync(new URL('node_modules/.package-lock.json', import.meta.url))) return;
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(new URL('package.json', import.meta.url), 'utf8'),
+  ) as Readonly<Record<'dependencies' | 'devDependencies', object>>;
+  const names = Object.keys({ ...dependencies, ...devDependencies });
+  if (names.every((name) => existsSync(new URL(`node_modules/${name}`, import.meta.url)))) return;
   const { status, error, stderr } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: FOLDER,
     encoding: 'utf8',

@@ -49,7 +49,7 @@ describe.each(readdirSync(`${ROOT}templates/github`))('the workflow %s', (file) 
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
   it('uses the action with inputs that it has, for a command that there is', () => {
-    const [uses] = steps.filter((step) => step.uses?.startsWith('slipway/'));
+    const [uses] = steps.filter((step) => step.uses?.startsWith('OWNER/slipway@'));
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(uses?.with ?? {})));
     expect(commands).toContain(uses?.with?.['command']);
   });

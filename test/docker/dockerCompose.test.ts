@@ -52,12 +52,15 @@ describe('docker-compose.yml', () => {
     expect(image).toMatch(/:\d+\.\d+(?:\.\d+)?(?:-\w+)?$/);
   });
 
-  it.each(services)('lets %s wait for the health of what it needs', (_name, { depends_on: needs = {} }) => {
-    for (const [needed, { condition }] of Object.entries(needs)) {
-      expect(compose.services).toHaveProperty(needed);
-      expect(condition).toBe('service_healthy');
-    }
-  });
+  it.each(services)(
+    'starts %s after the services that it needs are healthy',
+    (_name, { depends_on: needs = {} }) => {
+      for (const [needed, { condition }] of Object.entries(needs)) {
+        expect(compose.services).toHaveProperty(needed);
+        expect(condition).toBe('service_healthy');
+      }
+    },
+  );
 
   it.each(services)('publishes %s on this machine only', (_name, { ports = [] }) => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
@@ -74,7 +77,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  it('calls commands and options that slipway has', () => {
+  it('uses commands and options that slipway has', () => {
     const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
     expect(calls.map(([name]) => name).sort()).toEqual(['doctor', 'platform', 'worker']);
     const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
@@ -107,7 +110,7 @@ describe('docker-compose.yml', () => {
     expect(worker?.volumes).toContain(`artifacts:${home}`);
   });
 
-  it('takes every secret from the environment, and refuses to start without', () => {
+  it('takes every secret from the environment, and does not start without', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => /PASSWORD|PWD|KEY|DATABASE_URL/.test(name)),
     );
@@ -115,7 +118,7 @@ describe('docker-compose.yml', () => {
     for (const [, value] of secrets) expect(value).toMatch(/\$\{[A-Z_]+:\?[^}]+\}/);
   });
 
-  it('asks for nothing that .env.example does not explain, and .env.example holds no value', () => {
+  it('uses the variables of .env.example, which has no values', () => {
     const asked = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
     const explained = [...read('.env.example').matchAll(/^(\w+)=(.*)$/gm)];
     expect(new Set(explained.map(([, name]) => name))).toEqual(asked);
@@ -137,7 +140,7 @@ describe('the Dockerfile', () => {
     for (const image of bases) expect(image).toMatch(/^node:20\.(?:19|[2-9]\d)\.\d+-bookworm-slim$/);
   });
 
-  it('copies only what is there', () => {
+  it('copies only files that exist', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
     );
@@ -151,7 +154,7 @@ describe('the Dockerfile', () => {
 });
 
 describe('the worker’s health check', () => {
-  it('imports what the build has', async () => {
+  it('imports only what the build exports', async () => {
     const script = read('docker/workerHealth.mjs');
     const imports = [...script.matchAll(/^import \{ (.+) \} from '\.\.\/dist\/(.+)\.js';$/gm)];
     expect(imports.length).toBeGreaterThan(0);

@@ -20,7 +20,7 @@ describe('the commands that the pages show', () => {
     expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([]);
   });
 
-  it.each(pages())('are there, where they are but named: $path', ({ text }) => {
+  it.each(pages())('exist if prose names them: $path', ({ text }) => {
     const named = [...withoutBlocks(text).matchAll(/`(slipway [^`\n]+)`/g)]
       .flatMap(([, command = '']) => shellCommands(command))
       .filter(([name, command]) => name === 'slipway' && command !== 'COMMAND');
@@ -45,7 +45,7 @@ describe('a command line', () => {
 });
 
 describe('a script', () => {
-  it('is taken apart as a shell does it', () => {
+  it('is split into words as a shell does it', () => {
     const script = `# first
 KEY=x slipway release "a b" \\
   --reason 'c #d' # second
@@ -60,7 +60,7 @@ slipway status || code=$?; slipway rehearse --inject "check \\"x y\\" fails" > f
   });
 });
 
-it('docs/commands.md is what the definitions of the command line make', async () => {
+it('docs/commands.md is up to date with the definitions of the command line', async () => {
   const file = fileURLToPath(new URL('../../docs/commands.md', import.meta.url));
   const page = commandReferencePage(buildProgram({ version: '0.0.0', onExit: () => undefined }));
   const expected = await format(page, { ...(await resolveConfig(file)), filepath: file });

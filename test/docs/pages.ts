@@ -43,7 +43,9 @@ export function withoutBlocks(text: string): string {
   return text.replaceAll(/^```.*?^```$/gms, '');
 }
 
-/** What of a page is no code: links are looked for there. */
+/** A page without code and comments: links are looked for there. */
 export function proseOf(text: string): string {
-  return withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '');
+  return withoutBlocks(text)
+    .replaceAll(/<!--.*?-->/gs, '')
+    .replaceAll(/`[^`\n]*`/g, '');
 }

@@ -8,7 +8,7 @@ const PRINTED = `Releasing sha256:4f140703a1f8 (4 KB, 6 files) on staging
 ✔ released in 1m30s (release-1)
 `;
 
-describe('what a page shows of an output', () => {
+describe('the output that a page shows', () => {
   it.each([
     [
       'of another run',
@@ -16,7 +16,7 @@ describe('what a page shows of an output', () => {
     ],
     ['with lines left out', 'Releasing …\n…\n✔ released in 3s (release-1)\n'],
     ['with lines left out at the end', 'Releasing sha256:00 (9 KB, 6 files) on …\n…\n'],
-  ])('is what was printed: %s', (_, shown) => {
+  ])('matches what was printed: %s', (_, shown) => {
     expect(essentialOutput(PRINTED)).toMatch(shownPattern(shown));
   });
 
@@ -25,7 +25,7 @@ describe('what a page shows of an output', () => {
     ['another number of files', PRINTED.replace('6 files', '7 files')],
     ['a line too few', PRINTED.split('\n').slice(1).join('\n')],
     ['a line too many', `${PRINTED}and more\n`],
-  ])('is not: %s', (_, shown) => {
+  ])('does not match: %s', (_, shown) => {
     expect(essentialOutput(PRINTED)).not.toMatch(shownPattern(shown));
   });
 });

@@ -50,6 +50,6 @@ describe.concurrent('a release of a broken agent', () => {
   );
 });
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

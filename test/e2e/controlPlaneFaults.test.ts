@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Fault, ProxiedRequest } from './faultProxy.ts';
+import { type Fault, meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Pool } from './pool.ts';
 import type { Process } from './processes.ts';
 import { ServingDeployment } from './servingDeployment.ts';
@@ -23,32 +23,17 @@ function onDeployment(work: (on: ServingDeployment, good: string) => Promise<voi
     try {
       await work(on, good);
     } finally {
-      on.rule = () => undefined;
+      on.rule = PASS;
     }
   });
 }
 
-const isFind = ({ method, path }: ProxiedRequest): boolean =>
-  method === 'GET' && path.startsWith('/v2/deployments?');
-const isPatch = ({ method }: ProxiedRequest): boolean => method === 'PATCH';
-const isPoll = ({ method, path }: ProxiedRequest): boolean =>
-  method === 'GET' && /\/revisions\/[0-9a-f-]+$/.test(path);
-
-/** Does something to the first requests that match; `times` of them. */
-function first(
-  on: ServingDeployment,
-  times: number,
-  matches: (request: ProxiedRequest) => boolean,
-  fault: Fault,
-): void {
-  let left = times;
-  on.rule = (request) => (matches(request) && left-- > 0 ? fault : undefined);
-}
+const { find, patch, poll, redeploy, uploadUrl } = REQUESTS;
 
 const GARBAGE: Fault = { kind: 'answer', status: 200, body: '<html>not what you asked for</html>' };
 const EMPTY: Fault = { kind: 'answer', status: 200, body: '' };
 
-describe.concurrent('a control plane that stumbles for a moment', () => {
+describe.concurrent('a control plane that fails for a moment', () => {
   it.each<[string, Fault]>([
     ['500', { kind: 'answer', status: 500 }],
     ['503', { kind: 'answer', status: 503 }],
@@ -56,9 +41,9 @@ describe.concurrent('a control plane that stumbles for a moment', () => {
     ['garbage', GARBAGE],
     ['nothing', EMPTY],
     ['a closed connection', { kind: 'drop' }],
-  ])('and answers %s to a read is asked again: the release completes', (_what, fault) =>
+  ])('and answers %s to a read is read again: the release completes', (_what, fault) =>
     onDeployment(async (on) => {
-      first(on, 2, (request) => isFind(request) || isPoll(request), fault);
+      void meet(on, (request) => find(request) || poll(request), fault, 2);
       expect((await on.project.ran('release', 'staging')).code).toBe(0);
     }),
   );
@@ -72,25 +57,25 @@ describe.concurrent('a control plane that stumbles for a moment', () => {
       { kind: 'answer', status: 429, headers: { 'retry-after': '1' } },
     ],
     ['answers garbage to the PATCH', GARBAGE],
-  ])('and %s: exactly one revision comes of it', (_what, fault) =>
+  ])('and %s: the release makes exactly one revision', (_what, fault) =>
     onDeployment(async (on) => {
       const before = await on.seen.shippedRevisions();
-      first(on, 1, isPatch, fault);
+      void meet(on, patch, fault, 1);
       expect((await on.project.ran('release', 'staging')).code).toBe(0);
       expect(await on.seen.shippedRevisions()).toHaveLength(before.length + 1);
     }),
   );
 });
 
-describe.concurrent('a control plane that refuses', () => {
+describe.concurrent('a control plane that rejects', () => {
   it.each([
     [401, 'SLIPWAY_UNAUTHORIZED'],
     [403, 'SLIPWAY_UNAUTHORIZED'],
     [409, 'SLIPWAY_CONFLICT'],
     [422, 'SLIPWAY_REFUSED'],
-  ])('the PATCH with %d: the release fails with %s, and what served serves', (status, code) =>
+  ])('the PATCH with %d: the release fails with %s, and the previous revision serves', (status, code) =>
     onDeployment(async (on, good) => {
-      first(on, 1, isPatch, { kind: 'answer', status });
+      void meet(on, patch, { kind: 'answer', status }, 1);
       const ended = await on.project.ran('release', 'staging');
       expect(ended.code).toBe(2);
       expect(ended.text).toContain(code);
@@ -101,7 +86,7 @@ describe.concurrent('a control plane that refuses', () => {
   it('the key from the start: the release fails before anything is changed', () =>
     onDeployment(async (on) => {
       const before = await on.seen.shippedRevisions();
-      first(on, 1, isFind, { kind: 'answer', status: 401 });
+      void meet(on, find, { kind: 'answer', status: 401 }, 1);
       const ended = await on.project.ran('release', 'staging');
       expect(ended.code).toBe(2);
       expect(ended.text).toContain('SLIPWAY_UNAUTHORIZED');
@@ -111,8 +96,7 @@ describe.concurrent('a control plane that refuses', () => {
 
   it('that the deployment exists, for good: the release fails before anything is changed', () =>
     onDeployment(async (on) => {
-      on.rule = ({ method, path }) =>
-        method === 'POST' && path.endsWith('/upload-url') ? { kind: 'answer', status: 404 } : undefined;
+      void meet(on, uploadUrl, { kind: 'answer', status: 404 });
       const ended = await on.project.ran('release', 'staging');
       expect(ended.code).toBe(2);
       expect(ended.text).toContain('SLIPWAY_NOT_FOUND');
@@ -122,12 +106,7 @@ describe.concurrent('a control plane that refuses', () => {
 describe.concurrent('a rollback by signal', () => {
   it('to what serves pre-empts a release that is polling, and it serves again', () =>
     onDeployment(async (on, good) => {
-      const polling = new Promise<void>((resolve) => {
-        on.rule = (request) => {
-          if (isPoll(request)) resolve();
-          return undefined;
-        };
-      });
+      const polling = meet(on, poll);
       const following = on.project.run('release', 'staging');
       await polling;
       const client = await stack.client();
@@ -145,41 +124,34 @@ describe.concurrent('a rollback by signal', () => {
     }));
 });
 
-describe.concurrent('a release that cannot be taken back', () => {
+describe.concurrent('a release that cannot be rolled back', () => {
   it('ends with 3, and says what a person must do', () =>
     onDeployment(async (on) => {
-      on.rule = ({ method, path }) =>
-        method === 'POST' && path.endsWith('/redeploy') ? { kind: 'answer', status: 422 } : undefined;
+      void meet(on, redeploy, { kind: 'answer', status: 422 });
       await on.project.use({ says: 'No.' });
       const ended = await on.project.ran('release', 'staging');
       expect(ended.code, ended.text).toBe(3);
       expect(ended.text).toContain('rollback failed');
       expect((await on.project.ran('status', 'staging')).text).toContain('NEEDS A PERSON');
 
-      on.rule = () => undefined;
+      on.rule = PASS;
       await on.change();
       expect((await on.project.ran('release', 'staging')).code).toBe(0);
     }));
 });
 
 describe.concurrent('a command that is interrupted while it follows a release', () => {
-  /** Follows a release that polls for its revision for as long as the rule stands. */
+  /** Follows a release that polls for its revision until the rule is another one. */
   async function following(on: ServingDeployment, ...flags: string[]): Promise<Process> {
-    const polls = new Promise<void>((resolve) => {
-      on.rule = (request) => {
-        if (!isPoll(request)) return undefined;
-        resolve();
-        return { kind: 'answer', status: 503 };
-      };
-    });
+    const polls = meet(on, poll, { kind: 'answer', status: 503 });
     const command = on.project.run('release', 'staging', ...flags);
-    // A revision of an earlier release may be watched still: that it is polled does not tell that this one was taken.
+    // The poll may be for a revision of an earlier release, which the target still watches.
     await command.line((line) => JSON.stringify(line).includes('release-'));
     await polls;
     return command;
   }
 
-  it('ends with 5 and says that the release goes on, and so it does', () =>
+  it('ends with 5 and says that the release continues, which it does', () =>
     onDeployment(async (on, good) => {
       const command = await following(on);
       command.child.kill('SIGINT');
@@ -187,14 +159,14 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(command.stdout.trimEnd().split('\n').at(-1)).toBe(
         'stopped watching; the release continues. See: slipway status staging',
       );
-      on.rule = () => undefined;
+      on.rule = PASS;
       const joined = await on.project.ran('release', 'staging');
       expect(joined.code, joined.text).toBe(0);
       expect(joined.text).toMatch(/release-\d+: (joined|already released)/);
       expect(await on.active()).not.toBe(good);
     }));
 
-  it('asks it to abort with --abort-on-interrupt, and says so: what served serves again', () =>
+  it('aborts the release with --abort-on-interrupt, and says so: the previous revision serves again', () =>
     onDeployment(async (on, good) => {
       const command = await following(on, '--abort-on-interrupt');
       command.child.kill('SIGTERM');
@@ -202,7 +174,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(command.stdout.trimEnd().split('\n').at(-1)).toMatch(
         /^stopped watching; release-\d+ was asked to abort: .+\. See: slipway status staging$/,
       );
-      on.rule = () => undefined;
+      on.rule = PASS;
       const { running } = await on.seen.target();
       await eventually(async () => {
         expect((await on.seen.target()).running).toBeNull();
@@ -213,14 +185,14 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(running?.releaseId ?? last?.releaseId).toBe(last?.releaseId);
     }));
 
-  it('follows for no longer than it was told: 5, and the release goes on', () =>
+  it('stops following after --timeout: exit code 5, and the release continues', () =>
     onDeployment(async (on) => {
       const command = await following(on, '--timeout', '1s');
       expect(await command.exited).toBe(5);
       expect(command.stdout).toContain('timed out; the release continues');
       const watch = on.project.run('watch', 'staging');
       await watch.line((line) => JSON.stringify(line).includes('release-'));
-      on.rule = () => undefined;
+      on.rule = PASS;
       expect(await watch.exited, watch.stderr).toBe(0);
     }));
 });
@@ -240,7 +212,7 @@ describe.concurrent('two releases at once', () => {
     }));
 });
 
-it('a second interrupt exits at once, also where nobody takes the abort', () =>
+it('a second interrupt exits at once, also if no worker takes the abort', () =>
   onDeployment(async (on) => {
     const command = on.project.run('release', 'staging', '--abort-on-interrupt');
     await command.line((line) => JSON.stringify(line).includes('queued'));
@@ -257,6 +229,6 @@ it('a second interrupt exits at once, also where nobody takes the abort', () =>
     }
   }));
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 describe('everything on one machine', () => {
-  it('goes on when its worker is killed: another one is started, and that is told', async () => {
+  it('starts another worker if its worker is killed, and reports it', async () => {
     process.kill(await workerProcess(), 'SIGKILL');
     const name = 'the worker';
     const died = await dev.line(({ event, state }) => event === 'service' && state === 'died');
@@ -45,7 +45,7 @@ describe('everything on one machine', () => {
     expect(restarted).toMatchObject({ name });
   });
 
-  it('carries a release out', async () => {
+  it('releases', async () => {
     await writeSmallAgent(repository, { says: 'Hello Ada!' });
     await writeFile(join(repository, 'slipway.yaml'), stringify(config()));
     const { code, events } = await ran('release', 'staging');
@@ -53,7 +53,7 @@ describe('everything on one machine', () => {
     expect(events.at(-1)).toMatchObject({ event: 'ended', outcome: 'released' });
   });
 
-  it('is found by an audit to have broken a rule, where one artifact has two revisions', async () => {
+  it('fails an audit if one artifact has two revisions', async () => {
     expect(await ran('audit')).toMatchObject({ code: 0 });
     const { revision, deployment } = await served();
     const { source_tarball_path, graph_config_path } = revision.source_revision_config;
@@ -67,7 +67,7 @@ describe('everything on one machine', () => {
     );
   });
 
-  it('ends all of it in order when it is told to', async () => {
+  it('stops everything in order on SIGTERM', async () => {
     expect(await dev.stop()).toBe(0);
     expect(dev.lines.at(-1)).toMatchObject({ event: 'stopped' });
     await expect(freshFetch(ready['controlPlane'] ?? '')).rejects.toThrow();

@@ -46,6 +46,48 @@ export type Fault =
 /** Decides on one request; `undefined` passes it through. Called once per request, in order. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
+/** The rule under which nothing goes wrong. */
+export const PASS: FaultRule = () => undefined;
+
+/** Whether a request is of a kind. */
+type RequestKind = (request: ProxiedRequest) => boolean;
+
+/** The requests of a release. */
+export const REQUESTS = {
+  find: ({ method, path }) => method === 'GET' && path.startsWith('/v2/deployments?'),
+  create: ({ method, path }) => method === 'POST' && path === '/v2/deployments',
+  uploadUrl: ({ method, path }) => method === 'POST' && path.endsWith('/upload-url'),
+  upload: ({ method, path }) => method === 'PUT' && path.startsWith('/uploads/'),
+  patch: ({ method }) => method === 'PATCH',
+  poll: ({ method, path }) => method === 'GET' && /\/revisions\/[0-9a-f-]+$/.test(path),
+  serving: ({ method, path }) => method === 'GET' && /\/agents\/[0-9a-f-]+\/ok$/.test(path),
+  run: ({ method, path }) => method === 'POST' && path.endsWith('/runs/stream'),
+  redeploy: ({ method, path }) => method === 'POST' && path.endsWith('/redeploy'),
+} satisfies Readonly<Record<string, RequestKind>>;
+
+/**
+ * Sets the rule under which requests of a kind meet a fault, if one is given.
+ *
+ * @param times - how many of them. Default: all.
+ * @returns a promise that resolves when the first of them comes.
+ */
+export function meet(
+  on: { rule: FaultRule },
+  isMet: RequestKind,
+  fault?: Fault,
+  times = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  let left = times;
+  return new Promise((resolve) => {
+    on.rule = (request) => {
+      if (left <= 0 || !isMet(request)) return undefined;
+      left -= 1;
+      resolve();
+      return fault;
+    };
+  });
+}
+
 /** Changes what a request is answered with, or not (`undefined`). The answer is JSON. */
 type AnswerRule = (request: ProxiedRequest) => ((answer: unknown) => unknown) | undefined;
 
@@ -78,7 +120,6 @@ export interface FaultProxy {
 /** Starts a proxy before the platform at `origin`. */
 export async function startFaultProxy(origin: string): Promise<FaultProxy> {
   const log: LoggedRequest[] = [];
-  const proxy = { rule: (() => undefined) as FaultRule, answerRule: (() => undefined) as AnswerRule };
   const server = createServer((incoming, outgoing) => {
     const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
     const logged: LoggedRequest = { ...seen, at: performance.now(), passages: [] };
@@ -90,28 +131,18 @@ export async function startFaultProxy(origin: string): Promise<FaultProxy> {
       origin,
     }).catch(() => outgoing.destroy());
   });
-  const url = await listen(server);
-  return {
-    url,
+  const proxy: FaultProxy = {
+    url: await listen(server),
     log,
-    get rule() {
-      return proxy.rule;
-    },
-    set rule(rule) {
-      proxy.rule = rule;
-    },
-    get answerRule() {
-      return proxy.answerRule;
-    },
-    set answerRule(rule) {
-      proxy.answerRule = rule;
-    },
+    rule: PASS,
+    answerRule: () => undefined,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
       }),
   };
+  return proxy;
 }
 
 interface Order {

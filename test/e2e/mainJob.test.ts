@@ -54,7 +54,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
 
   afterAll(() => receiver.close());
 
-  it('plans the first release, which makes, starts and stores nothing', async () => {
+  it('plans the first release, and creates, starts and stores nothing', async () => {
     await project.touch('A');
     const { code, text } = await project.ran('plan', 'release', 'staging');
     expect(code, text).toBe(0);
@@ -88,7 +88,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(planned.artifact.identity).toMatch(new RegExp(`^${artifact ?? 'none'}`));
   });
 
-  it('plans what the target would not take up again', async () => {
+  it('plans that the target would join the release that serves', async () => {
     const { code, text } = await project.ran('plan', 'release', 'staging');
     expect(code, text).toBe(0);
     expect(text).toMatch(/taken +release-1, already released/);
@@ -108,7 +108,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(await seen.shippedRevisions()).toHaveLength(1);
   });
 
-  it('puts the previous revision back when the new one answers wrongly, and says why', async () => {
+  it('restores the previous revision when the new one answers wrongly, and says why', async () => {
     await project.use('broken/answers-wrongly');
     const summary = join(stack.folder, 'summary.md');
     const onGitHub = {
@@ -155,7 +155,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     revisions['A again'] = again!;
   });
 
-  it('has its store pruned of what nobody needs, and what is kept is released again', async () => {
+  it('prunes the artifacts that no target needs, and releases a kept one again', async () => {
     const { digest } = await nobodyNeeds(stack);
     await makeOld(stack);
     const planned = await project.ran('prune', '--dry-run');
@@ -205,14 +205,14 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect((await project.ran('release', 'staging')).code).toBe(0);
   });
 
-  it('shows it all in the status', async () => {
+  it('shows the serving revision and the rollback in the status', async () => {
     const { code, text } = await project.ran('status', 'staging');
     expect(code).toBe(0);
     expect(text).toContain((await seen.deployment()).active_revision_id!);
     expect(text).toContain('rolled back');
   });
 
-  it('tells the past: the history, one release, and in what two of them differ', async () => {
+  it('shows the history, one release, the difference of two, and a log', async () => {
     const history = await project.ran('history', 'staging');
     expect(history.code, history.text).toBe(0);
     const [, , newest, ...older] = history.text.trimEnd().split('\n');
@@ -255,13 +255,13 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     ['audit', 'audited', ['staging']],
     ['quarantine', 'quarantine', ['staging', 'image:of-nobody', '--reason', 'a drill']],
     ['unquarantine', 'quarantine', ['staging', 'image:of-nobody', '--reason', 'a drill']],
-  ])('tells programs the same: %s', async (command, event, words) => {
+  ])('prints an event with --json: %s', async (command, event, words) => {
     const { code, process, text } = await project.ran(command, ...words, '--json');
     expect(code, text).toBe(0);
     expect(eventsOf(process)).toContain(event);
   });
 
-  it('takes what a person says while it runs, and refuses it when nothing does', async () => {
+  it('accepts an abort while a release runs, and rejects it when none does', async () => {
     await project.touch('one more change');
     const watching = project.run('watch', 'staging', '--json');
     await eventually(() => {
@@ -292,7 +292,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(code).toBe(0);
   });
 
-  it('has told its receiver of each beginning and each ending, signed', async () => {
+  it('has sent its receiver a signed notice of each start and each outcome', async () => {
     const told = ['release-1', 'release-2', 'release-3', 'release-4'].flatMap((name) => [
       `release_started ${name}`,
       `${name === 'release-2' || name === 'release-3' ? 'rolled_back' : 'released'} ${name}`,
@@ -304,14 +304,14 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(receiver.unsigned).toEqual([]);
   });
 
-  it('keeps the API key, and whoever is told, out of every history, output and record', async () => {
+  it('keeps the API key and the receiver’s secrets out of every history and output', async () => {
     const told = (await seen.historiesAsText()) + stack.worker.stderr + stack.worker.stdout;
     for (const secret of [stack.apiKey, ...receiver.secrets]) expect(told).not.toContain(secret);
   });
 });
 
-describe.concurrent('a deployment made by somebody else', () => {
-  it('serves what it served before when our first release of it is bad', async () => {
+describe.concurrent('a deployment that was not made by Slipway', () => {
+  it('serves what it served before if the first release is bad', async () => {
     const example = goodAgent(1);
     const project = await Project.create(stack, { example, deployment: 'foreign' });
     const { revisionId } = await deployByHand(stack, 'foreign', project.folder);
@@ -329,8 +329,8 @@ describe.concurrent('a deployment made by somebody else', () => {
   });
 });
 
-describe.concurrent('a target that is spoken to in public names', () => {
-  it('is released to, and its deployment stands there as a public client would have made it', async () => {
+describe.concurrent('a target of the public vocabulary', () => {
+  it('gets a deployment as a public client would have made it', async () => {
     const example = goodAgent(1);
     const target = { vocabulary: 'public', deploymentType: 'dev' };
     const project = await Project.create(stack, { example, deployment: 'public', target });
@@ -352,7 +352,7 @@ describe.concurrent('a release of a git ref, on a target that names its tenant',
   const deployment = 'from-git';
   const tenantId = '0b7a3c52-6a0e-4a52-9d3c-7d2f8f1f6a11';
 
-  it('is built from the repository, serves, says from which commit, and touches nothing of another tenant', async () => {
+  it('is built from the repository, serves, records its commit, and changes nothing of another tenant', async () => {
     // Another tenant has a deployment of that name.
     const { id: another } = (await stack.call('POST', '/v2/deployments', {
       name: deployment,
@@ -400,7 +400,7 @@ describe.concurrent('a release of a git ref, on a target that names its tenant',
 });
 
 describe.concurrent('a release over S3', () => {
-  it('is taken from there by a worker of another home; while the store is down nothing is changed', async () => {
+  it('is read there by a worker of another home; while the store is down nothing is changed', async () => {
     const s3 = await startS3Server();
     const secret = 'the-secret-access-key-that-stands-nowhere';
     const env = {
@@ -444,7 +444,7 @@ describe.concurrent('a release over S3', () => {
   });
 });
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });
 
@@ -461,7 +461,7 @@ describe('without a worker', () => {
     expect(await stack.worker.stop()).toBe(0);
   });
 
-  it.concurrent('the past is told', async () => {
+  it.concurrent('history and show work', async () => {
     const { code, text } = await project.ran('history', 'staging', '--json');
     expect(code, text).toBe(0);
     const past = text
@@ -478,7 +478,7 @@ describe('without a worker', () => {
   });
 
   it.concurrent(
-    'the status tells what Temporal and the control plane know, and that no worker answers: exit code 6',
+    'the status shows what Temporal and the control plane know, and that no worker answers: exit code 6',
     async () => {
       const summary = join(stack.folder, 'rollback.md');
       const said = slipway(['rollback', 'staging', '--no-wait', '--reason', 'it is slow'], {
@@ -515,28 +515,25 @@ describe('without a worker', () => {
     },
   );
 
-  it.concurrent(
-    'what is said to one release is kept for that one, and another one does not hear it',
-    async () => {
-      const kept = await project.ran('pause', 'staging', '--release', running);
-      expect(kept.code, kept.text).toBe(0);
-      expect(kept.text).toContain('Temporal keeps it');
-      const late = await project.ran('resume', 'staging', '--release', 'release-1');
-      expect(late.code, late.text).toBe(4);
-      expect(late.text).toContain('release-1 does not run');
-    },
-  );
+  it.concurrent('a message to one release waits for that release alone', async () => {
+    const kept = await project.ran('pause', 'staging', '--release', running);
+    expect(kept.code, kept.text).toBe(0);
+    expect(kept.text).toContain('Temporal keeps it');
+    const late = await project.ran('resume', 'staging', '--release', 'release-1');
+    expect(late.code, late.text).toBe(4);
+    expect(late.text).toContain('release-1 does not run');
+  });
 
   it.concurrent.each([
     ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'nobody' }],
     ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NOBODY }],
-  ])('a release is not started where %s: exit code 6', async (_what, code, env) => {
+  ])('a release is not started if %s: exit code 6', async (_what, code, env) => {
     const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
     expect(await refused.exited).toBe(6);
     expect(refused.stderr).toContain(code);
   });
 
-  it.concurrent('a plan tells what it can, and whom it could not ask: exit code 6', async () => {
+  it.concurrent('a plan shows what is known, and what did not answer: exit code 6', async () => {
     const env = { ...stack.env, TEMPORAL_ADDRESS: NOBODY };
     const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });
     expect(await planned.exited).toBe(6);
@@ -545,7 +542,7 @@ describe('without a worker', () => {
     expect(planned.stderr).toContain('SLIPWAY_TEMPORAL_UNREACHABLE');
   });
 
-  it.concurrent('what asks a control plane that is away ends with 6', async () => {
+  it.concurrent('a command that needs an unreachable control plane ends with 6', async () => {
     const target = { controlPlane: `http://${NOBODY}` };
     const away = await Project.create(stack, { example: goodAgent(1), deployment: 'away', target });
     const { code, text } = await away.ran('logs', 'staging');
@@ -553,7 +550,7 @@ describe('without a worker', () => {
     expect(text).toContain('SLIPWAY_UNREACHABLE');
   });
 
-  it('nothing is pruned where a target cannot be asked: exit code 6', async () => {
+  it('nothing is pruned if a target does not answer: exit code 6', async () => {
     await nobodyNeeds(stack);
     await makeOld(stack);
     const before = await storeOf(stack).listArtifacts();

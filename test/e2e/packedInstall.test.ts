@@ -20,7 +20,7 @@ let folder: string;
 let packed: string;
 let registry: LockedRegistry;
 
-// Where `dist/` is older than the sources there is nothing to pack: `npm test` builds before it runs this.
+// If `dist/` is older than the sources there is nothing to pack: `npm test` builds before it runs this.
 describe.skipIf(BUILT_COMMAND === undefined)(
   'the packages, packed and installed into an empty folder',
   () => {
@@ -39,7 +39,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
       await rm(folder, { recursive: true, force: true });
     });
 
-    it('bring for releases what the list has, and no platform, no database and no LangGraph', async () => {
+    it('install for releases exactly the listed packages: no platform, no database, no LangGraph', async () => {
       const { names, bytes } = await installed();
       expect(`${names.join('\n')}\n`).toBe(await readFile(LIST, 'utf8'));
       expect(names.filter((name) => /platform|lang(chain|graph)|pglite|^pg|kysely|hono/.test(name))).toEqual(
@@ -60,7 +60,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
       },
     );
 
-    it('run a platform where it is installed beside them', async () => {
+    it('run a platform if it is installed too', async () => {
       await install('slipway-platform-0.1.0.tgz');
       const platform = start('platform', '--port', '0', '--home', join(folder, 'home'), '--json');
       const exited = once(platform, 'exit');

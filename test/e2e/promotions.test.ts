@@ -195,7 +195,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await ended(promote(ada, 'plain'))).toMatchObject({ outcome: 'released', nothingToDo: true });
   });
 
-  it('end at a check that fails in the soak, and production is not touched', async () => {
+  it('end at a check that fails in the soak, and leave production unchanged', async () => {
     const before = await active(production);
     await releaseOnCanary(agent('B', { slowlyMs: 1_040, breaks: true }));
     const promotion = promote(ada, 'long');
@@ -207,7 +207,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await active(production)).toBe(before);
   });
 
-  it('abort where the command that follows them is interrupted and was told to ask for it', async () => {
+  it('abort if the command that follows them is interrupted, with --abort-on-interrupt', async () => {
     const command = asProcess(['long', '--abort-on-interrupt', '--json']);
     await command.line(({ step, status }) => step === 'soak' && status === 'running');
     command.child.kill('SIGTERM');
@@ -224,7 +224,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     });
   });
 
-  it('are judged: a drop of success by 5 points is found, and few runs do not tell', async () => {
+  it('are judged: a drop of success by 5 points fails, and few runs are inconclusive', async () => {
     const before = await active(production);
     const [worse, unsure] = [promote(ada, 'worse'), promote(ada, 'unsure')];
     await unsure.told(({ event }) => event === 'waiting');
@@ -240,7 +240,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await active(production)).toBe(before);
   });
 
-  it('are judged: latencies that grow by 30 % are found, by a worker that is killed in the middle too', async () => {
+  it('are judged: latencies that grow by 30 % fail, also if the worker is killed in the middle', async () => {
     const before = await active(production);
     const promotion = promote(ada, 'slower');
     await promotion.told(({ step, status }) => step === 'judge' && status === 'running');
@@ -262,7 +262,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     });
   });
 
-  it('are refused by a freeze; one that waits is approved by somebody else, and goes on by override', async () => {
+  it('are rejected by a freeze; one that waits is approved by another person, and continues by override', async () => {
     const refused = promote(ada, 'frozen');
     expect(await refused.code).toBe(4);
     expect(refused.error?.code ?? (await ended(refused))['reason']).toMatch(/FROZEN|frozen/);
@@ -284,7 +284,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(late).toMatchObject({ code: 4, text: expect.stringContaining('has ended released') as string });
   });
 
-  it('take back what fails in the bake, and stop the line until a person lets it go on', async () => {
+  it('restore what served if the bake fails, and stop the line until a person ends the hold', async () => {
     const before = await active(production);
     await releaseOnCanary(agent('C'));
     const promotion = promote(ada, 'baked');
@@ -328,7 +328,7 @@ describe('the schedule of a promotion', () => {
     expect(plan).toContain('"event":"planned"');
   });
 
-  it('comes round at once where somebody says so, though it is paused, and they may not approve it', async () => {
+  it('starts at once if a person triggers it, although it is paused, and that person may not approve it', async () => {
     await releaseOnCanary(agent('T'));
     await scheduled((context, file) => runScheduleApply(context, { config: file }));
     await pause(true, 'scheduled');
@@ -428,6 +428,6 @@ async function timesPass(from: () => Promise<unknown>): Promise<{ untilOneMore()
   return { untilOneMore: async () => reached((await times()) + 1) };
 }
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => reader.leave());
 
 describe('the README, carried out as it is written', () => {
-  it('tells what "npm run demo" prints', async () => {
+  it('shows what "npm run demo" prints', async () => {
     expect(await reader.type(`cd '${ROOT}'\nnpm run demo`), reader.printed).toBe(0);
     expect(essentialOutput(fromStory(reader.printed))).toMatch(shownPattern(fromStory(textOf(demo))));
   });
@@ -67,7 +67,7 @@ describe('the README, carried out as it is written', () => {
     expect(reader.printed).toMatch(/on hold since/);
   });
 
-  it('has kept every rule', async () => {
+  it('passes the audit', async () => {
     expect(await reader.type('slipway audit'), reader.printed).toBe(0);
   });
 

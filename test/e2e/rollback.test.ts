@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { slipway } from './processes.ts';
 import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
@@ -19,7 +20,7 @@ const rollBack = (...words: string[]) =>
 describe('slipway rollback', () => {
   const revisions: string[] = [];
 
-  it('refuses a name that fits nothing before anything is held, and lists the choice', async () => {
+  it('rejects an unknown name before it holds the target, and lists the revisions', async () => {
     revisions.push((await on.active())!);
     await on.project.use(goodAgent(1));
     expect((await on.project.ran('release', 'staging')).code).toBe(0);
@@ -36,22 +37,16 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).toBeNull();
   });
 
-  it('while a release uploads aborts it, and leaves what served', async () => {
-    let reached = (): void => undefined;
-    const uploading = new Promise<void>((resolve) => (reached = resolve));
-    let letGo = (): void => undefined;
-    const until = new Promise<void>((resolve) => (letGo = resolve));
-    on.rule = ({ method, path }) => {
-      if (method !== 'POST' || !path.endsWith('/upload-url')) return undefined;
-      reached();
-      return { kind: 'hold', until };
-    };
+  it('aborts a release that uploads, and leaves what served', async () => {
+    let release = (): void => undefined;
+    const until = new Promise<void>((resolve) => (release = resolve));
+    const uploading = meet(on, REQUESTS.uploadUrl, { kind: 'hold', until });
     await on.project.use(goodAgent(2));
     const releasing = on.project.run('release', 'staging');
     await uploading;
     const { code, text } = await rollBack();
-    letGo();
-    on.rule = () => undefined;
+    release();
+    on.rule = PASS;
     expect(code, text).toBe(0);
     expect(text).toContain(`release-3 is being stopped; revision ${revisions[0] ?? ''} (release-1, `);
     expect(text).toMatch(/rolled back .*rollback-4/);
@@ -60,7 +55,7 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).not.toBeNull();
   });
 
-  it('takes the beginning of an id, on a hold too', async () => {
+  it('accepts the beginning of an id, also on a hold', async () => {
     const { code, text } = await rollBack('--to', revisions[1]!.slice(0, 8));
     expect(code, text).toBe(0);
     expect(await on.active()).toBe(revisions[1]);
@@ -77,16 +72,14 @@ describe('slipway rollback', () => {
     expect(await on.active()).toBe(revisions[1]);
   });
 
-  it('ends with 2 where the revision that is named cannot be deployed, and says what serves', async () => {
+  it('ends with 2 if the named revision cannot be deployed, and says what serves', async () => {
     await on.project.use(goodAgent(3));
     const released = await on.project.ran('release', 'staging', '--override-hold', '--reason', 'a fix');
     expect(released.code, released.text).toBe(0);
-    on.rule = ({ method, path }) =>
-      method === 'POST' && path.endsWith(`/${revisions[0] ?? ''}/redeploy`)
-        ? { kind: 'answer', status: 422 }
-        : undefined;
+    const named = `/${revisions[0] ?? ''}/redeploy`;
+    void meet(on, ({ path }) => path.endsWith(named), { kind: 'answer', status: 422 });
     const { code, text } = await rollBack('--to', 'release-1');
-    on.rule = () => undefined;
+    on.rule = PASS;
     expect(code, text).toBe(2);
     expect(text).toContain(`revision ${revisions[0] ?? ''} was not reached`);
     expect(text).toContain('SLIPWAY_REVISION_NOT_REACHED');

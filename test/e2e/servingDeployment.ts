@@ -1,4 +1,4 @@
-import type { FaultRule, ProxiedRequest } from './faultProxy.ts';
+import { type FaultRule, PASS, type ProxiedRequest } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { Project, type ProjectOptions } from './project.ts';
 import type { Stack } from './stack.ts';
@@ -15,9 +15,10 @@ export const goodAgent = (version: number): { readonly says: string } => ({
 export class ServingDeployment {
   readonly project: Project;
   readonly seen: Observer;
+  /** What the proxy does with requests for this deployment. */
+  rule: FaultRule = PASS;
   readonly #id: string;
   readonly #name: string;
-  #rule: FaultRule = () => undefined;
   #versions = 1;
 
   private constructor(name: string, id: string, project: Project, seen: Observer) {
@@ -36,10 +37,7 @@ export class ServingDeployment {
   ): Promise<readonly ServingDeployment[]> {
     const names = Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
     const all = await Promise.all(names.map((each) => ServingDeployment.#create(stack, each, options)));
-    stack.proxy.rule = (request) => {
-      const asked = all.find((one) => one.#isAskedFor(request));
-      return asked === undefined ? undefined : asked.#rule(request);
-    };
+    stack.proxy.rule = (request) => all.find((one) => one.#isAskedFor(request))?.rule(request);
     return all;
   }
 
@@ -53,11 +51,6 @@ export class ServingDeployment {
     if (code !== 0) throw new Error(`the release before all others failed:\n${text}`);
     const seen = new Observer(stack, name);
     return new ServingDeployment(name, (await seen.deployment()).id, project, seen);
-  }
-
-  /** What the proxy does with requests for this deployment. */
-  set rule(rule: FaultRule) {
-    this.#rule = rule;
   }
 
   /** Puts another good version into the repository. */

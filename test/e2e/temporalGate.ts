@@ -35,7 +35,6 @@ const UNAVAILABLE = 14;
 
 /** Opens a gate before the Temporal at `address`, which need not be there yet. */
 export async function openTemporalGate(address: string): Promise<TemporalGate> {
-  const gate = { rule: (() => undefined) as GateRule };
   let session: ClientHttp2Session | undefined;
   const temporal = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
@@ -52,14 +51,9 @@ export async function openTemporalGate(address: string): Promise<TemporalGate> {
     carry(stream, headers, temporal, (message) => gate.rule(message)).catch(() => refuse(stream));
   });
   const port = await listen(server);
-  return {
+  const gate: TemporalGate = {
     address: `127.0.0.1:${port}`,
-    get rule() {
-      return gate.rule;
-    },
-    set rule(rule) {
-      gate.rule = rule;
-    },
+    rule: () => undefined,
     close: async () => {
       session?.destroy();
       await new Promise<void>((resolve) => {
@@ -67,6 +61,7 @@ export async function openTemporalGate(address: string): Promise<TemporalGate> {
       });
     },
   };
+  return gate;
 }
 
 /** One call: every call of a worker is one message there and one back. */

@@ -31,7 +31,7 @@ it.each([
   ['a new target', 0],
   ['a target that has released before', 1],
 ])(
-  'a release that ended with 6 while the worker was stopped is not made once it goes on: %s',
+  'a release that ended with 6 while the worker was stopped is not made when the worker continues: %s',
   async (_of, shipped) => {
     await project.touch(`again ${shipped}`);
     const { child } = stack.worker;
@@ -63,6 +63,6 @@ it.each([
   },
 );
 
-it('what must always hold has held in all of it', async () => {
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

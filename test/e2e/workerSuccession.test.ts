@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import type { ProxiedRequest } from './faultProxy.ts';
+import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
+import { type Fault, meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import { Stack } from './stack.ts';
@@ -11,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 afterEach(() => {
-  stack.proxy.rule = () => undefined;
+  stack.proxy.rule = PASS;
 });
 
 /** A release of a deployment of its own, with the deadlines and retries that users have. */
@@ -20,36 +21,20 @@ function projectFor(deployment: string): Promise<Project> {
   return Project.create(stack, { example, deployment, steps: 'as they are' });
 }
 
-const isFind = ({ method, path }: ProxiedRequest): boolean =>
-  method === 'GET' && path.startsWith('/v2/deployments?');
-const isPatch = ({ method }: ProxiedRequest): boolean => method === 'PATCH';
-const isPoll = ({ method, path }: ProxiedRequest): boolean =>
-  method === 'GET' && /\/revisions\/[0-9a-f-]+$/.test(path);
-
-/** Waits for the first request of a kind, which gets no answer. */
-function cutOff(matches: (request: ProxiedRequest) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    let seen = false;
-    stack.proxy.rule = (request) => {
-      if (seen || !matches(request)) return undefined;
-      seen = true;
-      resolve();
-      return { kind: 'hold_back', until: new Promise(() => undefined) };
-    };
-  });
-}
+/** No answer, until the caller has gone. */
+const NO_ANSWER: Fault = { kind: 'hold_back', until: new Promise(() => undefined) };
 
 describe('a worker that is started at once after a kill', () => {
   it.each([
-    ['find', isFind, 'findDeployment'],
-    ['patch', isPatch, 'patchDeployment'],
+    ['find', REQUESTS.find, 'findDeployment'],
+    ['patch', REQUESTS.patch, 'patchDeployment'],
   ] as const)(
     'in the step %s: fails what the killed one held, and the release goes on at once',
     async (step, matches, activityType) => {
       const deployment = `successor-${step}`;
       const project = await projectFor(deployment);
       const seen = new Observer(stack, deployment);
-      const met = cutOff(matches);
+      const met = meet(stack.proxy, matches, NO_ANSWER, 1);
       const following = project.run('release', 'staging');
       await met;
       await stack.worker.kill();
@@ -71,14 +56,9 @@ describe('a worker that is started at once after a kill', () => {
 });
 
 describe('a worker that is asked to end while it polls', () => {
-  it('ends with 0, and another one goes on', async () => {
+  it('ends with 0, and another worker continues', async () => {
     const project = await projectFor('worker-shutdown');
-    const polling = new Promise<void>((resolve) => {
-      stack.proxy.rule = (request) => {
-        if (isPoll(request)) resolve();
-        return undefined;
-      };
-    });
+    const polling = meet(stack.proxy, REQUESTS.poll);
     const following = project.run('release', 'staging');
     await polling;
     expect(await stack.worker.stop()).toBe(0);
@@ -88,6 +68,63 @@ describe('a worker that is asked to end while it polls', () => {
   });
 });
 
-it('what must always hold has held in all of it', async () => {
+describe('a target that is ended in Temporal while its worker is killed in the middle of a release', () => {
+  const deployment = 'ended';
+  const example = { says: 'Hello Ada!' };
+
+  it('is started again by the next command, with its whole state', async () => {
+    const project = await Project.create(stack, { example, deployment });
+    const seen = new Observer(stack, deployment);
+    expect((await project.ran('release', 'staging')).code).toBe(0);
+
+    await project.touch('another artifact');
+    const polling = meet(stack.proxy, REQUESTS.poll, NO_ANSWER);
+    expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
+    await polling;
+    expect((await project.ran('hold', 'staging', '--reason', 'a look')).code).toBe(0);
+    await stack.worker.kill();
+    const workflowId = targetWorkflowId({ controlPlane: stack.controlPlane, deployment });
+    await (await stack.client()).workflow.getHandle(workflowId).terminate('by hand');
+    stack.proxy.rule = PASS;
+    await stack.startWorker();
+
+    // Whatever is said to it starts it again, and it is on hold still.
+    expect((await project.ran('hold', 'staging', '--reason', 'a second look')).code).toBe(0);
+    await project.touch('an artifact that is refused');
+    const refused = await project.ran('release', 'staging');
+    expect(refused.text).toContain('on hold');
+    expect(refused.code).toBe(4);
+    expect((await project.ran('unhold', 'staging', '--reason', 'looked')).code).toBe(0);
+    await project.touch('a third artifact');
+    expect((await project.ran('release', 'staging')).code).toBe(0);
+    expect((await seen.result('release-2')).outcome).toBe('aborted');
+    expect(await seen.result('release-4')).toMatchObject({
+      outcome: 'released',
+      baseline: { verified: true },
+    });
+  });
+
+  it('is the same target under any spelling of its control plane, and refuses another address', async () => {
+    const port = new URL(stack.controlPlane).port;
+    const spelled = await Project.create(stack, {
+      example,
+      deployment,
+      target: { controlPlane: `http://LOCALHOST:${port}/` },
+    });
+    await spelled.touch('a fourth artifact');
+    expect((await spelled.ran('release', 'staging')).code).toBe(0);
+    const other = await Project.create(stack, {
+      example,
+      deployment,
+      target: { controlPlane: stack.origin },
+    });
+    await other.touch('a fifth artifact');
+    const refused = await other.ran('release', 'staging');
+    expect(refused.text).toContain('belongs to the target "staging"');
+    expect(refused.code).toBe(2);
+  });
+});
+
+it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });

@@ -27,18 +27,18 @@ describe('dependencies', () => {
     'node_modules/elsewhere': { version: '1.0.0', optional: true },
   };
 
-  it('are installed where there are none', async () => {
+  it('are installed if there are none', async () => {
     await lock('package-lock.json', LOCKED);
     expect(whyInstall(root)).toBe('node_modules is missing');
   });
 
-  it('are left alone where they are the locked ones, whatever the files’ times; others’ machines need others', async () => {
+  it('are left as they are if they are the locked ones, whatever the files’ times; optional ones may be missing', async () => {
     await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.0' } });
     await lock('package-lock.json', LOCKED);
     expect(whyInstall(root)).toBeUndefined();
   });
 
-  it('are installed where one is missing or of another version', async () => {
+  it('are installed if one is missing or of another version', async () => {
     await lock('package-lock.json', LOCKED);
     await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.1' } });
     expect(whyInstall(root)).toBe('node_modules/a is not the locked 1.0.0');
@@ -74,23 +74,23 @@ describe('the build', () => {
     }
   });
 
-  it('is made where there is none', () => {
+  it('is made if there is none', () => {
     expect(whyBuild(root)).toBe('there is no finished build');
   });
 
-  it('is left alone where nothing has changed since', async () => {
+  it('is left as it is if nothing has changed since', async () => {
     await write('dist/.built', '');
     expect(whyBuild(root)).toBeUndefined();
   });
 
-  it('is made again where a source has changed', async () => {
+  it('is made again if a source has changed', async () => {
     await write('dist/.built', '');
     const later = new Date(Date.now() + 60_000);
     await utimes(join(root, 'src/cli/main.ts'), later, later);
     expect(whyBuild(root)).toBe('src/cli/main.ts changed');
   });
 
-  it('is made again where a source was removed', async () => {
+  it('is made again if a source was removed', async () => {
     await write('dist/.built', '');
     const earlier = new Date(Date.now() - 60_000);
     await utimes(join(root, 'dist/.built'), earlier, earlier);

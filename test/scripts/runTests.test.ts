@@ -8,19 +8,19 @@ import { expect, it } from 'vitest';
 const SCRIPT = new URL('../../scripts/build/runTests.mjs', import.meta.url).href;
 const FIXTURES = fileURLToPath(new URL('./fixtures/', import.meta.url));
 
-it('counts failures, files that cannot be loaded, and what was left out; the count is the last line', () => {
+it('prints as its last line the number of passed, failed and skipped tests, with files that cannot be loaded', () => {
   expect(run('mixed')).toEqual({ status: 1, lastLine: '1 passed, 2 failed, 2 skipped' });
 });
 
-it('ends with 0 where nothing failed', () => {
+it('ends with 0 if no test failed', () => {
   expect(run('good')).toEqual({ status: 0, lastLine: '1 passed, 0 failed, 0 skipped' });
 });
 
-it('is a failure where there was nothing to run', () => {
+it('fails if there was no test to run', () => {
   expect(run('nowhere')).toEqual({ status: 1, lastLine: '0 passed, 1 failed, 0 skipped' });
 });
 
-it('gives the tests a temporary folder that everybody may pass, and takes it away with what they left', () => {
+it('gives the tests a temporary folder that every user may enter, and removes it at the end', () => {
   const { lastLine } = run('leaving');
   expect(lastLine).toBe('1 passed, 0 failed, 0 skipped');
   const said = join(FIXTURES, 'leaving', 'folder.json');

@@ -45,7 +45,7 @@ export async function createPeer(): Promise<Peer> {
     },
     rollBack: async (order: Order) => {
       const target = targetWorkflowId(requestOf(order, artifact).target);
-      const message = { who: 'bench', reason: 'measuring' };
+      const message = { who: 'bench', reason: 'measuring', to: order.goodRevisionId };
       await engine.temporal.client.workflow.getHandle(target).signal(rollbackSignal, message);
     },
     restartWorker: async () => {

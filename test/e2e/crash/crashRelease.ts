@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
+import { PASS } from '../faultProxy.ts';
 import type { Process } from '../processes.ts';
 import { eventually, type Stack } from '../stack.ts';
 import { type Cell, cellName } from './cells.ts';
@@ -107,7 +108,7 @@ export async function crashRelease(
       workflowId: asking === undefined ? undefined : workflowOf(asking.command),
     };
   } finally {
-    stack.proxy.rule = () => undefined;
+    stack.proxy.rule = PASS;
     stack.proxy.answerRule = () => undefined;
     stack.gate.rule = () => undefined;
     await asking?.command.kill();

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 
-import type { Fault, ProxiedRequest } from '../faultProxy.ts';
+import { type Fault, type ProxiedRequest, REQUESTS } from '../faultProxy.ts';
 import type { Stack } from '../stack.ts';
 import type { GatedMessage } from '../temporalGate.ts';
 import { type Cell, type ControlPlane, isRestoring, type Moment, type Step } from './cells.ts';
@@ -15,53 +15,28 @@ export interface KillPoint {
   letGo(): Promise<void>;
 }
 
-/** How a step is recognized: its call on the wire, and the activity that makes it. */
+/** How a step is recognized: its request, and the activity that sends it. */
 interface Call {
   readonly activity: string;
   readonly matches?: (request: ProxiedRequest) => boolean;
 }
 
-const REVISION = /\/revisions\/[0-9a-f-]+$/;
-const poll: Call = {
-  activity: 'awaitDeployed',
-  matches: ({ method, path }) => method === 'GET' && REVISION.test(path),
-};
-const serving: Call = {
-  activity: 'confirmServing',
-  matches: ({ method, path }) => method === 'GET' && /\/agents\/[0-9a-f-]+\/ok$/.test(path),
-};
-const check: Call = {
-  activity: 'runCheck',
-  matches: ({ method, path }) => method === 'POST' && path.endsWith('/runs/stream'),
-};
+const poll: Call = { activity: 'awaitDeployed', matches: REQUESTS.poll };
+const serving: Call = { activity: 'confirmServing', matches: REQUESTS.serving };
+const check: Call = { activity: 'runCheck', matches: REQUESTS.run };
 
 const CALLS: Readonly<Record<Step, Call>> = {
-  find: {
-    activity: 'findDeployment',
-    matches: ({ method, path }) => method === 'GET' && path.startsWith('/v2/deployments?'),
-  },
-  create: {
-    activity: 'createDeployment',
-    matches: ({ method, path }) => method === 'POST' && path === '/v2/deployments',
-  },
+  find: { activity: 'findDeployment', matches: REQUESTS.find },
+  create: { activity: 'createDeployment', matches: REQUESTS.create },
   'baseline check': check,
-  'upload URL': {
-    activity: 'uploadArtifact',
-    matches: ({ method, path }) => method === 'POST' && path.endsWith('/upload-url'),
-  },
-  upload: {
-    activity: 'uploadArtifact',
-    matches: ({ method, path }) => method === 'PUT' && path.startsWith('/uploads/'),
-  },
-  patch: { activity: 'patchDeployment', matches: ({ method }) => method === 'PATCH' },
+  'upload URL': { activity: 'uploadArtifact', matches: REQUESTS.uploadUrl },
+  upload: { activity: 'uploadArtifact', matches: REQUESTS.upload },
+  patch: { activity: 'patchDeployment', matches: REQUESTS.patch },
   deployed: poll,
   serving,
   check,
   record: { activity: 'recordRelease' },
-  redeploy: {
-    activity: 'redeployRevision',
-    matches: ({ method, path }) => method === 'POST' && path.endsWith('/redeploy'),
-  },
+  redeploy: { activity: 'redeployRevision', matches: REQUESTS.redeploy },
   'deployed again': poll,
   'serving again': serving,
   'check again': check,
@@ -100,8 +75,8 @@ export function placeKillPoints(
     (cell) => new Trap(cell, isRestoring(cell.step) ? slowStart.restoring : slowStart.forward),
   );
   stack.proxy.rule = (request) => {
-    if (CALLS.patch.matches?.(request) === true) phase = enter('forward', traps);
-    if (CALLS.redeploy.matches?.(request) === true) phase = enter('restoring', traps);
+    if (REQUESTS.patch(request)) phase = enter('forward', traps);
+    if (REQUESTS.redeploy(request)) phase = enter('restoring', traps);
     return (
       first(traps, (trap) => trap.onRequest(request, phase)) ??
       first(cells, ({ controlPlane }) => faultOf(controlPlane, request))

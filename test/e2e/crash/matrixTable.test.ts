@@ -19,19 +19,19 @@ it('the table shows every cell, and is read back as it was written', () => {
   expect(readMatrixTable(matrixTable(findings))).toEqual(findings);
 });
 
-it('a cell that was not run is told as such, and is no finding', () => {
+it('a cell that was not run is listed as such, and is no problem', () => {
   const table = matrixTable(new Map());
   expect(table.match(/not run/g)).toHaveLength(allCells().length);
   expect(readMatrixTable(table).size).toBe(0);
 });
 
-it('the counts tell what is not as it should be', () => {
+it('the counts list duplicates, stuck and wrong releases', () => {
   const counts = matrixCounts(findingsOf(endings));
   expect(counts).toContain(`${allCells().length} cells, ${allCells().length - 2} as they should be`);
   expect(counts).toContain('1 duplicate revisions, 1 stuck');
 });
 
-it('no two cells have one name, and what is left out has its reason', () => {
+it('each cell has its own name, and each combination that is left out has a reason', () => {
   expect(new Set(allCells().map(cellName)).size).toBe(allCells().length);
   for (const reason of omissions().keys()) expect(reason).not.toBe('');
 });

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('what is built is named when it is whole, and holds nothing of the build before it', async () => {
+it('the entry names a complete build, without files of the build before it', async () => {
   write({ 'main.js': 'one', 'old-part.js': '' });
   write({ 'main.js': 'two', 'part.js': '2' });
   const build = await builtNow();
@@ -30,7 +30,7 @@ it('what is built is named when it is whole, and holds nothing of the build befo
   expect(await readFile(join(build, 'main.js'), 'utf8')).toBe('two');
 });
 
-it('the build before it stays, for processes that have not loaded all of it; the one before that goes', async () => {
+it('the previous build stays, for processes that have not loaded all of it; older ones are removed', async () => {
   const builds = [];
   for (const text of ['one', 'two', 'three']) {
     write({ 'main.js': text });
@@ -44,13 +44,13 @@ it('the build before it stays, for processes that have not loaded all of it; the
   expect(await readFile(join(three, 'main.js'), 'utf8')).toBe('three');
 });
 
-it('nothing earlier stays where it is built to be published', async () => {
+it('a build for publishing keeps no earlier one', async () => {
   write({ 'main.js': 'one' });
   write({ 'main.js': 'two' }, false);
   expect((await readdir(folder)).length).toBe(2);
 });
 
-it('a build that was made before counts again, and is the newest', async () => {
+it('a build with the digest of an earlier one becomes the newest again', async () => {
   write({ 'main.js': 'one' });
   const one = await builtNow();
   await age(one, 120);
@@ -62,7 +62,7 @@ it('a build that was made before counts again, and is the newest', async () => {
   expect(await readFile(join(one, 'main.js'), 'utf8')).toBe('one');
 });
 
-it('what a build left that was cut off is not taken for one', async () => {
+it('the files of an interrupted build do not count as a build', async () => {
   await mkdir(join(folder, 'unfinished'));
   await writeFile(join(folder, 'unfinished/part.js'), 'half of');
   write({ 'main.js': 'one' });

@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-it('tells the license of each package that a file is of, once, with its text', async () => {
+it('lists the license of each bundled package once, with its text', async () => {
   await installed('one', { license: 'MIT' }, { 'LICENSE.md': 'The text of one.\n' });
   await installed(
     '@scope/two',
@@ -41,7 +41,7 @@ it('tells the license of each package that a file is of, once, with its text', a
   ]);
 });
 
-it('refuses a package that does not say what its license is', async () => {
+it('rejects a package without a license', async () => {
   await installed('secretive', {}, {});
   expect(() => licensesOf(root, ['node_modules/secretive/index.js'])).toThrow('does not say its license');
 });

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-it('each module has its own address in the bundle, also when the whole is moved', async () => {
+it('each module keeps its own address in the bundle, also after the folder is moved', async () => {
   await write(
     'dist/cli/main.js',
     "export { place } from '../temporal/guard.js'; export const own = import.meta.url;",
@@ -38,7 +38,7 @@ it('each module has its own address in the bundle, also when the whole is moved'
   });
 });
 
-it('a package of CommonJS that stays outside is the one that everybody else loads', async () => {
+it('a package of CommonJS that stays outside is loaded once, for the bundle and for others', async () => {
   await write('node_modules/shared/package.json', JSON.stringify({ name: 'shared', main: 'index.js' }));
   await write('node_modules/shared/index.js', 'exports.Shared = class {}; exports.file = __filename;');
   await write('package.json', '{ "type": "module" }');

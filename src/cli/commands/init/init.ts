@@ -1,5 +1,5 @@
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { stringify } from 'yaml';
@@ -54,7 +54,7 @@ export async function runInitCommand(
   const facts = await repositoryFacts(folder, gitIn(folder));
   for (const line of factLines(facts)) output.print(line);
   const answers = { ...(await answersOf(facts, options, terminal)), ...given(options) };
-  const text = configText(answers, facts);
+  const text = configText(answers, facts, folder);
   const { config, problems } = lintText(text);
   refuseWrong(problems);
   const ci = answers.ci === 'none' ? undefined : await ciFile(answers.ci, answers.target);
@@ -178,12 +178,18 @@ interface CiFile {
 const TEMPLATES = fileURLToPath(new URL('../../../../templates/', import.meta.url));
 /** The target that the templates name. */
 const NAMED_TARGET = /(?<=\btarget: |_TARGET: )staging\b/g;
+/** The repository of Slipway's source, as the templates name it: this package publishes no address of its own. */
+const PLACEHOLDER = 'OWNER/slipway';
 
 /** The CI file of a repository: the template that is part of Slipway, with the target's name. */
 async function ciFile(kind: Exclude<CiKind, 'none'>, target: string): Promise<CiFile> {
   const { template, path, then } = FILES[kind];
   const text = await readFile(`${TEMPLATES}${template}`, 'utf8');
-  return { path, text: text.replaceAll(NAMED_TARGET, target), then };
+  return {
+    path,
+    text: text.replaceAll(NAMED_TARGET, target),
+    then: `replace ${PLACEHOLDER} with your copy of Slipway's repository; ${then}`,
+  };
 }
 
 const FILES = {
@@ -199,16 +205,22 @@ const FILES = {
   },
 } as const;
 
-/** Where editors find the schema of the file. */
-const SCHEMA_URL = 'https://raw.githubusercontent.com/slipway/slipway/main/docs/slipway.schema.json';
+const SCHEMA = new URL('../../../../docs/slipway.schema.json', import.meta.url);
+
+/** Where editors find the schema of the file: in this installation, which may be one of the repository. */
+function schemaPlace(folder: string): string {
+  const path = relative(folder, fileURLToPath(SCHEMA));
+  return path.startsWith('..') ? SCHEMA.href : path;
+}
 
 /** The text of a first `slipway.yaml`: right, and with the next thing to change named where it stands. */
 function configText(
   { target, controlPlane, deployment, assistant }: InitAnswers,
   { graphConfig }: Pick<RepositoryFacts, 'graphConfig'>,
+  folder: string,
 ): string {
   const lines = [
-    `# yaml-language-server: $schema=${SCHEMA_URL}`,
+    `# yaml-language-server: $schema=${schemaPlace(folder)}`,
     '# How this agent is released. Every field: docs/slipway-yaml.md of Slipway. Check the file: slipway lint',
     'targets:',
     `  ${scalar(target)}:`,

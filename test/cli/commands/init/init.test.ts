@@ -48,7 +48,7 @@ describe('slipway init --yes', () => {
     expect(exitCode).toBe(0);
     const text = await written();
     expect(lintText(text).problems).toEqual([]);
-    expect(text).toMatch(/^# yaml-language-server: \$schema=https:.*slipway\.schema\.json$/m);
+    expect(text).toMatch(/^# yaml-language-server: \$schema=file:.*slipway\.schema\.json$/m);
     const { targets, checks } = parseConfig(text, 'slipway.yaml');
     expect(targets['staging']?.deployment).toBe('greeter-agent');
     expect(checks[0]?.assistant).toBe('greeter');
