@@ -55,9 +55,6 @@ const ApiKeysList = z.looseObject({ resources: z.array(ApiKey), offset: z.int() 
 export const ApiKeysQuery = z.object({ ...PageQuery.shape, revoked: QueryBoolean.default(false) });
 export type ApiKeysQuery = z.infer<typeof ApiKeysQuery>;
 
-/** The path of every request about one key. */
-export const ApiKeyPath = z.object({ key_id: Uuid });
-
 /** `refused`: the request was answered with 4xx and changed nothing; `failed`: 5xx. */
 export const AuditOutcome = oneOf(['done', 'refused', 'failed']);
 export type AuditOutcome = z.infer<typeof AuditOutcome>;
@@ -118,7 +115,10 @@ export const ACCESS_ENDPOINTS = {
     errors: [403],
   }),
   listApiKeys: ours.get('/v1/api-keys', ApiKeysList, { query: ApiKeysQuery }),
-  revokeApiKey: ours.delete('/v1/api-keys/{key_id}', null, { params: ApiKeyPath, errors: [404] }),
+  revokeApiKey: ours.delete('/v1/api-keys/{key_id}', null, {
+    params: z.object({ key_id: Uuid }),
+    errors: [404],
+  }),
   listAudit: ours.get('/v1/audit', AuditList, { query: AuditQuery }),
   rotateSecrets: ours.post('/v1/secrets/rotation', SecretsRotated, { errors: [409] }),
 } as const;

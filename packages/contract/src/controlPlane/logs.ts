@@ -90,9 +90,6 @@ export const BuildLogs = z.looseObject({
   next_offset: z.union([z.string(), z.int()]).nullish(),
 });
 
-/** The path of a request for what all of a deployment's agents wrote (`POST /v1/projects/{project_id}/deploy_logs`). */
-export const DeployLogsPath = z.object({ project_id: Uuid });
-
 /** The path of a request for build logs. */
 export const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
 
@@ -122,7 +119,7 @@ export const LOGS_ENDPOINTS = {
     errors: [404],
   }),
   getProjectDeployLogs: ofRelative.post(`${PROJECT}/deploy_logs`, BuildLogs, {
-    params: DeployLogsPath,
+    params: z.object({ project_id: Uuid }),
     request: BuildLogsRequest,
     errors: [404],
   }),

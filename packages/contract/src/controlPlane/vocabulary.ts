@@ -44,19 +44,26 @@ export function translate(resource: unknown, to: Vocabulary): unknown {
     return { ...resource, resources: resource['resources'].map((each) => translate(each, to)) };
   }
   let translated = resource;
-  for (const row of VOCABULARY.fields) {
-    const { parents, from, into } = fieldNames(row, to);
-    translated = changedAt(translated, parents, (holder) => renamed(holder, from, into));
+  for (const row of FIELDS) {
+    translated = changedAt(translated, row.parents, (holder) => renamed(holder, row[OTHER[to]], row[to]));
   }
   for (const row of VOCABULARY.values) {
-    const { parents, name } = split(row.place);
-    const from = row[other(to)];
-    translated = changedAt(translated, parents, (holder) =>
-      holder[name] === from ? { ...holder, [name]: row[to] } : holder,
+    const [name] = row.place;
+    translated = changedAt(translated, [], (holder) =>
+      holder[name] === row[OTHER[to]] ? { ...holder, [name]: row[to] } : holder,
     );
   }
   return translated;
 }
+
+const OTHER = { contract: 'public', public: 'contract' } as const satisfies Record<Vocabulary, Vocabulary>;
+
+/** The fields of the table: where they stand, and their name in each vocabulary. */
+const FIELDS = VOCABULARY.fields.map(({ place, public: name }) => ({
+  parents: place.slice(0, -1),
+  contract: place.at(-1) ?? '',
+  public: name,
+}));
 
 /** A name of one vocabulary that stands in a request: where, and as it was written. */
 interface FoundName {
@@ -71,9 +78,9 @@ interface FoundName {
 function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly FoundName[]>> {
   const found: Record<Vocabulary, FoundName[]> = { contract: [], public: [] };
   for (const vocabulary of ['contract', 'public'] as const) {
-    for (const row of VOCABULARY.fields) {
-      const { parents, into: name } = fieldNames(row, vocabulary);
-      const place = [...parents, name];
+    for (const row of FIELDS) {
+      const name = row[vocabulary];
+      const place = [...row.parents, name];
       if (valueAt(request, place) !== undefined) found[vocabulary].push({ place, name });
     }
     for (const row of VOCABULARY.values) {
@@ -102,44 +109,17 @@ const WORDS: Readonly<Record<Vocabulary, ReadonlyMap<string, string>>> = {
 };
 
 function wordsTo(to: Vocabulary): ReadonlyMap<string, string> {
-  const fields = VOCABULARY.fields.map((row): [string, string] => {
-    const { from, into } = fieldNames(row, to);
-    return [from, into];
-  });
-  const sources = VOCABULARY.values.flatMap((row): [string, string][] =>
-    row.place[0] === 'source' ? [[row[other(to)], row[to]]] : [],
-  );
-  return new Map([...fields, ...sources]);
+  const sources = VOCABULARY.values.filter(({ place }) => place[0] === 'source');
+  return new Map([...FIELDS, ...sources].map((row) => [row[OTHER[to]], row[to]]));
 }
 
 function translatedPlace(loc: ValidationIssue['loc'], to: Vocabulary): ValidationIssue['loc'] {
-  for (const row of VOCABULARY.fields) {
-    const { parents, from, into } = fieldNames(row, to);
-    const at = parents.length + 1;
-    if (loc[at] === from && parents.every((part, index) => loc[index + 1] === part)) {
-      return loc.with(at, into);
-    }
-  }
-  return loc;
-}
-
-/** A row's field on the way into a vocabulary. */
-function fieldNames(
-  row: (typeof VOCABULARY.fields)[number],
-  to: Vocabulary,
-): { parents: readonly string[]; from: string; into: string } {
-  const { parents, name } = split(row.place);
-  return to === 'public'
-    ? { parents, from: name, into: row.public }
-    : { parents, from: row.public, into: name };
-}
-
-function split(place: readonly string[]): { parents: readonly string[]; name: string } {
-  return { parents: place.slice(0, -1), name: place.at(-1) ?? '' };
-}
-
-function other(vocabulary: Vocabulary): Vocabulary {
-  return vocabulary === 'contract' ? 'public' : 'contract';
+  const row = FIELDS.find(
+    (each) =>
+      loc[each.parents.length + 1] === each[OTHER[to]] &&
+      each.parents.every((part, index) => loc[index + 1] === part),
+  );
+  return row === undefined ? loc : loc.with(row.parents.length + 1, row[to]);
 }
 
 type Fields = Readonly<Record<string, unknown>>;

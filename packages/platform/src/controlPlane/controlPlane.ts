@@ -157,7 +157,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     removeDeployment: async (deploymentId) => {
       await removeAgentData(kysely, deploymentId);
-      await releaseImages(deploymentId);
+      const images = await ofImage().where('id', '=', deploymentId).execute();
+      if (images.length > 0) await options.containers.release(deploymentId);
       await deployments.purge(deploymentId);
       await rm(home.buildsOf(deploymentId), { recursive: true, force: true });
       await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
@@ -236,24 +237,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }
   };
 
-  const releaseImages = async (deploymentId: string): Promise<void> => {
-    const ofImage = await kysely
-      .selectFrom('deployments')
-      .select('id')
-      .where('id', '=', deploymentId)
-      .where('source', 'in', IMAGE_SOURCES)
-      .executeTakeFirst();
-    if (ofImage !== undefined) await options.containers.release(deploymentId);
-  };
+  const ofImage = () => kysely.selectFrom('deployments').select('id').where('source', 'in', IMAGE_SOURCES);
 
   /** Containers outlive a platform that was killed; where there never was one, no engine is asked. */
   const removeLeftContainers = async (): Promise<void> => {
-    const ofImage = await kysely
-      .selectFrom('deployments')
-      .select('id')
-      .where('source', 'in', IMAGE_SOURCES)
-      .executeTakeFirst();
-    if (ofImage === undefined) return;
+    if ((await ofImage().executeTakeFirst()) === undefined) return;
     const removed = await options.containers.removeLeft();
     if (removed === undefined) log.warn('no container engine answers; what may be left on it stays');
     else if (removed > 0) log.info({ removed }, 'containers of an earlier process were removed');

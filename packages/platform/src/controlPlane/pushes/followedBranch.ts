@@ -23,12 +23,6 @@ export interface FollowedBranch {
   readonly isFindingOut: boolean;
 }
 
-/** Which branches are looked for; absent: all. */
-export interface FollowedBranchFilter {
-  readonly deploymentId?: string;
-  readonly integrationId?: string;
-}
-
 const ref = sql<string | null>`latest.source_revision_config ->> 'repo_ref'`;
 const latestCommit = sql<string | null>`latest.source_revision_config ->> 'repo_commit_sha'`;
 const followedTo = sql<string | null>`(
@@ -38,10 +32,10 @@ const followedTo = sql<string | null>`(
     and (made.source_revision_config ->> 'repo_ref') is not distinct from ${ref}
   order by made.number desc limit 1)`;
 
-/** The branches that deployments follow, in the order of the deployments' ids. */
+/** The branches that deployments follow, all or those of one deployment or integration, in the order of the deployments' ids. */
 export async function followedBranches(
   db: Kysely<Schema>,
-  { deploymentId, integrationId }: FollowedBranchFilter = {},
+  { deploymentId, integrationId }: { deploymentId?: string; integrationId?: string } = {},
 ): Promise<FollowedBranch[]> {
   let select = db
     .selectFrom('deployments')

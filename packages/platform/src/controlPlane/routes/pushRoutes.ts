@@ -47,16 +47,12 @@ export function pushRoutes(options: PushRoutesOptions): Hono<Variables> {
   return app;
 }
 
-/** The integration whose webhook is called, and its secret. */
-interface Webhook {
-  readonly id: string;
-  readonly secret: string;
-}
 interface Variables {
-  Variables: { webhook: Webhook };
+  /** The integration whose webhook is called, and its secret. */
+  Variables: { webhook: { readonly id: string; readonly secret: string } };
 }
 
-async function webhookOf(c: Context, { kysely, log }: PushRoutesOptions): Promise<Webhook> {
+async function webhookOf(c: Context, { kysely, log }: PushRoutesOptions) {
   const { integration_id: id } = parsePath(IntegrationPath, c);
   const integration = await kysely
     .selectFrom('integrations')

@@ -23,27 +23,25 @@ const WORDS = [
   'null',
 ];
 
+/** The usual, so many times as often as any of the others. */
+export function mostly<T, O>(
+  weight: number,
+  usual: T | fc.Arbitrary<T>,
+  ...others: (O | fc.Arbitrary<O>)[]
+): fc.Arbitrary<T | O> {
+  const arbitraryOf = <V>(value: V | fc.Arbitrary<V>) =>
+    value instanceof fc.Arbitrary ? value : fc.constant(value);
+  return fc.oneof<fc.WeightedArbitrary<T | O>[]>(
+    { weight, arbitrary: arbitraryOf(usual) },
+    { weight: 1, arbitrary: fc.oneof(...others.map(arbitraryOf)) },
+  );
+}
+
+const NUMBERS = [0, -1, 0.05, 0.1, 1.25, 8, 8.01, 16, 17, 1e9, 1e308];
+
 /** Values of any kind, most of them wrong wherever they stand. */
-export const garbage = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.constantFrom<unknown>(
-      null,
-      true,
-      false,
-      0,
-      -1,
-      0.05,
-      0.1,
-      1.25,
-      8,
-      8.01,
-      16,
-      17,
-      1e9,
-      1e308,
-    ),
-  },
+export const garbage: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom<unknown>(null, true, false, ...NUMBERS) },
   { weight: 3, arbitrary: fc.constantFrom<unknown>(...WORDS) },
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
   { weight: 1, arbitrary: fc.uuid() },
@@ -65,30 +63,10 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
 });
 
 /** The names that the contract knows, for fields that are added where they do not belong. */
-const FIELDS = [
-  'name',
-  'source',
-  'secrets',
-  'secret_references',
-  'repo_ref',
-  'repo_url',
-  'image_uri',
-  'source_tarball_path',
-  'graph_config_path',
-  'build_on_push',
-  'custom_url',
-  'resource_spec',
-  'listener_id',
-  'listener_config',
-  'cpu',
-  'memory_mb',
-  'value',
-  'valueFrom',
-  'volumes',
-  'langgraph_config_path',
-  '__proto__',
-  'constructor',
-];
+const FIELDS =
+  'name source secrets secret_references repo_ref repo_url image_uri source_tarball_path graph_config_path build_on_push custom_url resource_spec listener_id listener_config cpu memory_mb value valueFrom volumes langgraph_config_path __proto__ constructor'.split(
+    ' ',
+  );
 
 /** A copy of a body, changed. */
 export function mutated(body: unknown, { where, how, value }: Mutation): unknown {

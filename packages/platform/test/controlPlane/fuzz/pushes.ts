@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 
 import type { TestPlatform } from '../testPlatform.ts';
-import { garbage, mutated, mutation, type Mutation } from './mutations.ts';
+import { garbage, mostly, mutated, mutation, type Mutation } from './mutations.ts';
 import type { FuzzedRequest } from './requests.ts';
 import type { FollowedStock } from './stock.ts';
 import type { Send } from './uploads.ts';
@@ -33,54 +33,26 @@ const noCommit = fc.constantFrom('0'.repeat(40), 'x', '', 'a'.repeat(39), 'A'.re
 
 /** Deliveries, some of them of a push that is built. */
 export const pushes: fc.Arbitrary<FuzzedPush> = fc.record({
-  to: fc.oneof(
-    { weight: 10, arbitrary: fc.constant('signed' as const) },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom('without a secret' as const, 'nobody' as const, 'no id' as const),
-    },
+  to: mostly(10, 'signed', 'without a secret', 'nobody', 'no id'),
+  ref: mostly(6, 'refs/heads/main', 'refs/heads/other', 'refs/tags/main', 'main', 'refs/heads/', '', '\0'),
+  before: mostly(3, 'at', commit, noCommit),
+  after: mostly(6, commit, noCommit),
+  isElsewhere: mostly(3, false, true),
+  mutations: mostly(3, [], fc.array(mutation, { minLength: 1, maxLength: 2 })),
+  raw: mostly(
+    8,
+    undefined,
+    fc.constantFrom('', '{', '[]', 'payload=', 'payload=%7B%7D', '['.repeat(20_000), '{"__proto__":{}}'),
+    garbage.map((value) => JSON.stringify(value)),
+    fc.string({ unit: 'binary', maxLength: 60 }),
   ),
-  ref: fc.oneof(
-    { weight: 6, arbitrary: fc.constant('refs/heads/main') },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom('refs/heads/other', 'refs/tags/main', 'main', 'refs/heads/', '', '\0'),
-    },
+  signature: mostly(
+    3,
+    'right',
+    fc.constantFrom('none', 'by another secret', 'of another body'),
+    fc.constantFrom('', 'sha256=', 'sha1=x', `sha256=${'0'.repeat(64)}`, 'x'.repeat(5_000)),
   ),
-  before: fc.oneof(
-    { weight: 6, arbitrary: fc.constant('at') },
-    { weight: 1, arbitrary: commit },
-    { weight: 1, arbitrary: noCommit },
-  ),
-  after: fc.oneof({ weight: 6, arbitrary: commit }, { weight: 1, arbitrary: noCommit }),
-  isElsewhere: fc.boolean().chain((maybe) => (maybe ? fc.boolean() : fc.constant(false))),
-  mutations: fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.array(mutation, { minLength: 1, maxLength: 2 }) },
-  ),
-  raw: fc.oneof(
-    { weight: 8, arbitrary: fc.constant(undefined) },
-    {
-      weight: 1,
-      arbitrary: fc.oneof(
-        fc.constantFrom('', '{', '[]', 'payload=', 'payload=%7B%7D', '['.repeat(20_000), '{"__proto__":{}}'),
-        garbage.map((value) => JSON.stringify(value)),
-        fc.string({ unit: 'binary', maxLength: 60 }),
-      ),
-    },
-  ),
-  signature: fc.oneof(
-    { weight: 8, arbitrary: fc.constant('right') },
-    { weight: 2, arbitrary: fc.constantFrom('none', 'by another secret', 'of another body') },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom('', 'sha256=', 'sha1=x', `sha256=${'0'.repeat(64)}`, 'x'.repeat(5_000)),
-    },
-  ),
-  event: fc.oneof(
-    { weight: 8, arbitrary: fc.constant('push') },
-    { weight: 1, arbitrary: fc.constantFrom('ping', 'create', '', 'PUSH') },
-  ),
+  event: mostly(8, 'push', 'ping', 'create', '', 'PUSH'),
   type: fc.constantFrom('application/json', 'application/x-www-form-urlencoded', 'text/plain'),
   delivery: fc.constantFrom(undefined, '', 'again', 'x'.repeat(500), 'é'),
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import type { Endpoint } from '@slipway/contract/endpoint';
-import { garbage, mutated, mutation } from './mutations.ts';
+import { garbage, mostly, mutated, mutation } from './mutations.ts';
 import { rightBodies } from './rightBodies.ts';
 import type { Known } from './stock.ts';
 
@@ -32,14 +32,9 @@ export function requestsTo(name: string, endpoint: Endpoint, known: Known): fc.A
 
 /** Mostly a real id; else one of nothing, or no id at all. */
 function placeOf(name: string): fc.Arbitrary<string> {
-  return fc.oneof(
-    { weight: 14, arbitrary: fc.nat(1_000).map((number) => `{${name}:${number}}`) },
-    { weight: 1, arbitrary: fc.uuid() },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom('x', '%00', '%2e%2e', 'null', '0'.repeat(300), '%F0%9F%9A%80'),
-    },
-  );
+  const real = fc.nat(1_000).map((number) => `{${name}:${number}}`);
+  const none = fc.constantFrom('x', '%00', '%2e%2e', 'null', '0'.repeat(300), '%F0%9F%9A%80');
+  return mostly(7, real, fc.uuid(), none);
 }
 
 function bodies(right: fc.Arbitrary<unknown> | undefined): fc.Arbitrary<string | undefined> {
@@ -63,41 +58,14 @@ function bodies(right: fc.Arbitrary<unknown> | undefined): fc.Arbitrary<string |
   );
 }
 
-const QUERY_NAMES = [
-  'limit',
-  'offset',
-  'status',
-  'name_contains',
-  'stage',
-  'order',
-  'delete_tracing_project',
-  'revoked',
-  'operation',
-  'resource_id',
-  'outcome',
-  'since',
-  'x',
-];
+const QUERY_NAMES =
+  'limit offset status name_contains stage order delete_tracing_project revoked operation resource_id outcome since x'.split(
+    ' ',
+  );
 const queryValue = fc.oneof(
   fc.constantFrom(
-    '1',
-    '100',
-    '101',
-    '0',
-    '-1',
-    '1.5',
-    'true',
-    'asc',
-    'desc',
-    'DEPLOYED,QUEUED',
-    'build',
-    'done',
-    '2026-01-01T00:00:00Z',
-    '999999-01-01T00:00:00Z',
-    '%00',
-    '2147483648',
-    '9'.repeat(18),
-    '',
+    ...'1 100 101 0 -1 1.5 true asc desc DEPLOYED,QUEUED build done %00 2147483648'.split(' '),
+    ...['2026-01-01T00:00:00Z', '999999-01-01T00:00:00Z', '9'.repeat(18), ''],
   ),
   fc
     .string({ unit: 'binary', maxLength: 8 })
@@ -127,4 +95,4 @@ const strangeHeaders = fc.record(
   { requiredKeys: [] },
 );
 /** Mostly none: a body is read only where the headers are right. */
-const headers = fc.oneof({ weight: 8, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: strangeHeaders });
+const headers = mostly(8, {}, strangeHeaders);

@@ -41,35 +41,32 @@ const container = fc.record(
     env: fc.array(fc.record({ name: identifier, value: fc.string() }, { requiredKeys: ['name'] }), {
       maxLength: 2,
     }),
-    resources: fc.record({ limits: fc.constant({ cpu: '1' }) }, { requiredKeys: [] }),
+    resources: optional({ limits: fc.constant({ cpu: '1' }) }),
     restartPolicy: fc.constantFrom('Always', 'OnFailure'),
     volumeMounts: fc.array(mount, { maxLength: 1 }),
   },
   { requiredKeys: ['name', 'image'] },
 );
-const resourceSpec = fc.record(
-  {
-    min_scale: fc.nat(10),
-    max_scale: fc.nat(10),
-    cpu: fc.double({ min: 0.1, max: 8, noNaN: true }),
-    cpu_limit: fc.double({ min: 0.1, max: 16, noNaN: true }),
-    memory_mb: fc.nat(100_000),
-    queue_cpu: fc.double({ min: 0.1, max: 8, noNaN: true }),
-    cache_cpu_limit: fc.double({ min: 0.1, max: 16, noNaN: true }),
-    db_cpu: fc.double({ min: 0, max: 4, noNaN: true }),
-    db_storage_gi: fc.nat(100),
-    labels: fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), { maxKeys: 2 }),
-    image_pull_secrets: fc.array(fc.record({ name: label }), { maxLength: 1 }),
-    volumes: fc.uniqueArray(fc.record({ name: label, emptyDir: fc.constant({}) }), {
-      maxLength: 3,
-      selector: (each) => each.name,
-    }),
-    volume_mounts: fc.array(mount, { maxLength: 1 }),
-    sidecars: fc.array(container, { maxLength: 1 }),
-    init_containers: fc.array(container, { maxLength: 1 }),
-  },
-  { requiredKeys: [] },
-);
+const resourceSpec = optional({
+  min_scale: fc.nat(10),
+  max_scale: fc.nat(10),
+  cpu: fc.double({ min: 0.1, max: 8, noNaN: true }),
+  cpu_limit: fc.double({ min: 0.1, max: 16, noNaN: true }),
+  memory_mb: fc.nat(100_000),
+  queue_cpu: fc.double({ min: 0.1, max: 8, noNaN: true }),
+  cache_cpu_limit: fc.double({ min: 0.1, max: 16, noNaN: true }),
+  db_cpu: fc.double({ min: 0, max: 4, noNaN: true }),
+  db_storage_gi: fc.nat(100),
+  labels: fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), { maxKeys: 2 }),
+  image_pull_secrets: fc.array(fc.record({ name: label }), { maxLength: 1 }),
+  volumes: fc.uniqueArray(fc.record({ name: label, emptyDir: fc.constant({}) }), {
+    maxLength: 3,
+    selector: (each) => each.name,
+  }),
+  volume_mounts: fc.array(mount, { maxLength: 1 }),
+  sidecars: fc.array(container, { maxLength: 1 }),
+  init_containers: fc.array(container, { maxLength: 1 }),
+});
 const secrets = fc.array(fc.record({ name: identifier, value: fc.string({ maxLength: 10 }) }), {
   maxLength: 2,
 });
@@ -169,14 +166,11 @@ const listenerBody = fc.oneof(
     compute_config: fc.constant({}),
   }),
 );
-const listenerPatch = fc.record(
-  {
-    version: fc.constantFrom('1', '2', null),
-    compute_type: fc.constantFrom('cluster', null),
-    compute_config: optional({ cluster_namespaces: namespaces }),
-  },
-  { requiredKeys: [] },
-);
+const listenerPatch = optional({
+  version: fc.constantFrom('1', '2', null),
+  compute_type: fc.constantFrom('cluster', null),
+  compute_config: optional({ cluster_namespaces: namespaces }),
+});
 const integrationBody = fc.oneof(
   fc.record(
     {

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 
 import type { TestPlatform } from '../testPlatform.ts';
+import { mostly } from './mutations.ts';
 import type { FuzzedRequest } from './requests.ts';
 
 /** One made-up upload: to a URL that was asked for, or to what somebody made of one. */
@@ -31,70 +32,37 @@ type TokenChange =
   | { readonly kind: 'moved'; readonly payload: string }
   | { readonly kind: 'garbage'; readonly token: string };
 
-const character = fc.constantFrom(
-  'A',
-  'Q',
-  'g',
-  'w',
-  '0',
-  '9',
-  '-',
-  '_',
-  '.',
-  '=',
-  '~',
-  '%20',
-  '%00',
-  '%E9',
-  '+',
-);
-const token: fc.Arbitrary<TokenChange> = fc.oneof(
-  { weight: 5, arbitrary: fc.constant({ kind: 'genuine' as const }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('altered' as const), at: fc.nat(500), by: character }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), at: fc.nat(500) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('longer' as const), by: character }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('moved' as const),
-      payload: fc
-        .tuple(fc.constantFrom('tarballs/x/y.tar.gz', '../../api.key', '/etc/passwd'), fc.integer({ min: 1 }))
-        .map(([path, later]) =>
-          Buffer.from(JSON.stringify([path, Date.now() + later, null, 'k', 'k'])).toString('base64url'),
-        ),
+const character = fc.constantFrom(...'A Q g w 0 9 - _ . = ~ %20 %00 %E9 +'.split(' '));
+const at = fc.nat(500);
+const token: fc.Arbitrary<TokenChange> = mostly<TokenChange, TokenChange>(
+  1,
+  { kind: 'genuine' },
+  fc.record({ kind: fc.constant('altered' as const), at, by: character }),
+  fc.record({ kind: fc.constant('cut' as const), at }),
+  fc.record({ kind: fc.constant('longer' as const), by: character }),
+  fc
+    .tuple(fc.constantFrom('tarballs/x/y.tar.gz', '../../api.key', '/etc/passwd'), fc.integer({ min: 1 }))
+    .map(([path, later]) => {
+      const claims = JSON.stringify([path, Date.now() + later, null, 'k', 'k']);
+      return { kind: 'moved', payload: Buffer.from(claims).toString('base64url') };
     }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('garbage' as const),
-      token: fc.oneof(
-        fc.constantFrom('null', 'x.y', '%F0%9F%9A%80', 'x'.repeat(5_000)),
-        fc.string({ maxLength: 40 }).map((text) => `x${encodeURIComponent(text)}`),
-      ),
-    }),
-  },
+  fc
+    .oneof(
+      fc.constantFrom('null', 'x.y', '%F0%9F%9A%80', 'x'.repeat(5_000)),
+      fc.string({ maxLength: 40 }).map((text) => `x${encodeURIComponent(text)}`),
+    )
+    .map((garbage) => ({ kind: 'garbage', token: garbage })),
 );
 
 /** Uploads, most of them wrong somewhere. */
 export const uploads: fc.Arbitrary<FuzzedUpload> = fc.record({
-  offeredMore: fc.oneof(
-    { weight: 3, arbitrary: fc.constant(null) },
-    { weight: 3, arbitrary: fc.constant(0) },
-    { weight: 2, arbitrary: fc.integer({ min: -3, max: 3 }) },
-  ),
+  offeredMore: mostly(3, fc.constantFrom(null, 0), fc.integer({ min: -3, max: 3 })),
   token,
   chunks: fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 4 }),
-  declared: fc.oneof(
-    { weight: 3, arbitrary: fc.constant('right') },
-    { weight: 3, arbitrary: fc.constant('none') },
-    {
-      weight: 2,
-      arbitrary: fc.constantFrom('0', '1', '-1', '1.5', 'x', '', '1e3', '209715201', '9'.repeat(30)),
-    },
+  declared: mostly(
+    3,
+    fc.constantFrom('right', 'none'),
+    ...['0', '1', '-1', '1.5', 'x', '', '1e3', '209715201', '9'.repeat(30)],
   ),
   twice: fc.boolean(),
 });
