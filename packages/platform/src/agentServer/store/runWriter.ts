@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { isDatabaseAway, throughOutage } from './databaseAway.ts';
 import type { CheckpointRows, Fence } from './fencedWrites.ts';
 
-/** What a {@link RunWriter} works with. */
 export interface RunWriterOptions {
   readonly fence: Fence;
   /** Whether this process still holds its lease, as far as it knows: so long a write is worth trying. */
