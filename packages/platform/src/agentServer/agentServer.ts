@@ -67,7 +67,6 @@ export interface AgentServerOptions {
   deploymentId?: string;
   revisionId?: string;
   projectName?: string;
-  /** How many runs it takes on, and for how long. */
   limits?: Partial<RunLimits>;
   /** Where webhooks may go beside public addresses, and what signs them. */
   webhooks?: Omit<WebhookOptions, 'log'>;

@@ -36,7 +36,7 @@ describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
       (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
     ).toBe(404);
     expect(agent.stdout() + agent.stderr()).not.toContain('open sesame');
-    agent.child.stdin!.end();
+    agent.child.stdin.end();
     expect(await agent.exited).toEqual({ code: 0, signal: null });
   });
 });

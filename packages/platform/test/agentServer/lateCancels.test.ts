@@ -2,7 +2,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { emptyDatabaseUrl } from '../testDatabase.ts';
-import { type AgentUnderTest, apiOf, gate, startAgentUnderTest, until } from './agentUnderTest.ts';
+import {
+  type AgentUnderTest,
+  apiOf,
+  endInOrder,
+  gate,
+  startAgentUnderTest,
+  until,
+} from './agentUnderTest.ts';
 
 /** On a real PostgreSQL alone: what waits for a row there waits beside the other statements. */
 let agent: AgentUnderTest;
@@ -26,8 +33,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([holder, runHolder, looker].map((client) => client.end()));
-  agent.child.kill('SIGTERM');
-  expect(await agent.exited).toEqual({ code: 0, signal: null });
+  await endInOrder(agent);
 });
 
 const ROLLBACK = '?action=rollback';

@@ -58,17 +58,14 @@ export class Assistants {
     return graph;
   }
 
-  /** A graph by its name, where this revision has it. */
   find(name: string): LoadedGraph | undefined {
     return this.#graphs.get(name);
   }
 
-  /** The only graph, where there is only one. */
   get only(): LoadedGraph | undefined {
     return this.#graphs.size === 1 ? [...this.#graphs.values()][0] : undefined;
   }
 
-  /** Those that the graphs have by themselves. */
   get ofGraphs(): AssistantRecord[] {
     return [...this.#system.values()];
   }

@@ -171,7 +171,7 @@ function wireState(snapshot: StateSnapshot, parent: StateSnapshot | undefined): 
     parent_checkpoint: addressOf(snapshot.parentConfig),
     checkpoint_id: checkpointIdOf(snapshot.config) ?? null,
     parent_checkpoint_id: checkpointIdOf(snapshot.parentConfig) ?? null,
-    interrupts: snapshot.tasks.flatMap((task) => task.interrupts ?? []),
+    interrupts: snapshot.tasks.flatMap((task) => task.interrupts),
   };
 }
 
@@ -183,7 +183,7 @@ function wireTask(task: StateSnapshot['tasks'][number]): Record<string, unknown>
     name: task.name,
     path: task.path ?? [],
     error: task.error === undefined ? null : ((task.error as { message?: string }).message ?? task.error),
-    interrupts: task.interrupts ?? [],
+    interrupts: task.interrupts,
     checkpoint: nested || state === undefined ? null : addressOf(state),
     state: nested ? wireState(state, undefined) : null,
     result: task.result ?? null,
@@ -257,7 +257,7 @@ function isInvalidUpdate(error: unknown): error is Error {
 
 /** JSON text: a thread's `interrupts`, by task. */
 export function interruptsByTask(snapshot: StateSnapshot | undefined): string {
-  const waiting = (snapshot?.tasks ?? []).filter((task) => (task.interrupts ?? []).length > 0);
+  const waiting = (snapshot?.tasks ?? []).filter((task) => task.interrupts.length > 0);
   const byTask = Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]));
   return toWireJson(byTask, { strict: false, root: 'interrupts' });
 }

@@ -30,7 +30,6 @@ import { selected, storable, wireNewRun, wireRun } from './wire.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
-/** What the run routes work with. */
 export interface RunRouteParts {
   readonly webhooks: Webhooks;
   readonly assistants: Assistants;

@@ -60,7 +60,6 @@ interface StoredStreamOptions {
   readonly runId: string;
   readonly after: number;
   readonly accepts: (event: string) => boolean;
-  /** What the stream begins with. */
   readonly prologue: readonly Uint8Array[];
   /** Waits for the run's end, whatever process executes it. */
   readonly ending: (signal: AbortSignal) => Promise<RunEnding>;

@@ -227,14 +227,12 @@ function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** What the stream of a thread works with. */
 interface ThreadStreamParts {
   readonly threads: ThreadStore;
   readonly records: RunRecords;
   readonly states: ThreadStates;
   readonly events: EventStore;
   readonly service: RunService;
-  /** Waits until threads have changed. */
   readonly changes: Watch;
   readonly keepAliveMs?: number;
 }

@@ -4,7 +4,6 @@ import { encodeEvent, type EventReader } from '../../http/serverSentEvents.ts';
 interface EncodedEvent {
   readonly id: number;
   readonly event: string;
-  /** The event as it goes over the wire, bytes. */
   readonly frame: Uint8Array;
 }
 
@@ -91,7 +90,6 @@ export class Subscriber implements EventReader {
     this.#onLeave = onLeave;
   }
 
-  /** Bytes that wait for this reader. */
   get queuedBytes(): number {
     return this.#queuedBytes;
   }

@@ -2,7 +2,6 @@ import { throughOutage } from '../store/databaseAway.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import type { Fence } from '../store/fencedWrites.ts';
 
-/** What an {@link EventLog} works with. */
 export interface EventLogOptions {
   readonly store: EventStore;
   readonly fence: Fence;

@@ -75,7 +75,6 @@ export class LiveRun {
     this.#record = record;
   }
 
-  /** Aborted once the run is to stop. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }

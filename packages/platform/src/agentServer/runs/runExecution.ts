@@ -18,7 +18,6 @@ import { type CompiledGraph, startsPlainly } from '../graphs/compiledGraph.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { Kwargs } from './newRun.ts';
 
-/** What a {@link RunExecution} works with. */
 interface RunExecutionParts {
   readonly graphs: RunGraphs;
   readonly outcomes: RunOutcomes;

@@ -16,7 +16,6 @@ import type { RunSlots } from './runSlots.ts';
 /** The default limit of lost attempts: a run that kills its process each time would otherwise do so for ever. */
 const ATTEMPTS_MAX = 3;
 
-/** What a {@link RunLife} works with. */
 export interface RunLifeParts {
   readonly runs: RunStore;
   readonly records: RunRecords;

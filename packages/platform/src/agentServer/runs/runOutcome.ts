@@ -96,7 +96,7 @@ export class RunOutcomes {
 
 /** The interrupts that a state waits on, in the order of its tasks. */
 function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
-  return snapshot.tasks.flatMap((task) => task.interrupts ?? []);
+  return snapshot.tasks.flatMap((task) => task.interrupts);
 }
 
 /** What `wait` and `join` answer of a state: its values, and what it waits on. */

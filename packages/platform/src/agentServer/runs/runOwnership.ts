@@ -17,7 +17,6 @@ const REQUESTS_MS = 500;
 /** How often what nobody needs any more is removed, in milliseconds. */
 const FORGET_MS = 60_000;
 
-/** What a {@link RunOwnership} works with. */
 interface RunOwnershipParts {
   readonly runs: RunStore;
   readonly processes: ProcessStore;

@@ -18,7 +18,6 @@ import { wireRun } from '../http/wire.ts';
 /** What a client may ask of an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
 
-/** What a {@link RunService} works with. */
 export interface RunServiceParts extends RunLifeParts {
   /** Waits for the ends of runs that other processes execute. */
   readonly endsElsewhere: Watch;
@@ -58,7 +57,6 @@ export class RunService {
     this.#log = parts.log;
   }
 
-  /** Whether no run is in this process. */
   get isIdle(): boolean {
     return this.#live.size === 0;
   }
@@ -67,12 +65,10 @@ export class RunService {
     return [...this.#live.values()].filter((live) => !live.begun && !live.channel.closed).length;
   }
 
-  /** Whether this process takes no more runs. */
   get closing(): boolean {
     return this.#closing;
   }
 
-  /** An active run in this process. */
   live(runId: string): LiveRun | undefined {
     return this.#live.get(runId);
   }
@@ -159,7 +155,6 @@ export class RunService {
     });
   }
 
-  /** Stops a run of this process. */
   stop(runId: string, reason: StopReason): void {
     this.#live.get(runId)?.stop(reason);
   }
@@ -216,7 +211,6 @@ export class RunService {
     this.#parts.endsElsewhere.stop();
   }
 
-  /** Waits until the run is over, wherever it is executed. */
   async #over(record: RunRecord, signal?: AbortSignal): Promise<void> {
     if (!isActive(record)) return;
     const ending = await this.#live.get(record.run_id)?.ended;
@@ -225,7 +219,6 @@ export class RunService {
     await this.#parts.endsElsewhere.come(record.run_id, signal);
   }
 
-  /** A place for a run in this process. */
   #enter(runId: string, threadId: string, kwargs: RunTraits): LiveRun {
     const keys = kwargs.feedback_keys ?? [];
     const live = new LiveRun({

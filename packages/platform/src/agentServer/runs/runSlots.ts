@@ -28,7 +28,6 @@ export class RunSlots {
     };
   }
 
-  /** Whether the turn came before the signal. */
   #turn(signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const come = () => {

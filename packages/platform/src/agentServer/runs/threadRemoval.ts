@@ -8,7 +8,6 @@ import type { RunService } from './runService.ts';
 /** How many threads are removed in one go. */
 const BATCH = 100;
 
-/** What a {@link ThreadRemoval} works with. */
 interface ThreadRemovalParts {
   readonly threads: ThreadStore;
   readonly records: RunRecords;

@@ -186,7 +186,6 @@ export class ThreadStream implements EventReader {
     );
   }
 
-  /** Whether something came within the time. */
   async #somethingNew(idleMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), idleMs);
@@ -202,6 +201,5 @@ export class ThreadStream implements EventReader {
 interface Followed {
   readonly run: RunRecord;
   readonly reader: Promise<EventReader>;
-  /** The reader, once it is there. */
   open: EventReader | undefined;
 }

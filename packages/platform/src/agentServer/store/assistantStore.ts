@@ -161,7 +161,6 @@ export class AssistantStore extends DeploymentStore {
     return { found: merged.slice(query.offset, end), total: matchingSystem.length + Number(count) };
   }
 
-  /** The versions that count. */
   #current() {
     return this.#versions().whereRef('a.version', '=', 'v.version').select('a.updated_at');
   }

@@ -50,7 +50,6 @@ export class RunEnds extends DeploymentStore {
     );
   }
 
-  /** Removes an active run that was rolled back. */
   async finishRolledBack(run: RunRecord, thread: ThreadOutcome | undefined): Promise<boolean> {
     return this.#end(
       run,
@@ -60,7 +59,6 @@ export class RunEnds extends DeploymentStore {
     );
   }
 
-  /** Ends a run by a change of its row. */
   async #end(
     run: RunRecord,
     thread: ThreadOutcome | undefined,

@@ -29,7 +29,6 @@ export class RunRecords extends DeploymentStore {
     return run;
   }
 
-  /** A run, whatever thread it is of. */
   async byId(runId: string): Promise<RunRecord | undefined> {
     return this.#mine().where('run_id', '=', runId).executeTakeFirst();
   }

@@ -27,7 +27,6 @@ export interface Begun {
   readonly run: RunRecord;
   /** Whether something was pending on its thread, and is kept for a rollback (`RunFootprint`). */
   readonly keptPending: boolean;
-  /** Whether its thread has no checkpoint yet. */
   readonly blank: boolean;
 }
 
@@ -168,7 +167,6 @@ export class RunStore extends DeploymentStore {
     return noteCancel(this.db, runIds, action);
   }
 
-  /** Removes a run that has ended. */
   async remove(run: Pick<RunRecord, 'run_id'>): Promise<void> {
     await this.db
       .deleteFrom('slipway_agent.runs')
@@ -229,7 +227,6 @@ export class RunStore extends DeploymentStore {
     return { run, keptPending: run.attempt > 1 || Number(kept) > 0, blank };
   }
 
-  /** What a run changes of its thread by being accepted. */
   #used(run: NewRun): RawBuilder<unknown> {
     const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
     return sql`status = 'busy', updated_at = now(), metadata = metadata || ${origin}::jsonb,

@@ -1,9 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { isDatabaseAway, throughOutage } from './databaseAway.ts';
 import type { CheckpointRows, Fence } from './fencedWrites.ts';
 
-/** What a {@link RunWriter} works with. */
 export interface RunWriterOptions {
   readonly fence: Fence;
   /** Whether this process still holds its lease, as far as it knows: so long a write is worth trying. */
@@ -15,8 +14,9 @@ export interface RunWriterOptions {
 }
 
 /**
- * An attempt of a run that may write checkpoints. What is written in one turn of the event loop is stored by one
- * statement, in order; what comes meanwhile is the next statement.
+ * An attempt of a run that may write checkpoints, in order. What comes while one statement is under way is the next
+ * statement. What a node wrote is sent at once: before the events that tell of it, so that a node whose work a client
+ * has seen does not run again.
  */
 export class RunWriter {
   readonly fence: Fence;
@@ -30,6 +30,7 @@ export class RunWriter {
   #inputId: string | undefined;
   #batch: CheckpointRows[] = [];
   #stored: Promise<unknown> = Promise.resolve();
+  #hurry: () => void = () => undefined;
   readonly #options: RunWriterOptions;
   readonly #write: (rows: CheckpointRows, fence: Fence) => Promise<boolean>;
 
@@ -44,13 +45,19 @@ export class RunWriter {
   /** Resolves when the rows are stored; at once for those that the run does not wait for ({@link startsPlainly}). */
   async store(rows: CheckpointRows): Promise<void> {
     this.#blank = false;
+    const isOpening = this.#isOpening(rows);
     this.#batch.push(rows);
     if (this.#batch.length === 1) {
+      const turn = isOpening
+        ? Promise.race([nextTurn(), new Promise<void>((resolve) => (this.#hurry = resolve))])
+        : undefined;
       // A failure stays: what follows rows that are missing is not stored.
-      this.#stored = this.#stored.then(() => this.#storeBatch());
+      this.#stored = this.#stored.then(() => turn).then(() => this.#storeBatch());
       this.#stored.catch(() => undefined);
     }
-    if (!this.#isOpening(rows)) await this.#stored;
+    if (isOpening) return;
+    this.#hurry();
+    await this.#stored;
   }
 
   /** Reads what the run has written so far. `undefined`: its thread has no checkpoint. */
@@ -67,13 +74,12 @@ export class RunWriter {
       seen = this.#stored;
       await this.#stored.catch((error: unknown) => (failure = error));
       // A write that was queued behind the last one starts now.
-      await setImmediate();
+      await nextTurn();
     }
     return failure;
   }
 
   async #storeBatch(): Promise<void> {
-    await setImmediate();
     const batch = this.#batch;
     this.#batch = [];
     const rows: CheckpointRows = {

@@ -71,7 +71,6 @@ export class Webhooks {
     await this.#dispatcher.destroy();
   }
 
-  /** Answers what went wrong, if anything did. */
   async #post(url: string, body: string): Promise<string | undefined> {
     try {
       const response = await request(url, {
