@@ -1,11 +1,3 @@
-/** Ctrl-C and SIGTERM, as one command takes them. */
-interface Interruption {
-  /** Aborted at the first signal. */
-  readonly signal: AbortSignal;
-  /** Hands the signals back. */
-  release(): void;
-}
-
 /** Exit code of what Ctrl-C ended before it was done, as shells count it. */
 export const INTERRUPTED = 130;
 
@@ -13,8 +5,9 @@ export const INTERRUPTED = 130;
  * Takes SIGINT and SIGTERM: the first one ends the command in order, a second one ends the process at once.
  *
  * @param onSecond - done before the process ends at once.
+ * @returns a signal that the first one aborts, and what hands the signals back.
  */
-export function onInterruption(onSecond: () => void = () => undefined): Interruption {
+export function onInterruption(onSecond: () => void = () => undefined) {
   const controller = new AbortController();
   const take = (): void => {
     if (controller.signal.aborted) {
@@ -27,7 +20,7 @@ export function onInterruption(onSecond: () => void = () => undefined): Interrup
   process.on('SIGTERM', take);
   return {
     signal: controller.signal,
-    release: () => {
+    release: (): void => {
       process.off('SIGINT', take);
       process.off('SIGTERM', take);
     },

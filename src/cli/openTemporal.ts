@@ -23,3 +23,16 @@ export async function openTemporal({
     clearTimeout(slow);
   }
 }
+
+/** Connects as {@link openTemporal} does, and closes the connection after the work. */
+export async function withTemporal<T>(
+  context: Parameters<typeof openTemporal>[0],
+  work: (temporal: TemporalConnection) => Promise<T>,
+): Promise<T> {
+  const temporal = await openTemporal(context);
+  try {
+    return await work(temporal);
+  } finally {
+    await temporal.close();
+  }
+}

@@ -80,7 +80,12 @@ export async function followToEnd(
       if (event.kind === 'gave_up') {
         const { why } = event;
         const said = why === 'stopped' ? await onStopped?.() : undefined;
-        const gaveUp = tellGaveUp(output, why, targetName, said ?? `the ${asked} continues`);
+        const gaveUp = tellGaveUp(
+          output,
+          why,
+          `slipway status ${targetName}`,
+          said ?? `the ${asked} continues`,
+        );
         return { exitCode: GAVE_UP, ending: undefined, gaveUp };
       }
     }
@@ -112,15 +117,20 @@ const GAVE_UP_BECAUSE = {
   unknown: 'the target no longer knows it',
 } as const;
 
-/** `became`: what becomes of what was followed, where the target knows it. */
-function tellGaveUp(
+/**
+ * Reports that following was given up.
+ *
+ * @param see - the command that shows what becomes of it.
+ * @param became - what becomes of what was followed, if the target knows it.
+ */
+export function tellGaveUp(
   output: Output,
   why: keyof typeof GAVE_UP_BECAUSE,
-  target: string,
+  see: string,
   became: string,
 ): string {
   const after = why === 'unknown' ? '' : `; ${became}`;
-  const message = `${GAVE_UP_BECAUSE[why]}${after}. See: slipway status ${target}`;
+  const message = `${GAVE_UP_BECAUSE[why]}${after}. See: ${see}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
   output.print(output.style.warn(message));
   return message;

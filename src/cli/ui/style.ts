@@ -1,14 +1,7 @@
-/** How parts of a line are set off from the rest. Plain text where colors are not wanted. */
-export interface Style {
-  good(text: string): string;
-  bad(text: string): string;
-  warn(text: string): string;
-  strong(text: string): string;
-  faint(text: string): string;
-}
+/** How parts of a line are set off from the rest: with colors, or not at all. */
+export type Style = ReturnType<typeof styleOf>;
 
-/** The styles with colors, or without. */
-export function styleOf(colored: boolean): Style {
+export function styleOf(colored: boolean) {
   const paint =
     (open: number, close: number) =>
     (text: string): string =>

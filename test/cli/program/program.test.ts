@@ -3,43 +3,11 @@ import { describe, expect, it } from 'vitest';
 
 import { buildProgram } from '../../../src/cli/program/program.ts';
 
-const COMMANDS = [
-  ...[
-    'dev',
-    'demo',
-    'release',
-    'rollback',
-    'status',
-    'completion',
-    'history',
-    'init',
-    'judge',
-    'lint',
-    'logs',
-    'watch',
-    'hold',
-    'unhold',
-    'doctor',
-    'abort',
-    'audit',
-    'pack',
-    'approve',
-    'pause',
-    'plan',
-    'promote',
-    'prune',
-    'quarantine',
-    'rehearse',
-    'reject',
-    'resume',
-    'retry',
-    'schedule',
-    'show',
-    'skip',
-    'unquarantine',
-  ],
-  ...['worker', 'platform', 'agent', 'temporal'],
-];
+const COMMANDS = (
+  'abort agent approve audit completion demo dev doctor history hold init judge lint logs pack pause plan platform ' +
+  'promote prune quarantine rehearse reject release resume retry rollback schedule show skip status temporal unhold ' +
+  'unquarantine watch worker'
+).split(' ');
 
 function program() {
   return buildProgram({ version: '1.2.3', onExit: () => undefined });
@@ -60,7 +28,7 @@ describe('the command line', () => {
       program()
         .commands.map((command) => command.name())
         .sort(),
-    ).toEqual([...COMMANDS].sort());
+    ).toEqual(COMMANDS);
   });
 
   it('lists the exit codes in its help', () => {

@@ -11,7 +11,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import type { Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, sizeText } from '../../ui/text.ts';
@@ -65,8 +65,7 @@ async function retentions(
   declared: { readonly keep: number; readonly olderThan: number },
   { keep = declared.keep, olderThan = declared.olderThan, forget = [] }: PruneOptions,
 ): Promise<readonly Retention[]> {
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     const { uses, targets } = await artifactUses(temporal);
     const recorded = await recordedReleases(store);
     // One of the same name that keeps its records elsewhere does not speak for those that are kept here.
@@ -75,9 +74,7 @@ async function retentions(
     const needed = [...uses, ...unaskedUses(releases, asked)];
     const policy = { keep, olderThanMs: olderThan };
     return decideRetention(await store.listArtifacts(), needed, releases, policy, Date.now());
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 async function prune(store: ArtifactStore, retention: Retention, dryRun: boolean): Promise<Pruned> {

@@ -21,17 +21,14 @@ import { counted } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
 import { withControlPlane } from '../target/targetAccess.ts';
 
-/** How findings are looked for. */
-interface DoctorOptions {
-  /** Register what is missing in Temporal, and terminate workflows that no worker can continue. */
-  readonly fix: boolean;
-  readonly config: string | undefined;
-}
-
-/** Looks at everything that a release needs, one thing after the other, and never throws for what it finds. */
+/**
+ * Looks at everything that a release needs, one thing after the other, and never throws for what it finds.
+ *
+ * @param options.fix - register what is missing in Temporal, and terminate workflows that no worker can continue.
+ */
 export async function* findings(
   context: CommandContext,
-  options: DoctorOptions,
+  options: { readonly fix: boolean; readonly config: string | undefined },
 ): AsyncGenerator<Finding, void> {
   yield ok('node', process.versions.node);
   yield await gitFinding();
@@ -45,13 +42,7 @@ async function gitFinding(): Promise<Finding> {
     return ok('git', stdout.trim().replace(/^git version /, ''));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return {
-      name: 'git',
-      state: 'warning',
-      detail: why,
-      fix: 'install git: releases then record their commit',
-      exitCode: 0,
-    };
+    return warning('git', why, 'install git: releases then record their commit');
   }
 }
 
@@ -66,16 +57,10 @@ async function* temporalFindings(
   }
   const { address, namespace, origin, taskQueue } = settings.value;
   if (origin === 'default') {
-    const found = await findTemporal(environment);
-    yield found === undefined
-      ? {
-          name: 'temporal command',
-          state: 'warning',
-          detail: 'not found; "slipway dev" installs it',
-          fix: 'slipway temporal install',
-          exitCode: 0,
-        }
-      : ok('temporal command', `${found.path} (${found.origin})`);
+    const command = await findTemporal(environment);
+    yield command === undefined
+      ? warning('temporal command', 'not found; "slipway dev" installs it', 'slipway temporal install')
+      : ok('temporal command', `${command.path} (${command.origin})`);
   }
   const connected = await attempt('Temporal', () => connectTemporal(settings.value));
   if ('finding' in connected) {
@@ -93,21 +78,20 @@ async function* temporalFindings(
   }
 }
 
-async function searchAttributesFinding(
+function searchAttributesFinding(
   { connection, settings }: TemporalConnection,
   fix: boolean,
 ): Promise<Finding> {
   const name = 'search attributes';
-  const found = await attempt(name, async () => {
-    if (fix)
-      return { registered: await registerSearchAttributes(connection, settings.namespace), missing: [] };
-    return { registered: [], missing: await missingSearchAttributes(connection, settings.namespace) };
-  });
-  if ('finding' in found) return found.finding;
-  const { registered, missing } = found.value;
-  if (missing.length > 0)
+  return found(name, async () => {
+    if (fix) {
+      const registered = await registerSearchAttributes(connection, settings.namespace);
+      return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
+    }
+    const missing = await missingSearchAttributes(connection, settings.namespace);
+    if (missing.length === 0) return ok(name, 'registered');
     return lacking(name, `not registered: ${missing.join(', ')}`, 'slipway doctor --fix', 6);
-  return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
+  });
 }
 
 /** Workflows that no worker can continue; `fix` terminates them, so that targets can start again. */
@@ -116,27 +100,30 @@ export async function* stuckFindings(
   fix: boolean,
 ): AsyncGenerator<Finding, void> {
   const name = 'workflows';
-  const found = await attempt(name, () => findStuckTasks(temporal));
-  if ('finding' in found) {
-    yield found.finding;
+  const tasks = await attempt(name, () => findStuckTasks(temporal));
+  if ('finding' in tasks) {
+    yield tasks.finding;
     return;
   }
-  for (const stuck of found.value) {
-    const detail = `${stuck.workflowId}: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`;
-    if (fix) await terminateStuck(temporal, stuck);
-    yield fix
-      ? ok(name, `${stuck.workflowId}: terminated${stuck.isTarget ? ' and started again' : ''}`)
-      : lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
+  for (const stuck of tasks.value) {
+    const { workflowId, attempts, cause, isTarget } = stuck;
+    if (fix) {
+      await terminateStuck(temporal, stuck);
+      yield ok(name, `${workflowId}: terminated${isTarget ? ' and started again' : ''}`);
+    } else {
+      const detail = `${workflowId}: its task failed ${attempts} times in a row: ${cause}`;
+      yield lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
+    }
   }
-  if (found.value.length === 0) yield ok(name, 'workers can continue all of them');
+  if (tasks.value.length === 0) yield ok(name, 'workers can continue all of them');
 }
 
-async function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
-  const workers = await attempt('worker', () => pollingWorkers(temporal));
-  if ('finding' in workers) return workers.finding;
-  if (workers.value.length === 0)
+function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
+  return found('worker', async () => {
+    const workers = await pollingWorkers(temporal);
+    if (workers.length > 0) return ok('worker', `${workers.join(', ')} on the task queue "${taskQueue}"`);
     return lacking('worker', `no worker polls the task queue "${taskQueue}"`, 'slipway worker', 6);
-  return ok('worker', `${workers.value.join(', ')} on the task queue "${taskQueue}"`);
+  });
 }
 
 async function* configFindings(
@@ -151,19 +138,16 @@ async function* configFindings(
   const { config, file } = loaded.value;
   const checks = config.checks.length;
   yield checks === 0
-    ? {
-        name: 'slipway.yaml',
-        state: 'warning',
-        detail: `${file} has no checks`,
-        fix: 'add checks: without them a revision counts as verified once it serves',
-        exitCode: 0,
-      }
+    ? warning(
+        'slipway.yaml',
+        `${file} has no checks`,
+        'add checks: without them a revision counts as verified once it serves',
+      )
     : ok(
         'slipway.yaml',
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
-  for (const { message } of await pythonAgentProblems(loaded.value))
-    yield { name: 'agent', state: 'warning', detail: message, fix: null, exitCode: 0 };
+  for (const { message } of await pythonAgentProblems(loaded.value)) yield warning('agent', message, null);
   for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
 }
 
@@ -180,7 +164,7 @@ async function* targetFindings(
     );
     // Whether the worker has it cannot be seen from here.
     yield 'finding' in here
-      ? { ...here.finding, state: 'warning', fix: 'set it where the worker runs', exitCode: 0 }
+      ? warning(here.finding.name, here.finding.detail, 'set it where the worker runs')
       : ok(`secret ${from}`, 'set');
   }
   yield await controlPlaneFinding(context, name, target);
@@ -202,12 +186,7 @@ async function controlPlaneFinding(
   const { code } = asked;
   if (code !== 'SLIPWAY_SECRET_MISSING') return asked.finding;
   // The worker may have the key all the same.
-  return {
-    ...asked.finding,
-    state: 'warning',
-    fix: `set ${target.apiKey.from} here too, to check the key`,
-    exitCode: 0,
-  };
+  return warning(title, asked.finding.detail, `set ${target.apiKey.from} here too, to check the key`);
 }
 
 type Attempted<T> =
@@ -220,21 +199,24 @@ async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempt
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
     const { code, message, hint, exitCode } = error;
-    const finding: Finding = {
-      name,
-      state: 'missing',
-      detail: `${code}: ${message}`,
-      fix: hint ?? null,
-      exitCode,
-    };
-    return { finding, code };
+    return { finding: lacking(name, `${code}: ${message}`, hint ?? null, exitCode), code };
   }
+}
+
+/** What the work finds; what it fails with is a finding, too. */
+async function found(name: string, work: () => Promise<Finding>): Promise<Finding> {
+  const attempted = await attempt(name, work);
+  return 'finding' in attempted ? attempted.finding : attempted.value;
 }
 
 function ok(name: string, detail: string): Finding {
   return { name, state: 'ok', detail, fix: null, exitCode: 0 };
 }
 
-function lacking(name: string, detail: string, fix: string, exitCode: number): Finding {
+function warning(name: string, detail: string, fix: string | null): Finding {
+  return { name, state: 'warning', detail, fix, exitCode: 0 };
+}
+
+function lacking(name: string, detail: string, fix: string | null, exitCode: number): Finding {
   return { name, state: 'missing', detail, fix, exitCode };
 }

@@ -2,7 +2,7 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { historyLines } from './historyLines.ts';
 
@@ -28,8 +28,7 @@ export async function runHistoryCommand(
   const { output } = context;
   const { config } = await loadConfig(path);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     for (const wantedName of names) {
       const { name, spec } = await chooseTargetSpec(context, config, wantedName);
       const past = await pastReleases(temporal, targetWorkflowId(spec));
@@ -50,7 +49,5 @@ export async function runHistoryCommand(
       }
     }
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }

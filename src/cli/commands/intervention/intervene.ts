@@ -4,7 +4,7 @@ import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/inte
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -52,8 +52,7 @@ export async function runInterventionCommand(
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { who, from, reason };
   const workflowId = targetWorkflowId(spec);
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     const { release } = options;
     const taken =
       kind === 'abort' && release !== undefined
@@ -62,9 +61,7 @@ export async function runInterventionCommand(
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 function skipped({ check, soak, judge, freeze }: InterventionOptions): { readonly what?: string } {

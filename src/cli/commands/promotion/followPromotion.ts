@@ -5,7 +5,7 @@ import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { lastResult } from '../../../temporal/client/promotion/promotionClient.ts';
 import { readProgress } from '../../../temporal/client/target/targetClient.ts';
-import { GAVE_UP } from '../../follow/followToEnd.ts';
+import { GAVE_UP, tellGaveUp } from '../../follow/followToEnd.ts';
 import { FollowView } from '../../follow/followView.ts';
 import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
@@ -24,24 +24,18 @@ export interface FollowedPromotion {
   readonly onEnd?: () => void;
 }
 
-/** How following ended. Without a result it was given up: the promotion goes on. */
-interface PromotionFollowed {
-  readonly exitCode: number;
-  readonly result: PromotionResult | undefined;
-  /** Why it was given up, and what becomes of the promotion. */
-  readonly gaveUp?: string;
-}
-
 /**
  * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone: the last
  * line says that the promotion goes on, or what `onStopped` has to say.
+ *
+ * @returns how it ended; without a result it was given up, `gaveUp` says why.
  */
 export async function followPromotion(
   output: Output,
   temporal: TemporalConnection,
   { name, workflowId, timeoutMs, onStopped, onEnd }: FollowedPromotion,
   signal: AbortSignal,
-): Promise<PromotionFollowed> {
+): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
   const view = new FollowView(output, `--promotion ${name}`);
   const until = Date.now() + timeoutMs;
   try {
@@ -63,10 +57,7 @@ export async function followPromotion(
   }
   const why = signal.aborted ? 'stopped' : 'timeout';
   const said = why === 'stopped' ? await onStopped?.() : undefined;
-  const words = why === 'stopped' ? 'stopped watching' : 'timed out';
-  const gaveUp = `${words}; ${said ?? 'the promotion continues'}. See: slipway status`;
-  output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.print(output.style.warn(gaveUp));
+  const gaveUp = tellGaveUp(output, why, 'slipway status', said ?? 'the promotion continues');
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
 }
 
@@ -74,11 +65,8 @@ function tellEnding(output: Output, result: PromotionResult): number {
   const exitCode = outcomeExitCode('release', result.outcome);
   const { style } = output;
   output.event({ event: 'promotion_ended', exitCode, ...result });
+  const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
-  output.print(
-    exitCode === 0
-      ? `${style.good(MARKS.done)} ${word}: ${result.reason}`
-      : `${style.bad(MARKS.failed)} ${word}: ${result.reason}`,
-  );
+  output.print(`${mark} ${word}: ${result.reason}`);
   return exitCode;
 }

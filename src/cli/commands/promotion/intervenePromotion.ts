@@ -5,7 +5,7 @@ import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import type { InterventionMessage } from '../../../messages/release.ts';
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
@@ -31,13 +31,10 @@ export async function runPromotionIntervention(
   const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { ...options.said, who, from, reason };
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     const taken = await intervenePromotion(temporal, promotionWorkflowId({ name, to }), kind, message);
     output.event({ event: 'intervention', kind, promotion: name, ...taken });
     output.print(`${kind} ${name}: ${taken.note}`);
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }

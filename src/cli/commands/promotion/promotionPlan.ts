@@ -9,7 +9,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import type { PlanOptions } from '../release/releasePlanned.ts';
 import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -31,8 +31,7 @@ export async function planPromotionsOf(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const only = wanted === undefined ? undefined : choosePromotion(file.config, wanted);
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     const now = Date.now();
     const planned = await plannedPromotions(context, file, temporal);
     const seen = await seenTargets(context, file, temporal);
@@ -43,9 +42,7 @@ export async function planPromotionsOf(
       turns.filter(({ name }) => only === undefined || name === only),
     );
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 /** Those that have a schedule. That of the file is planned with, applied or not; a pause is Temporal's. */

@@ -13,7 +13,7 @@ import {
   triggerSchedule,
 } from '../../../temporal/client/schedule/schedules.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -206,16 +206,4 @@ async function scheduleIdOf(
   const name = choosePromotion(config, wanted);
   const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
   return promotionWorkflowId({ name, to });
-}
-
-async function withTemporal<T>(
-  context: CommandContext,
-  work: (temporal: TemporalConnection) => Promise<T>,
-): Promise<T> {
-  const temporal = await openTemporal(context);
-  try {
-    return await work(temporal);
-  } finally {
-    await temporal.close();
-  }
 }

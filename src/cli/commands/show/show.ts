@@ -6,7 +6,7 @@ import type { CheckVerdict } from '../../../domain/release/release.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { newestBuildLines } from '../../follow/buildLog.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/revisionLog.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
@@ -38,8 +38,7 @@ export async function runShowCommand(
   const { config, folder } = await loadConfig(options.config);
   const chosen = await chooseTargetSpec(context, config, target);
   const store = artifactStoreOf({ config, folder }, context);
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     const found: FoundRelease[] = [];
     for (const wanted of releases) found.push(await findRelease(temporal, store, chosen, wanted));
     const [one, other] = found;
@@ -68,9 +67,7 @@ export async function runShowCommand(
     });
     for (const line of differenceLines(difference, output.style)) output.print(line);
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 function readWords(

@@ -5,9 +5,9 @@ import { pastOfWork } from '../../../domain/release/pastRelease.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import type { DeploymentSeen } from '../../events/status.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { describeRevision } from './servesLines.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
@@ -35,10 +35,9 @@ export async function runStatusCommand(
   const { output } = context;
   const { config } = await loadConfig(options.config);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const targets = [];
+  const targets: ChosenTarget[] = [];
   for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     let silence: SlipwayError | undefined;
     for (const target of targets) {
       const status = await targetStatus(context, temporal, target, { last: options.last, silence });
@@ -55,9 +54,7 @@ export async function runStatusCommand(
     }
     if (silence !== undefined) throw silence;
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }
 
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {

@@ -2,7 +2,7 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
@@ -30,8 +30,7 @@ export async function runQuarantineCommand(
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
-  const temporal = await openTemporal(context);
-  try {
+  return withTemporal(context, async (temporal) => {
     const message = { artifact, who, from, reason };
     const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);
     output.event({
@@ -51,7 +50,5 @@ export async function runQuarantineCommand(
       );
     }
     return 0;
-  } finally {
-    await temporal.close();
-  }
+  });
 }
