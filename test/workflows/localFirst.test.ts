@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused } from './faults.ts';
-import type { RecordedHistory } from './recordedHistory.ts';
+import { triedIn } from './recordedHistory.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Fault } from './world.ts';
 
@@ -102,15 +102,6 @@ describeWorkflows('what may be repeated', (harness) => {
     expect(throughServer.indexOf('runCheck')).toBeGreaterThan(throughServer.indexOf('redeployRevision'));
   });
 });
-
-type Event = NonNullable<RecordedHistory['history']['events']>[number];
-
-/** The activity that an event says was carried out within a workflow task; `undefined`: it says nothing of the kind. */
-function triedIn({ markerRecordedEventAttributes: marker }: Event): string | undefined {
-  const data = marker?.details?.['data']?.payloads?.[0]?.data;
-  if (data == null) return undefined;
-  return (JSON.parse(Buffer.from(data).toString()) as { activity_type: string }).activity_type;
-}
 
 function slow(milliseconds: number): Fault {
   return async (perform) => {

@@ -23,3 +23,12 @@ export function continuedRunId({ events }: RecordedHistory['history']): string |
   const runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
   return runId === '' ? undefined : runId;
 }
+
+type Event = NonNullable<RecordedHistory['history']['events']>[number];
+
+/** The activity that an event says was carried out within a workflow task; `undefined`: it says nothing of the kind. */
+export function triedIn({ markerRecordedEventAttributes: marker }: Event): string | undefined {
+  const data = marker?.details?.['data']?.payloads?.[0]?.data;
+  if (data == null) return undefined;
+  return (JSON.parse(Buffer.from(data).toString()) as { activity_type: string }).activity_type;
+}

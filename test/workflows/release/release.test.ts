@@ -62,14 +62,6 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.records).toMatchObject([{ releaseId: 'release-1', outcome: 'released' }]);
   });
 
-  it('stays under 90 history events with creation and two checks', async () => {
-    const target = harness.newTarget();
-    const { releaseId } = await target.release('a', { checks: [GREETS, { ...GREETS, name: 'again' }] });
-    const { events } = await target.child(releaseId).fetchHistory();
-    expect(events?.length).toBeGreaterThan(40);
-    expect(events?.length).toBeLessThan(90);
-  });
-
   it('puts the baseline back when the build fails', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.broken.set(identity('b'), 'BUILD_FAILED');

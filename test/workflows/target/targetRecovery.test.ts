@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { type Harness, openHarness } from '../harness.ts';
 import { BO } from '../lives/life.ts';
+import { triedIn } from '../recordedHistory.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -168,10 +169,8 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     const target = harness.newTarget();
     await target.release('a');
     const { events } = await target.handle.fetchHistory();
-    const scheduled = (events ?? []).flatMap(
-      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
-    );
-    expect(scheduled.filter((name) => name === 'recallTarget')).toHaveLength(1);
+    const looks = (events ?? []).filter((event) => triedIn(event) === 'recallTarget');
+    expect(looks).toHaveLength(1);
   });
 });
 
