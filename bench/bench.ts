@@ -12,6 +12,7 @@ const BENCHMARKS = [
   'target-history',
   'rollback-latency',
   'parked',
+  'submissions',
   'recovery',
   'runs',
   'deployments',

@@ -53,7 +53,10 @@ export interface HoldTaken {
 /** How long a worker may take to take a release, in milliseconds. If it is only busy, it is asked again. */
 const SUBMIT_TIMEOUT_MS = 10_000;
 const SUBMIT_AGAIN_MS = 5_000;
+const PAUSE_MS = 500;
 const LONGEST_SUBMIT_MS = 180_000;
+/** A worker that has not polled for this long since it was asked hangs, or is gone. */
+const HANGS_AFTER_MS = 4_500;
 /** How long a worker may take to answer a question, in milliseconds. */
 const QUERY_TIMEOUT_MS = 10_000;
 
@@ -78,7 +81,7 @@ export async function submitRelease(
   try {
     return await submitWhilePolled(temporal, request, submission);
   } catch (error) {
-    const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
+    const silent = isUntaken(error);
     const waitedS = Math.round((Date.now() - from) / 1_000);
     const failed = silent
       ? noWorker(settings, `no worker took the release within ${waitedS} s`, error)
@@ -102,7 +105,8 @@ async function submitWhilePolled(
   const { client, settings } = temporal;
   const { target, recordStore } = request;
   const giveUpAt = Date.now() + LONGEST_SUBMIT_MS;
-  let polledAt: number | undefined;
+  /** The newest poll, and when it was seen first. */
+  let polled = { at: 0, seenAt: Date.now() };
   for (let waitMs = SUBMIT_TIMEOUT_MS; ; waitMs = SUBMIT_AGAIN_MS) {
     try {
       return await client.withDeadline(Date.now() + waitMs, async () => {
@@ -118,13 +122,23 @@ async function submitWhilePolled(
         return update.result();
       });
     } catch (error) {
-      if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) || Date.now() > giveUpAt) throw error;
-      const newestPoll = await lastPoll(temporal).catch(() => 0);
-      const isPolled = polledAt === undefined || newestPoll > polledAt;
-      if (!isPolled || (await findStuckTask(temporal, targetWorkflowId(target))) !== undefined) throw error;
-      polledAt = newestPoll;
+      if (!isUntaken(error) || Date.now() > giveUpAt) throw error;
+      const at = await lastPoll(temporal).catch(() => 0);
+      if (at > polled.at) polled = { at, seenAt: Date.now() };
+      else if (Date.now() - polled.seenAt >= HANGS_AFTER_MS) throw error;
+      const stuck = await findStuckTask(temporal, targetWorkflowId(target)).catch(() => undefined);
+      if (stuck !== undefined) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
+}
+
+/**
+ * Whether no worker has taken an update yet. Temporal refuses one, too, while the workers of a busy machine do not finish
+ * the workflow's task in time.
+ */
+function isUntaken(error: unknown): boolean {
+  return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
 }
 
 /**

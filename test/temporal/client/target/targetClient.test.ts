@@ -1,7 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { QueryNotRegisteredError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import {
   readProgress,
   rollBack,
@@ -42,6 +43,20 @@ it('a release that its workers cannot rebuild has no progress to show', async ()
 });
 
 describe('a submission that gets no answer', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  /** Submits, and lets the time pass that a submission can take. */
+  const submitted = (temporal: TemporalConnection): Promise<unknown> => {
+    const answer = submitRelease(temporal, request('a'));
+    answer.catch(() => undefined);
+    return vi.advanceTimersByTimeAsync(10_000).then(() => answer);
+  };
+  const refused = (): Promise<never> =>
+    Promise.reject(Object.assign(new Error('9 FAILED_PRECONDITION'), { code: 9, details: '', metadata: {} }));
   const timedOut = (): Promise<never> =>
     Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time'));
   const away = (): Promise<never> =>
@@ -62,7 +77,7 @@ describe('a submission that gets no answer', () => {
         return Promise.resolve();
       },
     );
-    await expect(submitRelease(temporal, request('a'))).rejects.toMatchObject({
+    await expect(submitted(temporal)).rejects.toMatchObject({
       code,
       exitCode: 6,
       message: expect.stringContaining('the release was withdrawn') as string,
@@ -70,25 +85,27 @@ describe('a submission that gets no answer', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('is sent again under its id while the worker takes other work', async () => {
+  it.each([
+    ['gives no answer', timedOut],
+    ['refuses it because the task of the target times out', refused],
+  ])('is sent again under its id while the worker takes other work and Temporal %s', async (_, submit) => {
     const ids: unknown[] = [];
     const worker = { lastAccessTime: { seconds: Math.floor(Date.now() / 1_000) } };
     const temporal = submitting(
       (updateId) => {
         ids.push(updateId);
         worker.lastAccessTime.seconds++;
-        return ids.length < 4 ? timedOut() : Promise.resolve({ result: () => Promise.resolve('taken') });
+        return ids.length < 4 ? submit() : Promise.resolve({ result: () => Promise.resolve('taken') });
       },
       away,
       worker,
     );
-    await expect(submitRelease(temporal, request('a'))).resolves.toBe('taken');
+    await expect(submitted(temporal)).resolves.toBe('taken');
     expect(new Set(ids).size).toBe(1);
   });
 
   it('that cannot be withdrawn may still start, and the error says so', async () => {
-    const submitted = submitRelease(submitting(timedOut, away), request('a'));
-    await expect(submitted).rejects.toMatchObject({
+    await expect(submitted(submitting(timedOut, away))).rejects.toMatchObject({
       code: 'SLIPWAY_NO_WORKER',
       exitCode: 6,
       message: expect.stringContaining('may still start') as string,
