@@ -76,7 +76,7 @@ async function readings(
   return seen;
 }
 
-/** What the processes hold whose working directory is a build's. Linux tells; elsewhere it is nothing. */
+/** The memory of the processes whose working directory is a build's. On Linux; elsewhere it is 0. */
 async function takenByBuilds(): Promise<{ processes: number; bytes: number }> {
   let [processes, bytes] = [0, 0];
   for (const pid of await readdir('/proc').catch(() => [])) {

@@ -112,10 +112,12 @@ function report(results: readonly Result[]): void {
       .filter(({ isRead, clients: by }) => isRead && by === at)
       .every(({ summary }) => summary.p99Ms < AIM_MS),
   }));
-  const told = within.map(
+  const verdicts = within.map(
     ({ clients: at, reached }) =>
       `${at === 1 ? 'one client' : `${at} clients`}: ${reached ? '' : 'not '}reached`,
   );
-  say(`\n${table(rows)}\n\nThe aim, every GET under ${AIM_MS} ms for 99 of 100, by ${told.join('; by ')}.\n`);
+  say(
+    `\n${table(rows)}\n\nThe aim, every GET under ${AIM_MS} ms for 99 of 100, by ${verdicts.join('; by ')}.\n`,
+  );
   sayResult('deployments', { aimMs: AIM_MS, within, results });
 }

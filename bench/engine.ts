@@ -30,9 +30,9 @@ export interface Engine {
 const TASK_QUEUE = 'slipway-bench';
 
 /**
- * Starts Temporal, installing it where it is missing. Nobody works for it yet.
+ * Starts Temporal, and installs it if it is missing. No worker polls it yet.
  *
- * @param say - told what it is doing.
+ * @param say - gets a line for each thing that it does.
  */
 export async function startTemporal(say: (line: string) => void): Promise<Engine> {
   return undoable(async (undo) => {
@@ -60,7 +60,7 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
 /**
  * Starts Temporal, bundles the workflows as they are now, and runs a worker in this process.
  *
- * @param say - told what it is doing.
+ * @param say - gets a line for each thing that it does.
  * @param worker - how the worker differs from the one that `slipway worker` runs.
  */
 export async function startEngine(

@@ -75,7 +75,7 @@ async function untilAnswering(url: string): Promise<void> {
   throw new Error(`Nothing answers at ${url}.`);
 }
 
-/** A port that nobody listens on now. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

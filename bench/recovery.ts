@@ -173,7 +173,7 @@ async function interrupt(
   starts.push(performance.now() - from);
 }
 
-/** Resolves when the release's record begins to be written, which is a moment before Temporal is told. */
+/** Resolves when the release's record begins to be written, a moment before the worker reports it to Temporal. */
 async function recordBegun(artifact: TarballArtifact, target: string): Promise<void> {
   const folder = join(fileURLToPath(artifact.store), 'records', target);
   await mkdir(folder, { recursive: true });

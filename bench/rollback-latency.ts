@@ -1,4 +1,4 @@
-// How long until a bad release is being taken back: from the moment that says so, to the arrival of the redeploy
+// How long until the restore of a bad release begins: from its cause to the arrival of the redeploy
 // request at the control plane. bench/README.md says what is measured and what is not.
 //
 //   npx tsx --conditions=@slipway/source bench/rollback-latency.ts [--count 50]

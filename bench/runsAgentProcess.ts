@@ -46,7 +46,7 @@ export async function startRunsAgent(): Promise<RunsAgent> {
   };
 }
 
-/** The resident memory of a process, in bytes; `undefined` where the system does not tell (`/proc` is Linux's). */
+/** The resident memory of a process, in bytes; `undefined` without `/proc`, which only Linux has. */
 export function memoryOf(pid: number): number | undefined {
   try {
     const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));

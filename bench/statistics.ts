@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
-/** What is told of a series of measurements, in milliseconds. */
+/** The summary of a series of measurements, in milliseconds. */
 export interface Summary {
   readonly count: number;
   readonly medianMs: number;

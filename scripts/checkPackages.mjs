@@ -23,7 +23,7 @@ try {
   );
   const packed = readdirSync(folder).map((name) => join(folder, name));
   for (const file of packed) run('publint', 'run', file, '--strict');
-  // Nobody imports the command.
+  // The command is not imported.
   const imported = packed.filter((file) => /contract|platform/.test(file));
   for (const file of imported) run('attw', file, '--profile', 'esm-only', '--format', 'ascii', '--no-emoji');
 } finally {

@@ -25,7 +25,7 @@ export async function startScript(script: URL, settings: unknown): Promise<Child
   return child;
 }
 
-/** Tells the process that called {@link startScript} that this one is ready. It ends when that one does. */
+/** Reports to the process that called {@link startScript} that this one is ready. It ends when that one does. */
 export function ready(): void {
   process.once('disconnect', () => process.exit());
   process.send?.('ready');

@@ -47,7 +47,7 @@ export function bundlePlatform(options) {
 
 /**
  * Bundles modules with what they import. What a command imports when it runs becomes a part of its own, which is loaded
- * then. Names stay as they are, and with `NODE_OPTIONS=--enable-source-maps` a stack tells lines of `src/`.
+ * then. Names stay as they are, and with `NODE_OPTIONS=--enable-source-maps` a stack shows lines of `src/`.
  *
  * @param options.dist - the package's `dist/`, which the modules are from.
  * @param options.folder - where the bundle is, right below `dist`; `bundle/builds.mjs` says how.

@@ -58,7 +58,7 @@ function digestInputs() {
   return hash.digest('hex');
 }
 
-/** The bundler tells its progress at level INFO; what goes wrong still shows. */
+/** Hides the bundler's progress (level INFO), and shows warnings and errors. */
 function quietLogger() {
   const show = (message, meta) =>
     process.stderr.write(`${message} ${meta === undefined ? '' : JSON.stringify(meta)}\n`);

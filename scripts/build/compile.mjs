@@ -78,7 +78,7 @@ function compilerOptions() {
   return { ...options, module: ts.ModuleKind.ESNext, noEmit: false, incremental: false, sourceMap: true };
 }
 
-/** What is the same stays untouched: its time tells what else has to be made anew. */
+/** An unchanged file keeps its time, which decides what else must be made anew. */
 function writeChanged(path, text) {
   if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }

@@ -120,6 +120,6 @@ function withOpenWords(schema) {
   if (schema.open === undefined || schema.enum === undefined) return mapValues(schema, withOpenWords);
   const { open, enum: words, description, ...text } = schema;
   const listed = words.filter((word) => word !== null).map((word) => `\`${word}\``);
-  const told = `One of ${open === true ? listed.join(', ') : open}; others may come.`;
-  return { ...text, description: description === undefined ? told : `${description} ${told}` };
+  const choices = `One of ${open === true ? listed.join(', ') : open}; others may come.`;
+  return { ...text, description: description === undefined ? choices : `${description} ${choices}` };
 }

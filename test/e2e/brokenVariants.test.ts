@@ -40,7 +40,7 @@ describe.concurrent('a release of a broken agent', () => {
       const { code, text } = await project.ran('release', 'staging');
       expect(text).toMatch(reason);
       expect(text).toContain('rolled back');
-      // Why a revision failed stands in its log, which nobody has to ask for.
+      // The end of the log says why a revision failed; the command prints it.
       if (reason.source.includes('_FAILED'))
         expect(text).toMatch(/The last lines of revision .*:\n\d\d:\d\d:/);
       expect(code).toBe(2);

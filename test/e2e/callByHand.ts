@@ -1,6 +1,6 @@
 import { freshFetch } from './freshFetch.ts';
 
-/** Whom somebody calls who is not Slipway. */
+/** A control plane that a test calls past Slipway. */
 export interface ControlPlane {
   readonly origin: string;
   readonly apiKey: string;

@@ -96,12 +96,12 @@ async function ran(...args: string[]): Promise<{ code: number | null; events: Pr
   return { code: await process.exited, events: process.lines };
 }
 
-/** The worker's process, as it tells Temporal. */
+/** The worker's process, by its identity in Temporal. */
 async function workerProcess(): Promise<number> {
   const temporal = await connectTemporal(await temporalSettings(home(), {}));
   try {
     return await eventually(async () => {
-      const [identity = 'nobody'] = await pollingWorkers(temporal);
+      const [identity = 'no worker'] = await pollingWorkers(temporal);
       const pid = Number(identity.split(':')[1]);
       if (!Number.isInteger(pid)) throw new Error(`the task queue is polled by ${identity}`);
       return pid;

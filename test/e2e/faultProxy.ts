@@ -103,7 +103,7 @@ export interface LoggedRequest extends ProxiedRequest {
   readonly at: number;
   /** Each time that the control plane got it: none, once, or twice. */
   readonly passages: Passage[];
-  /** The body of a PATCH, which tells whose it is. */
+  /** The body of a PATCH, which identifies its release. */
   body?: string;
 }
 
@@ -177,7 +177,7 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, order: 
   if (fault?.kind === 'twice') await passOn(incoming, undefined, body, order);
 }
 
-/** Passes a request on, and its answer back; without anybody to answer, the answer is let go. */
+/** Passes a request on, and its answer back; without a caller, the answer is dropped. */
 async function passOn(
   incoming: IncomingMessage,
   outgoing: ServerResponse | undefined,

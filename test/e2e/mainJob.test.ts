@@ -17,12 +17,12 @@ import { type Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { writeSmallAgent } from './smallAgent.ts';
-import { deployByHand } from './somebodyElse.ts';
+import { deployByHand } from './deployByHand.ts';
 import { eventually, Stack } from './stack.ts';
 import { WebhookReceiver } from './webhookReceiver.ts';
 
-/** A port that nobody listens on. */
-const NOBODY = '127.0.0.1:1';
+/** A port without a listener. */
+const NO_LISTENER = '127.0.0.1:1';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -126,9 +126,9 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(text).toMatch(
       /^::group::[^]*^::endgroup::[^]*^::error title=release-2 on staging%3A rolled back::/m,
     );
-    const told = await readFile(summary, 'utf8');
-    expect(told).toMatch(/^## ✖ release-2 on staging: rolled back$/m);
-    expect(told).toContain(`| restored | \`${revisions['A'] ?? ''}\` |`);
+    const written = await readFile(summary, 'utf8');
+    expect(written).toMatch(/^## ✖ release-2 on staging: rolled back$/m);
+    expect(written).toContain(`| restored | \`${revisions['A'] ?? ''}\` |`);
     expect(text).toContain('rolled back');
     expect(text).toMatch(/check "greets"/);
     expect((await seen.deployment()).active_revision_id).toBe(revisions['A']);
@@ -156,7 +156,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   });
 
   it('prunes the artifacts that no target needs, and releases a kept one again', async () => {
-    const { digest } = await nobodyNeeds(stack);
+    const { digest } = await storeUnneeded(stack);
     await makeOld(stack);
     const planned = await project.ran('prune', '--dry-run');
     expect(planned.code, planned.text).toBe(0);
@@ -253,8 +253,8 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     ['logs', 'log', ['staging', '--tail', '2']],
     ['status', 'status', ['staging']],
     ['audit', 'audited', ['staging']],
-    ['quarantine', 'quarantine', ['staging', 'image:of-nobody', '--reason', 'a drill']],
-    ['unquarantine', 'quarantine', ['staging', 'image:of-nobody', '--reason', 'a drill']],
+    ['quarantine', 'quarantine', ['staging', 'image:unknown', '--reason', 'a drill']],
+    ['unquarantine', 'quarantine', ['staging', 'image:unknown', '--reason', 'a drill']],
   ])('prints an event with --json: %s', async (command, event, words) => {
     const { code, process, text } = await project.ran(command, ...words, '--json');
     expect(code, text).toBe(0);
@@ -293,20 +293,20 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   });
 
   it('has sent its receiver a signed notice of each start and each outcome', async () => {
-    const told = ['release-1', 'release-2', 'release-3', 'release-4'].flatMap((name) => [
+    const expected = ['release-1', 'release-2', 'release-3', 'release-4'].flatMap((name) => [
       `release_started ${name}`,
       `${name === 'release-2' || name === 'release-3' ? 'rolled_back' : 'released'} ${name}`,
     ]);
     await eventually(() => {
-      expect(receiver.told).toEqual(expect.arrayContaining(told));
+      expect(receiver.signed).toEqual(expect.arrayContaining(expected));
     });
-    expect(new Set(receiver.told).size).toBe(receiver.told.length);
+    expect(new Set(receiver.signed).size).toBe(receiver.signed.length);
     expect(receiver.unsigned).toEqual([]);
   });
 
   it('keeps the API key and the receiver’s secrets out of every history and output', async () => {
-    const told = (await seen.historiesAsText()) + stack.worker.stderr + stack.worker.stdout;
-    for (const secret of [stack.apiKey, ...receiver.secrets]) expect(told).not.toContain(secret);
+    const output = (await seen.historiesAsText()) + stack.worker.stderr + stack.worker.stdout;
+    for (const secret of [stack.apiKey, ...receiver.secrets]) expect(output).not.toContain(secret);
   });
 });
 
@@ -432,8 +432,14 @@ describe.concurrent('a release over S3', () => {
       expect(await seen.deployment()).toEqual(before);
       expect(await seen.shippedRevisions()).toHaveLength(1);
 
-      const told = [await seen.historiesAsText(), released.text, refused.text, worker.stdout, worker.stderr];
-      for (const text of told) {
+      const outputs = [
+        await seen.historiesAsText(),
+        released.text,
+        refused.text,
+        worker.stdout,
+        worker.stderr,
+      ];
+      for (const text of outputs) {
         expect(text).not.toContain(secret);
         expect(text).not.toContain(S3_CREDENTIALS.AWS_ACCESS_KEY_ID);
       }
@@ -503,8 +509,8 @@ describe('without a worker', () => {
       expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
       expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
 
-      const told = await project.ran('status', 'staging', '--last', '2', '--json');
-      expect(told.process.lines).toMatchObject([
+      const again = await project.ran('status', 'staging', '--last', '2', '--json');
+      expect(again.process.lines).toMatchObject([
         {
           ...{ event: 'status', from: 'temporal', activeRevisionId: active },
           messages: expect.arrayContaining([expect.objectContaining({ message: 'rollback' })]),
@@ -525,8 +531,8 @@ describe('without a worker', () => {
   });
 
   it.concurrent.each([
-    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'nobody' }],
-    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NOBODY }],
+    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'unpolled' }],
+    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NO_LISTENER }],
   ])('a release is not started if %s: exit code 6', async (_what, code, env) => {
     const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
     expect(await refused.exited).toBe(6);
@@ -534,7 +540,7 @@ describe('without a worker', () => {
   });
 
   it.concurrent('a plan shows what is known, and what did not answer: exit code 6', async () => {
-    const env = { ...stack.env, TEMPORAL_ADDRESS: NOBODY };
+    const env = { ...stack.env, TEMPORAL_ADDRESS: NO_LISTENER };
     const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });
     expect(await planned.exited).toBe(6);
     expect(planned.stdout).toMatch(/^ {2}taken +not known: the target did not answer$/m);
@@ -543,7 +549,7 @@ describe('without a worker', () => {
   });
 
   it.concurrent('a command that needs an unreachable control plane ends with 6', async () => {
-    const target = { controlPlane: `http://${NOBODY}` };
+    const target = { controlPlane: `http://${NO_LISTENER}` };
     const away = await Project.create(stack, { example: goodAgent(1), deployment: 'away', target });
     const { code, text } = await away.ran('logs', 'staging');
     expect(code, text).toBe(6);
@@ -551,7 +557,7 @@ describe('without a worker', () => {
   });
 
   it('nothing is pruned if a target does not answer: exit code 6', async () => {
-    await nobodyNeeds(stack);
+    await storeUnneeded(stack);
     await makeOld(stack);
     const before = await storeOf(stack).listArtifacts();
     const { code, text } = await project.ran('prune');
@@ -567,7 +573,7 @@ function storeOf({ env }: Stack): ArtifactStore {
 }
 
 /** Puts an artifact into the store that was never released. */
-async function nobodyNeeds(stack: Stack): Promise<{ readonly digest: string }> {
+async function storeUnneeded(stack: Stack): Promise<{ readonly digest: string }> {
   const file = join(stack.folder, 'never-released');
   await writeFile(file, 'never released');
   const digest = await digestFile(file);

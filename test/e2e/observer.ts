@@ -97,10 +97,10 @@ export class Observer {
   /** A result in short, to be shown when an expectation does not hold. */
   async story(releaseId: string): Promise<string> {
     const { outcome, reason, extraRevisionIds, steps } = await this.result(releaseId);
-    const told = steps.map(
+    const lines = steps.map(
       ({ step, status, attempts, detail }) => `${step} ${status} ${attempts ?? '-'} ${detail ?? ''}`,
     );
-    return [outcome, reason, `extra: ${extraRevisionIds.join()}`, ...told].join('\n');
+    return [outcome, reason, `extra: ${extraRevisionIds.join()}`, ...lines].join('\n');
   }
 
   /** Every failure of an attempt at a step that Temporal recorded: of those that ended so, and of those tried again. */
@@ -130,7 +130,7 @@ export class Observer {
     return history.events?.length ?? 0;
   }
 
-  /** Every history of the target, its releases and who was told, as text, to look for what must not be there. */
+  /** Every history of the target, its releases and its notices, as text, to look for what must not be there. */
   async historiesAsText(): Promise<string> {
     const client = await this.#stack.client();
     const texts: string[] = [];

@@ -9,7 +9,7 @@ import { eventually, type Stack } from './stack.ts';
 type Event = Readonly<Record<string, unknown>>;
 type Command = (context: CommandContext, config: string) => Promise<number>;
 
-/** One command under way: what it has told so far, and its exit code in the end. */
+/** One command under way: its events so far, and its exit code at the end. */
 export class Said {
   readonly code: Promise<number>;
   readonly events: Event[];
@@ -24,16 +24,16 @@ export class Said {
     });
   }
 
-  /** Waits for something that it tells, or will. */
-  async told(wanted: (event: Event) => boolean): Promise<Event> {
+  /** Waits for an event that it has printed, or will. */
+  async event(wanted: (event: Event) => boolean): Promise<Event> {
     return eventually(() => {
       const found = this.events.find(wanted);
-      if (found === undefined) throw new Error(`not told yet:\n${JSON.stringify(this.events, null, 1)}`);
+      if (found === undefined) throw new Error(`no such event yet:\n${JSON.stringify(this.events, null, 1)}`);
       return found;
     });
   }
 
-  /** Everything that it told, to be shown when an expectation does not hold. */
+  /** Everything that it printed, to be shown when an expectation does not hold. */
   async text(): Promise<string> {
     await this.code;
     return `${JSON.stringify(this.events)} ${this.error?.code ?? ''} ${this.error?.message ?? ''}`;
@@ -41,7 +41,7 @@ export class Said {
 }
 
 /**
- * Somebody who gives commands, in this process: the same code without a process for each, which is most of what they
+ * A person who runs commands, in this process: the same code without a process for each, which is most of what they
  * cost. Everything behind Temporal stays a process of its own.
  */
 export class Person {
@@ -55,7 +55,7 @@ export class Person {
     this.#who = who;
   }
 
-  /** Gives a command, told as events. */
+  /** Runs a command that prints events. */
   says(command: Command): Said {
     const { env } = this.#stack;
     const environment = { ...env, GITHUB_ACTIONS: 'true', GITHUB_ACTOR: this.#who };

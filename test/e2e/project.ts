@@ -33,7 +33,7 @@ export interface ProjectOptions {
   /** Overrides of the quick ones, by step; `as they are`: the deadlines and retries that every user has. */
   readonly steps?: Record<string, unknown> | 'as they are';
   readonly checks?: readonly Record<string, unknown>[];
-  /** Who is told of what happens. Default: nobody. */
+  /** The receivers of notices. Default: none. */
   readonly notify?: readonly Record<string, unknown>[];
   /** How an example is installed. Default: as its lock file says. */
   readonly installCommand?: string;
@@ -111,7 +111,7 @@ export class Project {
   }
 }
 
-/** The check that tells the good agent from the bad ones. */
+/** The check that the good agent passes, and the bad ones fail. */
 export const GREETS = {
   name: 'greets',
   assistant: 'greeter',

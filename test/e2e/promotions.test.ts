@@ -165,10 +165,10 @@ function say(who: Person, kind: InterventionKind, promotion: string, options: In
   );
 }
 
-/** How a promotion ended: its record, as the command tells it. */
+/** How a promotion ended: its record, as the command prints it. */
 async function ended(said: Said): Promise<Readonly<Record<string, unknown>>> {
   await said.code;
-  return said.told(({ event }) => event === 'promotion_ended');
+  return said.event(({ event }) => event === 'promotion_ended');
 }
 
 async function active(target: Observer): Promise<string | null> {
@@ -186,9 +186,9 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     });
     expect(await command.exited, command.stdout + command.stderr).toBe(0);
     expect(command.stdout).toMatch(/^::group::plain, step by step\n[^]*^::endgroup::\n[^]*released/m);
-    const told = await readFile(summary, 'utf8');
-    expect(told).toMatch(/^## ✔ plain, canary to production: released$/m);
-    expect(told).toMatch(/^\| soak .*\| done \|/m);
+    const written = await readFile(summary, 'utf8');
+    expect(written).toMatch(/^## ✔ plain, canary to production: released$/m);
+    expect(written).toMatch(/^\| soak .*\| done \|/m);
     expect(await production.ask('Hello')).toContain('this is A');
     const artifact = async (target: Observer) => (await target.result('release-1')).artifact;
     expect(await artifact(production)).toBe(await artifact(canary));
@@ -199,7 +199,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     const before = await active(production);
     await releaseOnCanary(agent('B', { slowlyMs: 1_040, breaks: true }));
     const promotion = promote(ada, 'long');
-    await promotion.told(({ step, status }) => step === 'soak' && status === 'running');
+    await promotion.event(({ step, status }) => step === 'soak' && status === 'running');
     await writeFile(flagOf('B'), '');
     expect(await promotion.code, await promotion.text()).toBe(2);
     expect(await ended(promotion)).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_CHECK_FAILED' });
@@ -227,7 +227,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
   it('are judged: a drop of success by 5 points fails, and few runs are inconclusive', async () => {
     const before = await active(production);
     const [worse, unsure] = [promote(ada, 'worse'), promote(ada, 'unsure')];
-    await unsure.told(({ event }) => event === 'waiting');
+    await unsure.event(({ event }) => event === 'waiting');
     expect((await say(bo, 'abort', 'unsure')).code).toBe(0);
     expect(await ended(unsure)).toMatchObject({
       outcome: 'aborted',
@@ -243,7 +243,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
   it('are judged: latencies that grow by 30 % fail, also if the worker is killed in the middle', async () => {
     const before = await active(production);
     const promotion = promote(ada, 'slower');
-    await promotion.told(({ step, status }) => step === 'judge' && status === 'running');
+    await promotion.event(({ step, status }) => step === 'judge' && status === 'running');
     await stack.worker.kill();
     await stack.startWorker();
     expect(await promotion.code, await promotion.text()).toBe(2);
@@ -256,7 +256,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     const status = ada.says((context, file) =>
       runStatusCommand(context, 'production', { config: file, last: 1 }),
     );
-    expect(await status.told(({ name }) => name === 'slower')).toMatchObject({
+    expect(await status.event(({ name }) => name === 'slower')).toMatchObject({
       event: 'promotion_status',
       last: { judgement },
     });
@@ -267,14 +267,14 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await refused.code).toBe(4);
     expect(refused.error?.code ?? (await ended(refused))['reason']).toMatch(/FROZEN|frozen/);
     const promotion = promote(ada, 'guarded');
-    await promotion.told(({ event, for: what }) => event === 'waiting' && what === 'approval');
+    await promotion.event(({ event, for: what }) => event === 'waiting' && what === 'approval');
     const own = await say(ada, 'approve', 'guarded');
     expect(own).toMatchObject({
       code: 4,
       text: expect.stringContaining('the person who asked for it cannot approve it') as string,
     });
     expect((await say(bo, 'approve', 'guarded', { reason: 'looked at it' })).code).toBe(0);
-    await promotion.told(({ event, for: what }) => event === 'waiting' && what === 'freeze');
+    await promotion.event(({ event, for: what }) => event === 'waiting' && what === 'freeze');
     expect((await say(bo, 'skip', 'guarded', { freeze: true, reason: 'incident 42' })).code).toBe(0);
     expect(await promotion.code, await promotion.text()).toBe(0);
     const { interventions } = await ended(promotion);
@@ -288,7 +288,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     const before = await active(production);
     await releaseOnCanary(agent('C'));
     const promotion = promote(ada, 'baked');
-    await promotion.told(({ step, status }) => step === 'bake' && status === 'running');
+    await promotion.event(({ step, status }) => step === 'bake' && status === 'running');
     expect(await active(production)).not.toBe(before);
     await writeFile(flagOf('C'), '');
     expect(await promotion.code, await promotion.text()).toBe(2);
@@ -418,7 +418,7 @@ async function times(): Promise<number> {
   throw new Error('there is no schedule');
 }
 
-/** Lets three times of the schedule pass, from something on; then tells when one more has. */
+/** Lets three times of the schedule pass, from something on; then resolves when one more has passed. */
 async function timesPass(from: () => Promise<unknown>): Promise<{ untilOneMore(): Promise<void> }> {
   const before = await times();
   await from();

@@ -20,8 +20,8 @@ const SAYS_WITHIN_MS = 120_000;
 const MADE: ReadonlySet<string> = new Set(['node_modules', 'dist', '.git', '.slipway', '.temp', 'cache']);
 
 /**
- * Somebody who reads a page and does as it says: types its commands into a shell, writes its files, and holds what is
- * shown against what was printed. `slipway` is on the PATH by `npm link`, in a folder of the reader's own.
+ * A reader of a page, who does as it says: types its commands into a shell, writes its files, and compares the printed
+ * output with the shown one. `slipway` is on the PATH by `npm link`, in a folder of the reader's own.
  */
 export class Reader {
   /** An empty folder, for what the reader makes. */
@@ -136,7 +136,7 @@ export class Reader {
   }
 
   #shell(commands: string): Process {
-    // Where the usual port was taken, Temporal's own command has to be told of the other one.
+    // If the usual port was taken, Temporal's own command needs the other one.
     const env = {
       ...this.#environment,
       ...(this.#temporal === undefined ? {} : { TEMPORAL_ADDRESS: this.#temporal }),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** An agent without dependencies of its own: nothing is installed or compiled, and it starts in a moment. */
 export interface SmallAgent {
-  /** What it answers, whatever it is told. */
+  /** What it answers to everything. */
   readonly says: string;
   /** While there is a file of this path, an instance that starts is not ready. */
   readonly waitsWhileThereIs?: string;
@@ -40,9 +40,9 @@ import { END, MessagesAnnotation, START, StateGraph } from '${import.meta.resolv
 while (existsSync(${JSON.stringify(waitsWhileThereIs)})) await sleep(50);
 
 async function answer({ messages }) {
-  const told = String(messages.at(-1)?.content ?? '');
-  await sleep(told.includes('slowly') ? ${slowlyMs} : ${takesMs});
-  if (${breaks} && told.includes('break')) throw new Error('it broke');
+  const question = String(messages.at(-1)?.content ?? '');
+  await sleep(question.includes('slowly') ? ${slowlyMs} : ${takesMs});
+  if (${breaks} && question.includes('break')) throw new Error('it broke');
   const content = existsSync(${JSON.stringify(badWhileThereIs)}) ? 'Goodbye' : ${JSON.stringify(says)};
   return { messages: [{ role: 'assistant', content }] };
 }

@@ -63,7 +63,7 @@ export class Stack {
     const { path } = await installTemporal({ onProgress: () => undefined });
     const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, gated);
     try {
-      // One after the other: Temporal takes more free ports than it is told of, and must not take one meant for another.
+      // One after the other: Temporal takes more free ports than the given ones, and must not take one meant for another process.
       stack.#temporalPort = await freePort();
       await stack.startTemporal();
       stack.#platformPort = await freePort();
@@ -84,7 +84,7 @@ export class Stack {
     return this.proxy.url;
   }
 
-  /** The platform itself, past the proxy: for whoever is not Slipway. */
+  /** The platform itself, past the proxy. */
   get origin(): string {
     return `http://127.0.0.1:${this.#platformPort}`;
   }
@@ -183,13 +183,13 @@ export class Stack {
     return createClient(this.#connection);
   }
 
-  /** Calls the platform as somebody else would, past Slipway and the proxy. */
+  /** Calls the platform past Slipway and the proxy. */
   call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
     return callByHand(this, method, path, body, headers);
   }
 
   /**
-   * Holds every target that was worked on against the rules that hold always.
+   * Checks every target against the rules that hold always.
    *
    * @param options - `controlPlane`: not only its histories, but also the revisions that the control plane has and what
    *   it was asked to change, where it runs and only the worker asked through the proxy. Default: false.

@@ -39,7 +39,7 @@ export async function openTemporalGate(address: string): Promise<TemporalGate> {
   const temporal = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
       session = connect(`http://${address}`);
-      // Told by each call that was on its way.
+      // Each call that was on its way reports it.
       session.on('error', () => undefined);
     }
     return session;

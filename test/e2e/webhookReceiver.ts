@@ -9,11 +9,11 @@ const SECRET = 'what only both sides know';
 /** A webhook's address is a credential: this part of it must turn up nowhere. */
 const TOKEN = 'T0K3N-in-the-address';
 
-/** Somebody's webhook, told of what happens on a target. */
+/** A receiver of webhooks, for the notices of a target. */
 export class WebhookReceiver {
-  /** What was told with a right signature, in the order of arrival: event and name. */
-  readonly told: string[] = [];
-  /** What was told otherwise. */
+  /** Notices with a valid signature, in the order of arrival: event and name. */
+  readonly signed: string[] = [];
+  /** Other notices. */
   readonly unsigned: string[] = [];
   /** What must never be seen outside of the worker. */
   readonly secrets: readonly string[] = [TOKEN, SECRET];
@@ -28,7 +28,9 @@ export class WebhookReceiver {
           /^t=(\d+),v1=(\w+)$/.exec(String(request.headers['slipway-signature'])) ?? [];
         const own = createHmac('sha256', SECRET).update(`${at}.${body}`).digest('hex');
         const { event, name } = JSON.parse(body) as { event: string; name: string };
-        (digest === own && request.url === `/${TOKEN}` ? this.told : this.unsigned).push(`${event} ${name}`);
+        (digest === own && request.url === `/${TOKEN}` ? this.signed : this.unsigned).push(
+          `${event} ${name}`,
+        );
         response.end();
       });
     });

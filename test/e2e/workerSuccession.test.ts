@@ -39,8 +39,8 @@ describe('a worker that is started at once after a kill', () => {
       await met;
       await stack.worker.kill();
       await stack.startWorker();
-      const told = await stack.worker.line(({ event }) => event === 'took_over');
-      expect(told).toMatchObject({
+      const tookOver = await stack.worker.line(({ event }) => event === 'took_over');
+      expect(tookOver).toMatchObject({
         activityType,
         from: expect.stringMatching(/^slipway@.+:\d+:[0-9a-f]{12}$/),
       });
@@ -48,7 +48,7 @@ describe('a worker that is started at once after a kill', () => {
       expect(await seen.stepFailures('release-1')).toContainEqual({
         activityType,
         code: 'SLIPWAY_WORKER_KILLED',
-        message: `the worker ${String(told['from'])} was killed while it did this`,
+        message: `the worker ${String(tookOver['from'])} was killed while it did this`,
       });
       expect(await seen.shippedRevisions()).toHaveLength(1);
     },

@@ -18,7 +18,7 @@ const LONG = [
   'workflows/judge/promotionJudge',
 ].map((name) => `/test/${name}.test.ts`);
 
-/** Begins with the files that take longest: on a fresh clone, no earlier run has told which. */
+/** Begins with the files that take longest: a fresh clone knows no times of an earlier run. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -36,7 +36,7 @@ export async function prepareHome(home: string): Promise<void> {
   copyCluster(await preparedCluster(), join(home, 'postgres'));
 }
 
-/** Databases that only new ones are made from, which nobody does: they are 600 of the 1,000 files, and stay empty. */
+/** Template databases, which are not used: they are 600 of the 1,000 files, and stay empty. */
 const TEMPLATE_DATABASES = new Set([join('base', '1'), join('base', '4')]);
 
 /** File by file and in one go: `cp` asks so much about each file that it takes as long as opening the database. */

@@ -104,7 +104,7 @@ async function initialize(
   if (code !== 0) throw new Error(`initdb ended with ${String(code)}: ${said}`);
 }
 
-/** Postgres has to be told its port: a free one, which another process may take in between, so it is tried again. */
+/** Postgres needs the number of a free port, which another process may take in between, so it is tried again. */
 async function serve(
   postgres: string,
   options: { data: string; user: Pick<SpawnOptions, 'uid' | 'gid'>; port?: number },

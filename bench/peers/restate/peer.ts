@@ -78,7 +78,7 @@ async function healthy(admin: number, ingress: number): Promise<void> {
   }
 }
 
-/** Tells the server where the application is. It may need a moment after it has said that it is healthy. */
+/** Registers the application at the server, which may need a moment after it is healthy. */
 async function register(admin: number, application: number): Promise<void> {
   for (let turn = 1; ; turn++) {
     try {

@@ -22,7 +22,7 @@ export const killedInPoll: Scenario = {
   measure: (stage) => measure(stage, isPoll),
 };
 
-/** How much later a release is done than one that nobody interrupts. */
+/** How much later a release is done than one without a kill. */
 async function measure(
   { system: { peer }, standIn, count }: Stage,
   matches: RequestMatch,

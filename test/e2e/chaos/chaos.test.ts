@@ -7,7 +7,7 @@ import { problemsOf, summarize } from './summary.ts';
 it('every release reaches an outcome and every rule holds while network and processes fail at random', async () => {
   const lines: string[] = [];
   const report = await runChaos({ seed: 3, releases: 5, targets: 2, onProgress: (line) => lines.push(line) });
-  const told = `${lines.join('\n')}\n${summarize(report)}`;
-  expect(problemsOf(report), told).toEqual([]);
-  expect(report.faults.total, told).toBeGreaterThanOrEqual(10);
+  const output = `${lines.join('\n')}\n${summarize(report)}`;
+  expect(problemsOf(report), output).toEqual([]);
+  expect(report.faults.total, output).toBeGreaterThanOrEqual(10);
 }, 400_000);

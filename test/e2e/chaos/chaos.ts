@@ -23,7 +23,7 @@ export interface ChaosOptions {
   readonly seed?: number;
   readonly releases: number;
   readonly targets: number;
-  /** Told what goes on, one line each. */
+  /** Gets what goes on, one line each. */
   readonly onProgress?: (line: string) => void;
 }
 
@@ -33,7 +33,7 @@ export interface TargetReport {
   /** What has ended on it, oldest first. */
   readonly rows: readonly HistoryRow[];
   /** What was put back because a revision came up that had been given up on. */
-  readonly servesAsTold: boolean;
+  readonly servesAsReported: boolean;
   /** What its agent said to a real question; `null` where nothing was ever deployed. */
   readonly answer: string | null;
 }
@@ -119,7 +119,7 @@ async function comeToRest(stack: Stack, target: ChaosTarget): Promise<TargetRepo
   return {
     deployment,
     rows: state.history,
-    servesAsTold: state.activeRevisionId === null || state.activeRevisionId === active,
+    servesAsReported: state.activeRevisionId === null || state.activeRevisionId === active,
     answer: active === null ? null : await eventually(() => observer.ask('Hello, I am Grace')),
   };
 }

@@ -25,7 +25,7 @@ const FOLDERS: Readonly<Record<Variant, string>> = {
 };
 /** A release that has no outcome by then is stuck. */
 const STUCK_MS = 420_000;
-/** Somebody who is told that nobody could be reached asks again. */
+/** After the answer that nothing could be reached, the request is sent again. */
 const ASK_AGAIN_MS = 1_000;
 /** A platform that was killed is up again within a minute or two, also on a busy machine: no step gives up before. */
 const STEPS = { serving: { heartbeat: '4s', scheduleToClose: '5m' } };
@@ -70,7 +70,7 @@ export class ChaosTarget {
 
   /**
    * @param said - counts what was said to the target.
-   * @param progress - told what goes on, one line each.
+   * @param progress - gets what goes on, one line each.
    */
   static async create(
     stack: Stack,

@@ -23,7 +23,7 @@ const PEACE_REQUESTS = [15, 80] as const;
 const DEAD_MS = [0, 1_500] as const;
 const LOOK_AGAIN_MS = 50;
 
-/** Kills one process after the other with `kill -9`, and starts it again, until it is told to stop. */
+/** Kills one process after the other with `kill -9`, and starts it again, until its end. */
 export class Kills {
   readonly #stack: Stack;
   readonly #random: Random;

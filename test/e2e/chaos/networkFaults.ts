@@ -23,7 +23,7 @@ type FaultName =
 const SHARE_OF_READS = 0.16;
 const SHARE_OF_CHANGES = 0.4;
 const LATENCY_MS = [50, 900] as const;
-/** Longer than the callers of the stack wait: the answer comes when nobody wants it any more. */
+/** Longer than the callers of the stack wait: the answer comes after they have given up. */
 const LATE_MS = [1_500, 4_500] as const;
 /** An answer that others overtake goes out at the latest after this. */
 const OVERTAKEN_WITHIN_MS = 1_500;

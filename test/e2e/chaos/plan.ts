@@ -51,7 +51,7 @@ export function planChaos(random: Random, releases: number, targets: number): re
   }));
 }
 
-/** The first release of a target is a good one that nobody disturbs: what is put back has to come from somewhere. */
+/** The first release of a target is a good one without interventions, so that there is a revision to restore. */
 function errand(random: Random, subject: string, isFirst: boolean): Errand {
   const draw = <T>(choices: readonly (readonly [number, T])[], what: string): T =>
     random.pick(choices, `${subject} ${what}`);

@@ -37,8 +37,8 @@ export function problemsOf({ asked, targets, violations, orphans }: ChaosReport)
       .map(({ releaseId, outcome }) => `${releaseId}: ${outcome}`),
     ...(ended.length < asked ? [`${asked} releases were asked for, and ${ended.length} have ended`] : []),
     ...targets
-      .filter(({ servesAsTold }) => !servesAsTold)
-      .map((target) => `told wrongly: ${describe(target)}`),
+      .filter(({ servesAsReported }) => !servesAsReported)
+      .map((target) => `not the reported revision: ${describe(target)}`),
     ...targets
       .filter(({ answer }) => answer !== null && !answer.includes('messages'))
       .map((target) => `no answer: ${describe(target)}`),
@@ -47,8 +47,8 @@ export function problemsOf({ asked, targets, violations, orphans }: ChaosReport)
 
 const ENDINGS: ReadonlySet<Outcome> = new Set(OUTCOMES);
 
-function describe({ deployment, rows, servesAsTold, answer }: TargetReport): string {
-  const told = rows.map(({ releaseId, outcome }) => `${releaseId} ${outcome}`).join(', ');
+function describe({ deployment, rows, servesAsReported, answer }: TargetReport): string {
+  const ended = rows.map(({ releaseId, outcome }) => `${releaseId} ${outcome}`).join(', ');
   const serves = answer === null ? 'nothing serves' : 'its agent answers';
-  return `${deployment}: ${told}; ${serves}${servesAsTold ? '' : ', but not the revision that the target tells of'}`;
+  return `${deployment}: ${ended}; ${serves}${servesAsReported ? '' : ', but not the revision that the target reports'}`;
 }

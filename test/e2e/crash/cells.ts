@@ -20,7 +20,7 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** When in a step somebody dies. */
+/** When in a step a process dies. */
 export const MOMENTS = [
   /** The call has been sent and has not reached the server. */
   'before',

@@ -16,11 +16,11 @@ type Scenario =
   | 'first'
   /** A good version, after another one. */
   | 'next'
-  /** A good version, over one that somebody else put there. */
+  /** A good version, over one that was not deployed by Slipway. */
   | 'over a foreign one'
   /** A bad version, after a good one, which is put back. */
   | 'bad'
-  /** A bad version, over a good one that somebody else put there. */
+  /** A bad version, over a good one that was not deployed by Slipway. */
   | 'bad over a foreign one';
 
 /** A release in the middle of which there are deaths, in the order of its steps. */
@@ -139,9 +139,9 @@ async function die(
     await within(STUCK_AFTER_MS, Promise.race([killPoint.met, ended]));
     deaths.push(performance.now());
     const startAgain = await kill(cell.victim, { stack, ground, asking });
-    // Whoever asks again is to find the release where it is; everybody else comes back to one that went on meanwhile.
+    // A new command must find the release where it is. Every other process comes back to one that continued meanwhile.
     if (cell.victim === 'cli') await startAgain();
-    await killPoint.letGo();
+    await killPoint.goOn();
     if (cell.victim !== 'cli') await startAgain();
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Observer } from '../observer.ts';
 import { Project } from '../project.ts';
 import { writeSmallAgent } from '../smallAgent.ts';
-import { changeByHand } from '../somebodyElse.ts';
+import { changeByHand } from '../deployByHand.ts';
 import type { Stack } from '../stack.ts';
 
 /** A version of the agent that releases bring. */
@@ -67,7 +67,7 @@ export class Ground {
     this.serves(version);
   }
 
-  /** Somebody else changes the deployment to a good version: the target has never seen it. */
+  /** Changes the deployment to a good version past Slipway: the target has never seen it. */
   async changeBehindItsBack(): Promise<void> {
     const version = this.#newVersion('good');
     const source = await mkdtemp(join(this.#stack.folder, 'elsewhere-'));

@@ -6,13 +6,13 @@ import type { Stack } from '../stack.ts';
 import type { GatedMessage } from '../temporalGate.ts';
 import { type Cell, type ControlPlane, isRestoring, type Moment, type Step } from './cells.ts';
 
-/** A moment in a release at which everything stands still, until it is let go. */
+/** A moment at which a release is stopped, until it may continue. */
 export interface KillPoint {
   readonly cell: Cell;
   /** The release has come to it. */
   readonly met: Promise<void>;
-  /** Lets the release go on, whoever is there to do so. */
-  letGo(): Promise<void>;
+  /** Lets the release continue. */
+  goOn(): Promise<void>;
 }
 
 /** How a step is recognized: its request, and the activity that sends it. */
@@ -53,7 +53,7 @@ const BEFORE_THE_PATCH: ReadonlySet<Step> = new Set([
 /** How often a step has asked when it counts as polling. */
 const POLLS = 3;
 
-/** How far a release has got, as far as the wire tells. */
+/** How far a release has got, by its requests. */
 type Phase = 'before the PATCH' | 'forward' | 'restoring';
 
 /**
@@ -135,7 +135,7 @@ class Trap implements KillPoint {
       this.#release = resolve;
       this.#lose = reject;
     });
-    // Nobody may be waiting for it.
+    // It may have no reader.
     this.#released.catch(() => undefined);
   }
 
@@ -166,9 +166,9 @@ class Trap implements KillPoint {
     return wanted ? this.#hold(this.#released) : undefined;
   }
 
-  async letGo(): Promise<void> {
+  async goOn(): Promise<void> {
     this.#state = 'over';
-    // Nobody else's: a kill point further on may need it still.
+    // Only its own file: a later kill point may still need another one.
     if (this.#needsSlowStart) await rm(this.#slowStart, { force: true });
     const { victim, moment } = this.cell;
     // A platform that is dead says nothing more.

@@ -10,7 +10,7 @@ export interface Course {
   readonly fresh: boolean;
 }
 
-/** What is told of a release once it has ended. */
+/** Gets each release when it has ended. */
 export type Report = (ending: CrashEnding) => void;
 
 /** The course of a single cell: the shortest way to its moment. */
@@ -35,7 +35,7 @@ function scenarioOf({ step }: Cell): CrashRelease['scenario'] {
 }
 
 /**
- * Runs courses in several lanes at once, each with a stack of its own: whoever dies there takes nobody else along.
+ * Runs courses in several lanes at once, each with a stack of its own: a death there affects no other lane.
  *
  * @returns every ending, with the rules that were broken among its problems.
  */
@@ -82,14 +82,14 @@ async function runLane(waiting: Course[], report: Report): Promise<readonly Cras
 /** Adds the rules that were broken to the releases in which they were. */
 async function audited(stack: Stack, endings: readonly CrashEnding[]): Promise<readonly CrashEnding[]> {
   const violations = await stack.audit();
-  const told = new Set<unknown>();
+  const assigned = new Set<unknown>();
   const withProblems = endings.map((ending) => {
     const mine = violations.filter(({ workflowId }) => workflowId === ending.workflowId);
-    for (const violation of mine) told.add(violation);
+    for (const violation of mine) assigned.add(violation);
     const problems = [...ending.problems, ...mine.map(({ rule, what }) => `rule ${rule}: ${what}`)];
     return { ...ending, problems };
   });
-  const others = violations.filter((violation) => !told.has(violation));
+  const others = violations.filter((violation) => !assigned.has(violation));
   const last = withProblems.at(-1);
   if (last === undefined || others.length === 0) return withProblems;
   const problems = others.map(({ rule, workflowId, what }) => `rule ${rule} in ${workflowId}: ${what}`);

@@ -144,14 +144,14 @@ async function releaseOn(run: Run, world: World, releases: number): Promise<numb
     const artifact = `r${number}`;
     const recordStore = pathToFileURL(join(run.records, world.id)).href;
     const request = releaseRequest(world.id, artifact, { steps: STEPS, recordStore });
-    const told = `${world.id}, ${artifact}`;
+    const subject = `${world.id}, ${artifact}`;
     const outcome = await releaseOnce(run, request);
     if (outcome === 'released') released++;
-    else run.problems.push(`${told}: ${outcome}`);
+    else run.problems.push(`${subject}: ${outcome}`);
     const revisions = world.revisionsOf(request.artifact);
-    if (revisions.length !== 1) run.problems.push(`${told}: ${revisions.length} revisions`);
+    if (revisions.length !== 1) run.problems.push(`${subject}: ${revisions.length} revisions`);
     const active = world.deployment?.activeRevisionId;
-    if (active !== revisions[0]) run.problems.push(`${told}: ${String(active)} serves`);
+    if (active !== revisions[0]) run.problems.push(`${subject}: ${String(active)} serves`);
   }
   return released;
 }

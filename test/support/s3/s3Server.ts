@@ -19,7 +19,7 @@ export interface S3Server {
   readonly directory: string;
   /** What was asked so far: method, path and query. */
   readonly requests: string[];
-  /** Told each request before it is carried out; `true`: it was dealt with. */
+  /** Gets each request before the server; returns `true` if it has answered. */
   fault: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Makes an object look as if it was put then. */
   age(key: string, putAt: Date): Promise<void>;
@@ -43,7 +43,7 @@ export async function startS3Server(): Promise<S3Server> {
   });
   await s3.configureBuckets();
   const listener = s3.callback();
-  // It puts parts together in place, where S3 does so at once: nobody looks meanwhile.
+  // It puts parts together in place, which S3 does at once: no reader may look meanwhile.
   let completing: Promise<unknown> = Promise.resolve();
   const carryOut = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (await answerOnUploads(directory, request, response)) return;

@@ -11,7 +11,7 @@ interface Deployment {
 }
 
 /**
- * Makes a deployment the way somebody without Slipway would: by the calls of contract 000, one after the other.
+ * Makes a deployment without Slipway, by the calls of contract 000, one after the other.
  *
  * @returns the deployment's id and its active revision.
  */
