@@ -21,7 +21,7 @@ export interface VariableProblem {
 }
 
 /**
- * Puts the values of variables into the texts of a document: only those named `SLIPWAY_VAR_…`, and none that is a
+ * Puts the values of variables into the texts of a document: only those named as `SLIPWAY_VAR_STAGE`, and none that is a
  * secret under another name, because the file gets into histories. A value that is one unquoted variable becomes what
  * YAML reads in it.
  */

@@ -37,5 +37,6 @@ function asFetched(name: string, value: unknown): unknown {
       seconds: Math.floor(Date.parse(String(value)) / 1_000),
       nanos: (Date.parse(String(value)) % 1_000) * 1_000_000,
     };
-  return name === 'data' || name === 'encoding' ? Buffer.from(String(value), 'base64') : value;
+  const isPayload = typeof value === 'string' && (name === 'data' || name === 'encoding');
+  return isPayload ? Buffer.from(value, 'base64') : value;
 }
