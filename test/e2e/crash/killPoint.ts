@@ -157,12 +157,12 @@ class Trap implements KillPoint {
 
   onMessage({ call, way, bytes }: GatedMessage, phase: Phase): Promise<void> | undefined {
     const { step, moment } = this.cell;
-    if (this.#state !== 'waiting' || !isPhaseOf(step, phase) || !isOfRelease(bytes, CALLS[step].activity))
+    if (this.#state !== 'waiting' || !isPhaseOf(step, phase) || !bytes.includes('/release-'))
       return undefined;
-    // What is no call to a server is met where its task is handed out.
+    // What is no call to a server is met where the task that begins it is handed out.
     const wanted = handedOut(step, moment)
-      ? call === 'PollActivityTaskQueue' && way === 'answer'
-      : moment === 'answered' && call === 'RespondActivityTaskCompleted' && way === 'request';
+      ? phase !== 'before the PATCH' && call === 'PollWorkflowTaskQueue' && bytes.includes(PASSED)
+      : moment === 'answered' && way === 'request' && isEndOf(CALLS[step].activity, call, bytes);
     return wanted ? this.#hold(this.#released) : undefined;
   }
 
@@ -206,7 +206,15 @@ function isPhaseOf(step: Step, phase: Phase): boolean {
   return step === 'record' || phaseOf(step) === phase;
 }
 
-/** Names and ids stand in a message as they are. */
-function isOfRelease(bytes: Buffer, activity: string): boolean {
-  return bytes.includes(activity) && bytes.includes('/release-');
+/** A check's verdict, as the workflow task after it brings it. */
+const PASSED = '"passed":true';
+/** What a look within a workflow task failed of, if it found nothing yet: it is carried out through the server then. */
+const NOT_YET = ['SLIPWAY_STEP_TIMED_OUT', 'SLIPWAY_NOT_SERVING'];
+
+/** Whether a request tells the end of an activity. Names stand in a message as they are. */
+function isEndOf(activity: string, call: string, bytes: Buffer): boolean {
+  if (!bytes.includes(activity)) return false;
+  if (call === 'RespondActivityTaskCompleted') return true;
+  const isTried = call === 'RespondWorkflowTaskCompleted' && bytes.includes(`"activity_type":"${activity}"`);
+  return isTried && !NOT_YET.some((code) => bytes.includes(code));
 }
