@@ -1,6 +1,3 @@
-import type { Deployment } from '@slipway/contract/controlPlane/deployment';
-import { LIST_IDS_MAX } from '@slipway/contract/limits';
-
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { LONGEST_CALL_MS } from '../../domain/stepTable.ts';
@@ -20,6 +17,8 @@ export interface WatchedRevision {
   readonly since: number;
 }
 
+type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
+
 /** Told at each look: the status, or {@link UNREADABLE}. */
 type OnStatus = (status: string) => void;
 
@@ -32,6 +31,8 @@ const LONGEST_PAUSE_LISTED_MS = 50_000;
 /** Lists are read from this many revisions on. Fewer take less than half of the requests that may be sent. */
 const LISTED_FROM = 200;
 const LIST_EVERY_MS = 12_000;
+/** How many deployments a control plane lists by their ids at once (public relative). */
+const LIST_IDS_MAX = 100;
 /** Requests under way at once. */
 const UNDER_WAY_MAX = 128;
 /** How long a revision that nobody watches keeps its turn: its activity ends, and the next one goes on with it. */

@@ -39,6 +39,12 @@ const TUNING = [
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
 ];
 
+/** Its default keeps the state of 128,000 workflows in memory for an hour. One that is not there is read from the file. */
+const CACHE = [
+  ...['--dynamic-config-value', 'history.cacheSizeBasedLimit=true'],
+  ...['--dynamic-config-value', `history.hostLevelCacheMaxSizeBytes=${64 * 2 ** 20}`],
+];
+
 /**
  * Starts Temporal's dev server and waits until it serves, with the search attributes registered.
  *
@@ -62,6 +68,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       ...['server', 'start-dev', '--ip', HOST, '--port', String(port), '--ui-port', String(uiPort)],
       ...['--db-filename', options.databaseFile, '--log-level', 'error', '--namespace', namespace],
       ...TUNING,
+      ...CACHE,
       ...Object.values(SEARCH_ATTRIBUTES).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ],
     serves: () => serves(settings),

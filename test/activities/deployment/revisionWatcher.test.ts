@@ -3,7 +3,7 @@ import type { Revision } from '@slipway/contract/controlPlane/revision';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { RequestRates } from '../../../src/activities/deployment/requestRates.ts';
-import { RevisionWatcher, type WatchedClient } from '../../../src/activities/deployment/revisionWatcher.ts';
+import { RevisionWatcher } from '../../../src/activities/deployment/revisionWatcher.ts';
 import { ServiceError } from '../../../src/clients/serviceError.ts';
 import { UNREADABLE } from '../../../src/messages/revisionPoller.ts';
 
@@ -151,7 +151,7 @@ class Plane {
     return {
       id: `${id}-revision`,
       status: this.#up.has(id) ? 'DEPLOYED' : 'DEPLOYING',
-    } as unknown as Revision;
+    };
   });
   readonly listDeployments = vi.fn(
     async ({ deployment_ids: ids = [] }: { deployment_ids?: string[] } = {}) => {
@@ -165,7 +165,7 @@ class Plane {
     this.ids = Array.from({ length: size }, (_, index) => `deployment-${index}`);
     const { getRevision, listDeployments } = this;
     const client = lists ? { getRevision, listDeployments } : { getRevision };
-    this.#watcher = new RevisionWatcher(client as unknown as WatchedClient, PLANE, rates);
+    this.#watcher = new RevisionWatcher(client, PLANE, rates);
   }
 
   watchAll(since: number) {
