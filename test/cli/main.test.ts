@@ -38,3 +38,13 @@ it('a command whose reader has gone ends with 141, and says nothing of it', asyn
   expect(await once(command, 'exit')).toEqual([141, null]);
   expect(await said).toBe('');
 });
+
+it('a worker whose Temporal refuses connections ends with 6', async () => {
+  const command = spawn(process.execPath, [BIN, 'worker', '--json'], {
+    env: { ...process.env, TEMPORAL_ADDRESS: '127.0.0.1:1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(command, 'exit');
+  expect(JSON.parse(await text(command.stdout))).toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
+  expect(await ended).toEqual([6, null]);
+});

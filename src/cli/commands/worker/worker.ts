@@ -1,4 +1,4 @@
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, Runtime } from '@temporalio/worker';
 
 import { makeHome } from '../../../config/home.ts';
 import { parseDuration } from '../../../domain/duration.ts';
@@ -34,13 +34,14 @@ import { logOnStderr } from './workerLog.ts';
 export async function runWorkerCommand({ output, home, environment }: CommandContext): Promise<number> {
   const interruption = onInterruption();
   exitWithParent(environment);
-  logOnStderr('INFO');
   const places = placeRules(environment);
   const settings = await temporalSettings(home, environment);
   const temporal = await connectTemporal(settings);
   const registry = await register(home, settings, output);
   try {
     await requireSearchAttributes(temporal);
+    // From here on the native code keeps the process alive, until the last of its connections is closed.
+    logOnStderr('INFO');
     const connection = await connectNative(settings);
     const ending = new AbortController();
     const takingOver =
@@ -123,6 +124,7 @@ async function connectNative(settings: TemporalSettings): Promise<NativeConnecti
   try {
     return await NativeConnection.connect(settings.connectionOptions);
   } catch (error) {
+    await Runtime.instance().shutdown();
     throw temporalError(error, settings);
   }
 }
