@@ -44,17 +44,12 @@ it.each([
     } finally {
       process.kill(-child.pid!, 'SIGCONT');
     }
-    // Whichever came first, the submission or its withdrawal: both have arrived.
+    // The submission may come before its withdrawal, after it, or not at all: Temporal keeps signals, but not updates.
     await eventually(async () => {
       const { state, running } = await seen.target();
       expect(running).toBeNull();
-      expect(state.submissions.at(-1)).toMatchObject({ withdrawnBy: {}, answer: {} });
+      expect(state.submissions.at(-1)).toMatchObject({ withdrawnBy: {} });
     }, READS_WITHIN_MS);
-    const { state } = await seen.target();
-    expect(state.history.at(-1)).toMatchObject({
-      outcome: 'aborted',
-      reason: expect.stringContaining('the command that asked got no answer') as string,
-    });
     expect(await seen.shippedRevisions().catch(() => [])).toHaveLength(shipped);
 
     const again = await project.ran('release', 'staging');

@@ -22,7 +22,8 @@ export async function startPlatformUnderTest(home: string): Promise<PlatformUnde
   const { child, ready } = await startByCommand([process.execPath, ...QUICK_START, ...command], {
     SLIPWAY_LOG_LEVEL: 'info',
   });
-  const { event, controlPlane: url, apiKey } = ready;
-  if (url === undefined || apiKey === undefined) throw new Error(`The platform said ${event}.`);
+  const { controlPlane: url, apiKey } = ready;
+  if (url === undefined || apiKey === undefined)
+    throw new Error(`The platform said ${JSON.stringify(ready)}`);
   return { child, url, apiKey };
 }
