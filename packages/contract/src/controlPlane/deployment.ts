@@ -30,7 +30,7 @@ import {
 } from './source.ts';
 
 /** Contract 000, "States and transitions". Read-only. */
-export const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
+const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
 
 /** A deployment as the control plane answers it (contract 000, "Deployment"). Loose: unknown fields and words pass. */
 export const Deployment = z.looseObject({
@@ -141,7 +141,7 @@ export function createsRevision(patch: DeploymentPatch): boolean {
 }
 
 /** Contract 000, "States and transitions": the updates that create a revision, exactly these. */
-export const REVISION_CREATING: readonly (readonly string[])[] = [
+const REVISION_CREATING: readonly (readonly string[])[] = [
   ['source_revision_config', 'repo_ref'],
   ['source_revision_config', 'graph_config_path'],
   ['source_revision_config', 'image_uri'],

@@ -64,7 +64,7 @@ export const ListenerPatch = z.object({
 export type ListenerPatch = z.infer<typeof ListenerPatch>;
 
 /** The path of every request about one listener. */
-export const ListenerPath = z.object({ listener_id: Uuid });
+const ListenerPath = z.object({ listener_id: Uuid });
 
 /** `GET /v2/listeners`. The contract shows no shape; the public relative's: newest first, with the next offset. */
 export const ListenersList = z.looseObject({ resources: z.array(Listener), offset: z.int() });

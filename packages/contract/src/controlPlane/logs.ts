@@ -91,7 +91,7 @@ export const BuildLogs = z.looseObject({
 });
 
 /** The path of a request for build logs. */
-export const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
+const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
 
 const PROJECT = '/v1/projects/{project_id}';
 

@@ -9,7 +9,7 @@ import { integer } from '../scalars.ts';
  * The body of `POST /deployments/{deployment_id}/upload-url`, which may be left out. Decision: a client that says how
  * many bytes it is going to send gets a URL that takes exactly those.
  */
-export const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
+const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
 
 /**
  * What `POST /deployments/{deployment_id}/upload-url` answers (contract 000: "yields an object path usable as

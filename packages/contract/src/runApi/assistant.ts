@@ -44,7 +44,7 @@ export const Assistant = z.looseObject({
 });
 
 /** `POST /assistants/search` answers a list of assistants, `POST …/versions` the versions of one. */
-export const Assistants = z.array(Assistant);
+const Assistants = z.array(Assistant);
 
 const AssistantFilter = z.object({
   graph_id: text().nullish(),
@@ -105,7 +105,7 @@ export const AssistantGraphQuery = z.object({
 });
 
 /** `GET /assistants/{assistant_id}/graph`: nodes and edges, as LangGraph draws them. */
-export const DrawnGraph = z.looseObject({
+const DrawnGraph = z.looseObject({
   nodes: z.array(z.looseObject({ id: z.union([z.string(), z.number()]) })),
   edges: z.array(z.looseObject({ source: z.string(), target: z.string() })),
 });
@@ -119,10 +119,10 @@ const GraphSchemas = z.looseObject({
 });
 
 /** `GET /assistants/{assistant_id}/schemas`: the JSON Schemas of what the graph takes and gives. */
-export const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
+const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
 
 /** `GET /assistants/{assistant_id}/subgraphs`: the schemas of each subgraph, by its namespace. */
-export const Subgraphs = z.record(z.string(), GraphSchemas);
+const Subgraphs = z.record(z.string(), GraphSchemas);
 
 /** The path of a request about one subgraph. */
 export const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });

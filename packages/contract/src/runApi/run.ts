@@ -23,10 +23,10 @@ import { Checkpoint, ThreadPath } from './thread.ts';
  * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are those of
  * the public servers (facts).
  */
-export const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
+const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
 
 /** What happens to a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
-export const MultitaskStrategy = oneOf(['enqueue', 'reject', 'interrupt', 'rollback']);
+const MultitaskStrategy = oneOf(['enqueue', 'reject', 'interrupt', 'rollback']);
 
 /** What a stream shows (contract 001, "Events": stream modes). A mode that the contract does not name is refused. */
 export const StreamMode = oneOf(['values', 'updates', 'messages-tuple', 'debug', 'custom', 'events']);
@@ -43,7 +43,7 @@ const DisconnectMode = oneOf(['cancel', 'continue']);
 type DisconnectMode = z.infer<typeof DisconnectMode>;
 
 /** How a run was asked for (contract 001, "Run": `kwargs`). Loose: servers keep more in it. */
-export const RunKwargs = z.looseObject({
+const RunKwargs = z.looseObject({
   input: z.unknown().optional(),
   config: z
     .looseObject({
@@ -82,7 +82,7 @@ export const Run = z.looseObject({
 });
 
 /** `GET /threads/{thread_id}/runs`: newest first; empty for no runs (contract 001, "Endpoints"). */
-export const Runs = z.array(Run);
+const Runs = z.array(Run);
 
 /** The nodes before or after which a run stops: a list of names, or `*` for all. */
 const InterruptNodes = z.union([z.literal('*'), z.array(nonEmptyText()).max(LIST_MAX)]);
@@ -162,7 +162,7 @@ export type RunsQuery = z.infer<typeof RunsQuery>;
  * What `join` and `wait` answer: the run's final values (contract 001: "not shown"; facts). A run that failed answers
  * 200 with `{"__error__": {error, message}}`.
  */
-export const RunOutput = z.unknown();
+const RunOutput = z.unknown();
 
 /** The body that says of a run that it failed. */
 export const RunFailure = z.looseObject({

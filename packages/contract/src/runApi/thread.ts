@@ -17,7 +17,7 @@ import {
 } from '../scalars.ts';
 
 /** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
-export const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
+const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
 
 /** A free-form object that an absent or null one reads as. */
 const objectOrEmpty = JsonObject.nullish().transform((value) => value ?? {});
@@ -35,7 +35,7 @@ export const Thread = z.looseObject({
 });
 
 /** `POST /threads/search` answers a list of threads. */
-export const Threads = z.array(Thread);
+const Threads = z.array(Thread);
 
 /** A point of a thread's history, as the public client names it. */
 export const Checkpoint = z.looseObject({
@@ -68,7 +68,7 @@ export const ThreadState = z
   }));
 
 /** `POST /threads/{thread_id}/history` answers states, newest first. */
-export const ThreadStates = z.array(ThreadState);
+const ThreadStates = z.array(ThreadState);
 
 /** The `metadata` of a {@link ThreadState} (contract 001, "Thread state"). Every field may be absent. */
 export const ThreadStateMetadata = z.looseObject({
@@ -144,7 +144,7 @@ export const ThreadPrune = z.object({
 });
 
 /** What `POST /threads/prune` answers. */
-export const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
+const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
 
 /** `POST /threads/{thread_id}/state` of the public client: writes values as if the node `as_node` had. */
 export const StateUpdate = z.object({
@@ -156,7 +156,7 @@ export const StateUpdate = z.object({
 export type StateUpdate = z.infer<typeof StateUpdate>;
 
 /** What a state update answers: where the new state is. */
-export const StateUpdated = z.looseObject({
+const StateUpdated = z.looseObject({
   checkpoint: Checkpoint.nullish(),
   configurable: JsonObject.nullish(),
 });

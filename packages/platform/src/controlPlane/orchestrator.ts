@@ -24,10 +24,7 @@ interface Job extends RunningJob {
 const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
 const RETRY_AFTER_MS = 1_000;
 
-/** Moves revisions on: looks at what is stored, plans, acts; again whenever something has changed. */
-export type Orchestrator = ReturnType<typeof createOrchestrator>;
-
-/** Makes an {@link Orchestrator}; nothing happens before its `start`. */
+/** Moves revisions on: looks at what is stored, plans, acts; again whenever something has changed. From `start` on. */
 export function createOrchestrator(options: {
   kysely: Kysely<Schema>;
   log: Logger;

@@ -101,7 +101,7 @@ interface UploadsTable {
 }
 
 /** A tracing project. One is created with each deployment, under the same name; names are unique per tenant. */
-export interface TracingProjectsTable {
+interface TracingProjectsTable {
   id: string;
   tenant_id: string;
   name: string;
