@@ -20,8 +20,8 @@ function made(
     verbose: false,
     quiet,
     environment,
-    stdout: out as unknown as NodeJS.WriteStream,
-    stderr: err as unknown as NodeJS.WriteStream,
+    stdout: out,
+    stderr: err,
   });
   // From Node 26 on, one read gives one chunk.
   const read = (stream: PassThrough) => () => {
