@@ -229,7 +229,7 @@ function readLocalActivity(
     name,
     input: (decode(details?.['input']) ?? {}) as ActivityFact['input'],
     scheduledAt: from,
-    endedAt: ended.seconds * 1_000 + ended.nanos / 1_000_000,
+    endedAt: ended === null ? timeOf(event) : ended.seconds * 1_000 + ended.nanos / 1_000_000,
   };
   if (failure == null) {
     const result = (decode(details?.['result']) ?? null) as ActivityFact['result'];
@@ -244,7 +244,8 @@ function readLocalActivity(
 /** What Temporal's SDK writes about a local activity. */
 interface LocalActivityData {
   readonly activity_type: string;
-  readonly complete_time: { readonly seconds: number; readonly nanos: number };
+  /** `null`: it was canceled, or its time was up. */
+  readonly complete_time: { readonly seconds: number; readonly nanos: number } | null;
 }
 
 function failedWith(

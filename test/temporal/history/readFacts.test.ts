@@ -67,11 +67,15 @@ it('an activity within a workflow task is read from the marker that it left', ()
       { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) },
     ],
   });
-  const marker = (name: string, seconds: number, more: object): object => ({
+  const marker = (name: string, seconds: number | null, more: object): object => ({
+    eventTime: { seconds: 9 },
     markerRecordedEventAttributes: {
       markerName: 'core_local_activity',
       details: {
-        data: json({ activity_type: name, complete_time: { seconds, nanos: 500_000_000 } }),
+        data: json({
+          activity_type: name,
+          complete_time: seconds === null ? null : { seconds, nanos: 500_000_000 },
+        }),
         input: json({ revisionId: 'r' }),
         ...('failure' in more ? {} : { result: json({ attempt: 1 }) }),
       },
@@ -83,6 +87,9 @@ it('an activity within a workflow task is read from the marker that it left', ()
     marker('readRevision', 1, {}),
     marker('awaitDeployed', 2, { failure: { applicationFailureInfo: { details: json({}) } } }),
     marker('confirmServing', 3, { failure: { timeoutFailureInfo: {} } }),
+    marker('confirmServing', null, {
+      failure: { cause: { canceledFailureInfo: {} }, activityFailureInfo: {} },
+    }),
     { markerRecordedEventAttributes: { markerName: 'core_patch' } },
   ];
   const history = { events } as unknown as AuditedHistory['history'];
@@ -92,6 +99,7 @@ it('an activity within a workflow task is read from the marker that it left', ()
     { name: 'readRevision', input, scheduledAt: 1_000, endedAt: 1_500, outcome: 'completed' },
     { name: 'awaitDeployed', input, scheduledAt: 1_500, endedAt: 2_500, outcome: 'failed', result: null },
     { name: 'confirmServing', input, scheduledAt: 2_500, endedAt: 3_500, outcome: 'timed_out' },
+    { name: 'confirmServing', input, scheduledAt: 3_500, endedAt: 9_000, outcome: 'canceled' },
   ]);
 });
 
