@@ -19,7 +19,7 @@ export interface WatchedRevision {
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
-/** Told at each look: the status, or {@link UNREADABLE}. */
+/** Called after each look with the status, or {@link UNREADABLE}. */
 type OnStatus = (status: string) => void;
 
 /** Between two looks at one revision: a tenth of the time that it has been waited for, within these bounds. */
@@ -35,14 +35,14 @@ const LIST_EVERY_MS = 12_000;
 const LIST_IDS_MAX = 100;
 /** Requests under way at once. */
 const UNDER_WAY_MAX = 128;
-/** How long a revision that nobody watches keeps its turn: its activity ends, and the next one goes on with it. */
+/** How long a revision without a listener keeps its turn, because the next activity usually continues with it. */
 const KEPT_MS = 15_000;
 
 interface Watched extends WatchedRevision {
   readonly listeners: Set<OnStatus>;
   /** When the next look is due, in milliseconds since 1970. */
   due: number;
-  /** Since when nobody watches it. */
+  /** Since when it has no listener, in milliseconds since 1970. */
   leftAt: number;
   status?: string;
   /** What the list said of its deployment last. */
@@ -81,9 +81,9 @@ export class RevisionWatcher {
   }
 
   /**
-   * Watches a revision. What was seen last is told at once.
+   * Watches a revision. The status that was seen last is reported at once.
    *
-   * @returns what ends it; `isDone`: nobody else goes on with it.
+   * @returns what ends it; `isDone`: no other activity continues with it.
    */
   watch(revision: WatchedRevision, onStatus: OnStatus): (isDone: boolean) => void {
     const key = `${revision.deploymentId} ${revision.revisionId}`;

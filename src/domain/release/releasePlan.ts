@@ -102,7 +102,7 @@ export interface PlannedAnswer extends ReleaseAnswer {
 }
 
 /**
- * What a release changes of a deployment (`null`: there is none yet), without the upload's path, which nobody knows
+ * What a release changes of a deployment (`null`: there is none yet), without the upload's path, which is not known
  * yet.
  */
 export function plannedChange(

@@ -45,7 +45,7 @@ export class LogFollowing {
     return follower;
   }
 
-  /** Ends every stream, without `end`: whoever reads comes back to where it was. */
+  /** Ends every stream without an `end` event: its reader reconnects and resumes. */
   close(): void {
     for (const follower of this.#followers) follower.leave();
   }

@@ -45,7 +45,7 @@ export function createDocker(command: string, from: NodeJS.ProcessEnv = process.
   return async ({ args, env, input, timeoutMs = 60_000, signal, onLine }) => {
     const lines = { stdout: [] as string[], stderr: [] as string[] };
     const end = await runCommand({
-      // Node's own pipes are sockets, which nobody can open at /dev/stdin; those of a shell are pipes.
+      // Node's own pipes are sockets, and a command cannot open those at /dev/stdin; a shell's are pipes.
       command:
         input === undefined
           ? [command, ...args]
