@@ -45,7 +45,7 @@ describe('while the database is away', { timeout: 240_000 }, () => {
     const long = await started();
     way.cut();
     await until(
-      () => Promise.resolve(agent.stderr().includes('the lease on the runs of this process ran out')),
+      () => Promise.resolve(agent.stderr().includes('this process lost a run')),
       'the process has stopped its runs by itself',
       PATIENCE_MS,
     );

@@ -65,11 +65,14 @@ export class RunOwnership {
     const { lease, processes, runs, service } = this.#parts;
     if (this.#stopped || service.closing || !lease.holds) return;
     await processes.removeDead();
-    const held = service.takeUnsettled();
+    const unsettled = service.takeUnsettled();
     try {
-      for (const run of await runs.claim(held)) service.adopt(run);
+      // In this order: a run that is accepted meanwhile is in this process before it is stored.
+      const owned = unsettled ? await runs.owned() : [];
+      const dropped = owned.filter((runId) => service.live(runId) === undefined);
+      for (const run of await runs.claim(dropped)) service.adopt(run);
     } catch (error) {
-      if (held !== undefined) service.noteUnsettled();
+      if (unsettled) service.noteUnsettled();
       throw error;
     }
   }

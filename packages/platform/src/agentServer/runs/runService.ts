@@ -161,10 +161,7 @@ export class RunService {
 
   /** The lease is void: other processes may be executing the runs of this one, so all that have begun stop here. */
   loseAll(): void {
-    const begun = [...this.#live.values()].filter((live) => live.begun && !live.isLeaving);
-    if (begun.length > 0)
-      this.#log.warn({ runs: begun.length }, 'the lease on the runs of this process ran out');
-    for (const live of begun) live.stop('lost');
+    for (const live of this.#live.values()) if (live.begun && !live.isLeaving) live.stop('lost');
     this.noteUnsettled();
   }
 
@@ -173,11 +170,11 @@ export class RunService {
     this.#unsettled = true;
   }
 
-  /** The runs that are in this process, if they are to be looked through; asking says that they will be. */
-  takeUnsettled(): string[] | undefined {
-    if (!this.#unsettled) return undefined;
+  /** Whether they are to be looked through; asking says that they will be. */
+  takeUnsettled(): boolean {
+    const unsettled = this.#unsettled;
     this.#unsettled = false;
-    return [...this.#live.keys()];
+    return unsettled;
   }
 
   /**
@@ -251,6 +248,8 @@ export class RunService {
       ending = LOST;
     }
     const moved = hasMoved(ending);
+    if (ending.status === 'lost')
+      this.#log.warn({ runId: live.runId }, 'this process lost a run: it stopped it');
     if (moved) this.noteUnsettled();
     else if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);

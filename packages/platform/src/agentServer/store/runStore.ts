@@ -112,20 +112,28 @@ export class RunStore extends DeploymentStore {
     );
   }
 
+  /** The active runs that are this process's. */
+  async owned(): Promise<string[]> {
+    const rows = await this.db
+      .selectFrom('slipway_agent.runs')
+      .select('run_id')
+      .where('owner', '=', this.#processId)
+      .where('status', 'in', ACTIVE)
+      .execute();
+    return rows.map((row) => row.run_id);
+  }
+
   /**
-   * Makes runs that no process executes this process's own, oldest first: those of no living process, and if `held` is
-   * given those of this one that are not held (their end could not be stored).
+   * Makes runs that no process executes this process's own, oldest first: those of no living process, and those of this
+   * one that it has `dropped` (their end could not be stored).
    */
-  async claim(held?: readonly string[]): Promise<RunRecord[]> {
-    const mine =
-      held === undefined
-        ? sql`false`
-        : sql`r.owner = ${this.#processId} AND NOT (r.run_id = ANY(${held}::uuid[]))`;
+  async claim(dropped: readonly string[]): Promise<RunRecord[]> {
     const { rows } = await sql<RunRecord>`
       WITH free AS (
         SELECT r.run_id FROM slipway_agent.runs r
         WHERE r.deployment_id = ${this.deploymentId} AND r.status IN ('pending', 'running')
-          AND (NOT EXISTS (SELECT 1 FROM slipway_agent.processes p WHERE p.process_id = r.owner) OR (${mine}))
+          AND (NOT EXISTS (SELECT 1 FROM slipway_agent.processes p WHERE p.process_id = r.owner)
+            OR (r.owner = ${this.#processId} AND r.run_id = ANY(${dropped}::uuid[])))
         ORDER BY r.sequence LIMIT ${CLAIM_MAX} FOR UPDATE SKIP LOCKED
       )
       UPDATE slipway_agent.runs r
