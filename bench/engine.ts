@@ -5,18 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  makeTelemetryFilterString,
-  NativeConnection,
-  Runtime,
-} from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 
 import { connectTemporal, type TemporalConnection } from '../src/temporal/client/connection.ts';
 import { startDevServer } from '../src/temporal/server/devServer.ts';
 import { installTemporal } from '../src/temporal/server/installation/installation.ts';
 import { runWorker, type RunWorkerOptions } from '../src/worker.ts';
+import { bundleModules } from '../scripts/build/workflowBundle.mjs';
 import { bundleSources } from '../test/support/fromSource.ts';
 
 /** A real Temporal, started as `slipway dev` starts it. */
@@ -126,12 +121,8 @@ async function undoable<T>(
  * @returns the bundle's path.
  */
 export async function bundleWorkflows(folder: string): Promise<string> {
-  const workflows = (file: string): string =>
-    fileURLToPath(new URL(`../src/workflows/${file}`, import.meta.url));
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: workflows('index.ts'),
-    payloadConverterPath: workflows('payloadConverter.ts'),
-    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('target/doorway.ts')],
+  const workflows = fileURLToPath(new URL('../src/workflows', import.meta.url));
+  const code = await bundleModules(workflows, '.ts', {
     logger: new DefaultLogger('ERROR'),
     webpackConfigHook: bundleSources,
   });

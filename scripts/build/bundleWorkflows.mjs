@@ -4,9 +4,8 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 
-import { bundleWorkflowCode } from '@temporalio/worker';
-
 import { DIST, PACKAGES, ROOT } from './freshness.mjs';
+import { bundleModules } from './workflowBundle.mjs';
 
 const BUNDLE = join(DIST, 'workflow-bundle.cjs');
 /** Digest of everything that the bundle was made from. */
@@ -27,14 +26,7 @@ export async function bundleWorkflows() {
   if (existsSync(BUNDLE) && existsSync(INPUTS_DIGEST) && readFileSync(INPUTS_DIGEST, 'utf8') === digest) {
     return 'unchanged';
   }
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: join(DIST, 'workflows/index.js'),
-    payloadConverterPath: join(DIST, 'workflows/payloadConverter.js'),
-    workflowInterceptorModules: ['taskBoundaries.js', 'target/doorway.js'].map((file) =>
-      join(DIST, 'workflows', file),
-    ),
-    logger: quietLogger(),
-  });
+  const code = await bundleModules(join(DIST, 'workflows'), '.js', { logger: quietLogger() });
   // A worker that starts meanwhile sees the old bundle or the new one, never half of one.
   const unfinished = `${BUNDLE}.${process.pid}.tmp`;
   writeFileSync(unfinished, code);

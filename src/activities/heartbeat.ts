@@ -7,6 +7,9 @@ import { scrubText } from './scrub.ts';
 /** Several times within the steps' heartbeat deadlines (10 s), since the SDK itself holds some of them back. */
 const HEARTBEAT_MS = 2_000;
 
+/** The first one comes sooner, for people who look. Most attempts have ended by then, and cost Temporal none. */
+const FIRST_HEARTBEAT_MS = 500;
+
 /** Of what a heartbeat says, as JSON. */
 const SAYS_MAX_BYTES = 1_000;
 
@@ -20,22 +23,31 @@ const SAID = new WeakMap<Context, Heartbeat>();
 export async function beating<T>(attempt: () => Promise<T>): Promise<T> {
   const context = Context.current();
   if (context.info.heartbeatTimeoutMs === undefined) return attempt();
-  const beat = setInterval(() => context.heartbeat(lastSaid(context)), HEARTBEAT_MS);
+  const beat = (): void => context.heartbeat(lastSaid(context));
+  const first = setTimeout(beat, FIRST_HEARTBEAT_MS);
+  const others = setInterval(beat, HEARTBEAT_MS);
   try {
     return await attempt();
   } finally {
-    clearInterval(beat);
+    clearTimeout(first);
+    clearInterval(others);
   }
 }
 
-/** Says how far the attempt is: now, and with each heartbeat until it says something else. */
-export function reportProgress(says: string): void {
+/** Says how far the attempt is: with each heartbeat, until it says something else. */
+export function noteProgress(says: string): void {
   const context = Context.current();
   const text = cutText(scrubText(says), SAYS_MAX_BYTES);
   const before = lastSaid(context);
   const said = before?.says === text ? before : { says: text, since: new Date().toISOString() };
   SAID.set(context, said);
-  if (context.info.heartbeatTimeoutMs !== undefined) context.heartbeat(said);
+}
+
+/** Says it with a heartbeat now. */
+export function reportProgress(says: string): void {
+  noteProgress(says);
+  const context = Context.current();
+  if (context.info.heartbeatTimeoutMs !== undefined) context.heartbeat(lastSaid(context));
 }
 
 /** An attempt goes on with what the one before it said last. */

@@ -12,6 +12,7 @@ import {
 import type { Activities, Attempted } from '../activities/activities.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
+import { perWorkflow } from './perWorkflow.ts';
 
 /**
  * Reads, first looks and small records: to repeat them is harmless. Each is first tried as a local activity, by the worker
@@ -40,8 +41,7 @@ const TRY_MS = 1_000;
 /** How long the tries of one workflow task may have taken before one more begins, in milliseconds. */
 const TRIED_MAX_MS = 500;
 
-/** Each workflow has its own copy of this module. */
-const tries = {
+const tries = perWorkflow('tries', () => ({
   /**
    * How long those of the workflow task have taken, in milliseconds, as their results say. The workflow's clock does not
    * tell: if the server has renewed the task, the clock is another one when the workflow is rebuilt.
@@ -49,11 +49,11 @@ const tries = {
   tookMs: 0,
   /** Whether a try took too long: the next ones would, too. */
   areTooSlow: false,
-};
+}));
 
 /** To be called at the beginning of each workflow task. */
 export function beginTries(): void {
-  tries.tookMs = 0;
+  tries().tookMs = 0;
 }
 
 /** An activity through the server; one that may be repeated is tried locally first. */
@@ -80,7 +80,7 @@ async function tryLocally(
 ): Promise<unknown> {
   const began = Date.now();
   const ordinary = (changed = options) => (throughServer(name, changed) as Call)(input);
-  if (tries.areTooSlow || tries.tookMs > TRIED_MAX_MS) return ordinary();
+  if (tries().areTooSlow || tries().tookMs > TRIED_MAX_MS) return ordinary();
   const { summary, cancellationType, scheduleToCloseTimeout: deadlineMs, retry } = options;
   const local = proxyLocalActivities<Activities>({
     ...{ summary, cancellationType },
@@ -91,7 +91,7 @@ async function tryLocally(
   let pauseMs = 0;
   try {
     const result = await (local[name] as Call)(input);
-    tries.tookMs += result.tookMs ?? 0;
+    tries().tookMs += result.tookMs ?? 0;
     return result;
   } catch (error) {
     const cause = error instanceof ActivityFailure ? error.cause : error;
@@ -99,7 +99,7 @@ async function tryLocally(
     const isOnly = retry?.maximumAttempts === 1 && isAnswer && cause.category !== NOT_YET;
     const isFinal = isAnswer && cause.nonRetryable === true;
     if (isCancellation(error) || isFinal || isOnly) throw error;
-    if (!isAnswer) tries.areTooSlow = true;
+    if (!isAnswer) tries().areTooSlow = true;
     pauseMs = explain(error).retryAfterMs ?? 0;
   }
   if (typeof deadlineMs !== 'number') return ordinary();

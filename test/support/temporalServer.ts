@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url';
 
 import { defineSearchAttributeKey, IllegalStateError } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 
+import { bundleModules } from '../../scripts/build/workflowBundle.mjs';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { installTemporal } from '../../src/temporal/server/installation/installation.ts';
 import type { WorkerMode } from '../workflows/harness.ts';
 import { bundleSources } from './fromSource.ts';
-import { stacklessBundle, withoutStacks } from './stackless.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -58,14 +58,10 @@ export async function startTemporalServer(): Promise<{ address: string; close: (
   return { address: environment.address, close: () => environment.teardown() };
 }
 
-/** Bundles the workflows as they are now, and once more without stack traces; returns where the bundle is. */
+/** Bundles the workflows as they are now; returns where the bundle is. */
 export async function bundleWorkflows(): Promise<string> {
-  const workflows = (file: string): string =>
-    fileURLToPath(new URL(`../../src/workflows/${file}`, import.meta.url));
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: workflows('index.ts'),
-    payloadConverterPath: workflows('payloadConverter.ts'),
-    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('target/doorway.ts')],
+  const workflows = fileURLToPath(new URL('../../src/workflows', import.meta.url));
+  const code = await bundleModules(workflows, '.ts', {
     logger: new DefaultLogger('ERROR'),
     webpackConfigHook: bundleSources,
   });
@@ -73,6 +69,5 @@ export async function bundleWorkflows(): Promise<string> {
   await mkdir(folder, { recursive: true });
   const bundle = `${folder}workflow-bundle-${process.pid}.js`;
   await writeFile(bundle, code);
-  await writeFile(stacklessBundle(bundle), withoutStacks(code));
   return bundle;
 }

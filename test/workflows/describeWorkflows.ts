@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { audit } from '../../src/domain/audit/audit.ts';
 import { hasOpenChild, readTargetFacts } from '../../src/temporal/history/readFacts.ts';
-import { stacklessBundle } from '../support/stackless.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
@@ -65,7 +64,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       expect(histories.length).toBeGreaterThan(0);
       // A worker that forgets everything has replayed each of them, from its first event, at every task.
       if (workerMode.maxCachedWorkflows !== 0) {
-        expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
+        expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
       }
       expect(histories.filter(leavesChildBehind)).toEqual([]);
     });

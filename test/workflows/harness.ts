@@ -19,7 +19,6 @@ import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { createClient, queryAgain } from '../../src/temporal/client/connection.ts';
 import { createWorkers } from '../../src/temporal/createWorkers.ts';
-import { stacklessBundle } from '../support/stackless.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS } from './requests.ts';
@@ -85,7 +84,7 @@ export async function openHarness(
         ? {}
         : {
             workflowBundle: {
-              codePath: maxCachedWorkflows === 0 ? stacklessBundle(workflowBundle) : workflowBundle,
+              codePath: workflowBundle,
             },
           }),
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),

@@ -9,7 +9,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
-import { reportProgress } from '../heartbeat.ts';
+import { noteProgress } from '../heartbeat.ts';
 import { scrubText } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
@@ -17,7 +17,7 @@ import type { Untracked } from '../track.ts';
 export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
   return {
     runCheck: async ({ agentUrl, store, check, ...revision }) => {
-      reportProgress(`check "${check.name}" runs`);
+      noteProgress(`check "${check.name}" runs`);
       await requireActive(outside, revision);
       const agent = outside.agent(revision.target, agentUrl);
       const { cancellationSignal } = Context.current();

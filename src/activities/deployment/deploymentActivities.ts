@@ -18,7 +18,7 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
-import { reportProgress } from '../heartbeat.ts';
+import { noteProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
 
 /** The newest revisions that are listed, and the most that are read on to a revision of before. */
@@ -218,7 +218,7 @@ export function uploadActivities(outside: Outside): Untracked<Pick<Activities, '
             upload,
             source: () => stream,
             sizeBytes,
-            onProgress: (sentBytes) => reportProgress(`sent ${sentBytes} of ${artifact.sizeBytes} bytes`),
+            onProgress: (sentBytes) => noteProgress(`sent ${sentBytes} of ${artifact.sizeBytes} bytes`),
           },
           { signal: context.cancellationSignal },
         );

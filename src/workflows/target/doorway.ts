@@ -3,6 +3,7 @@ import { CancellationScope, condition, type WorkflowInterceptors, workflowInfo }
 import { unholdUpdate } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { refuse } from '../failure.ts';
+import { perWorkflow } from '../perWorkflow.ts';
 
 /**
  * Whether a target takes messages at this moment.
@@ -13,18 +14,25 @@ import { refuse } from '../failure.ts';
  */
 type Door = 'open' | 'reading' | 'reset' | 'unreadable';
 
-/** What a target shares with the interceptor of its messages. Each workflow has its own copy of this module. */
-export const doorway = {
-  door: 'open' as Door,
+/** What a target shares with the interceptor of its messages. */
+interface Doorway {
+  door: Door;
   /** Why the state of the earlier runs cannot be read, and what a person can do. */
-  problem: '',
+  problem: string;
   /** How often this run was reset, or begun by a reset. */
+  resets: number;
+  isCanceled: boolean;
+  /** By the update's name. */
+  readonly validators: Map<string, (message: unknown) => void>;
+}
+
+export const doorway = perWorkflow<Doorway>('doorway', () => ({
+  door: 'open',
+  problem: '',
   resets: 0,
   isCanceled: false,
-};
-
-/** By the update's name. */
-const validators = new Map<string, (message: unknown) => void>();
+  validators: new Map(),
+}));
 
 /**
  * Has the doorway call an update's validator, which may ask the state, where the update arrives at a closed door: once the
@@ -34,7 +42,7 @@ export function atTheDoor(
   { name }: { readonly name: string },
   validator: (message: unknown) => void,
 ): (message: unknown) => void {
-  validators.set(name, validator);
+  doorway().validators.set(name, validator);
   return validator;
 }
 
@@ -60,22 +68,22 @@ export function interceptors(): WorkflowInterceptors {
       {
         handleSignal(input, next) {
           return uncanceled(async () => {
-            if (doorway.door === 'open') return next(input);
-            await condition(() => isTaken(input.signalName) || doorway.door === 'reset');
-            if (doorway.door !== 'reset') return next(input);
+            if (doorway().door === 'open') return next(input);
+            await condition(() => isTaken(input.signalName) || doorway().door === 'reset');
+            if (doorway().door !== 'reset') return next(input);
           });
         },
         validateUpdate(input, next) {
           // A validator that asks the state cannot answer before the state is there.
-          if (doorway.door === 'open') next(input);
+          if (doorway().door === 'open') next(input);
         },
         handleUpdate(input, next) {
           return uncanceled(async () => {
-            if (doorway.door === 'open') return next(input);
-            if (doorway.door === 'reading') await condition(() => doorway.door !== 'reading');
-            if (doorway.door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
-            if (!isTaken(input.name)) refuse(doorway.problem, 'SLIPWAY_TARGET_UNREADABLE');
-            validators.get(input.name)?.(input.args[0]);
+            if (doorway().door === 'open') return next(input);
+            if (doorway().door === 'reading') await condition(() => doorway().door !== 'reading');
+            if (doorway().door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
+            if (!isTaken(input.name)) refuse(doorway().problem, 'SLIPWAY_TARGET_UNREADABLE');
+            doorway().validators.get(input.name)?.(input.args[0]);
             return next(input);
           });
         },
@@ -85,10 +93,10 @@ export function interceptors(): WorkflowInterceptors {
       {
         activate(input, next) {
           for (const { updateRandomSeed, cancelWorkflow } of input.activation.jobs ?? []) {
-            if (cancelWorkflow != null) doorway.isCanceled = true;
+            if (cancelWorkflow != null) doorway().isCanceled = true;
             if (updateRandomSeed == null) continue;
-            doorway.resets++;
-            doorway.door = 'reset';
+            doorway().resets++;
+            doorway().door = 'reset';
           }
           next(input);
         },
@@ -100,5 +108,5 @@ export function interceptors(): WorkflowInterceptors {
 const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
 
 function isTaken(name: string): boolean {
-  return doorway.door === 'open' || (doorway.door === 'unreadable' && name === unholdUpdate.name);
+  return doorway().door === 'open' || (doorway().door === 'unreadable' && name === unholdUpdate.name);
 }

@@ -20,11 +20,11 @@ export async function outlive(
 ): Promise<never> {
   const { state: _, ...afresh } = input;
   return CancellationScope.nonCancellable(async () => {
-    for (let current = doorway.door === 'reset' ? afresh : input; ; current = afresh) {
-      const { resets } = doorway;
-      if (doorway.door === 'open' && !('state' in current)) doorway.door = 'reading';
+    for (let current = doorway().door === 'reset' ? afresh : input; ; current = afresh) {
+      const { resets } = doorway();
+      if (doorway().door === 'open' && !('state' in current)) doorway().door = 'reading';
       const life = new CancellationScope();
-      await Promise.race([life.run(() => live(current)), condition(() => doorway.resets > resets)]);
+      await Promise.race([life.run(() => live(current)), condition(() => doorway().resets > resets)]);
       life.cancel();
     }
   });
@@ -32,7 +32,7 @@ export async function outlive(
 
 /** Calls back once a person cancels the target with Temporal's own tools. */
 export async function whenCanceled(then: () => void): Promise<void> {
-  await CancellationScope.nonCancellable(() => condition(() => doorway.isCanceled));
+  await CancellationScope.nonCancellable(() => condition(() => doorway().isCanceled));
   then();
 }
 
@@ -58,7 +58,7 @@ export async function recoverTarget(
   target: TargetCore,
   recordStore: string | undefined,
 ): Promise<NextWork | undefined> {
-  if (doorway.door === 'open') return undefined;
+  if (doorway().door === 'open') return undefined;
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
     const run = options === QUICKLY ? localFirst : throughServer;
     const recallTarget = run('recallTarget', { ...options, summary: 'read the earlier state' });
@@ -71,10 +71,10 @@ export async function recoverTarget(
   // The earlier runs have notified the receivers.
   if (state !== null) target.replace(state);
   if (isReset) {
-    doorway.door = 'reset';
+    doorway().door = 'reset';
     await condition(allHandlersFinished);
   }
-  doorway.door = 'open';
+  doorway().door = 'open';
   return work ?? undefined;
 }
 
@@ -99,10 +99,10 @@ async function recallOrWait(
       ...target.state,
       hold: { since: now(), by: { who: 'slipway', from: 'recovery', reason } },
     });
-    doorway.problem =
+    doorway().problem =
       `the target takes no message because ${reason}. It tries again by itself. ` +
       'To start without its earlier hold, quarantine and verified revisions: slipway unhold';
-    doorway.door = 'unreadable';
+    doorway().door = 'unreadable';
   }
   const startsAfresh = condition(() => target.state.hold === null).then(() => undefined);
   const reading = new CancellationScope();
@@ -110,7 +110,7 @@ async function recallOrWait(
   const found = await Promise.race([read, startsAfresh]);
   if (found !== undefined) return { ...found, state: found.state ?? EMPTY_TARGET };
   reading.cancel();
-  doorway.door = 'reading';
+  doorway().door = 'reading';
   const recalled = await recall(PATIENTLY, true);
   // Who released the hold, and why, is part of what the target knows.
   return { ...recalled, state: { ...EMPTY_TARGET, ...recalled.state, said: target.state.said } };

@@ -311,11 +311,11 @@ const FORWARDED_MAX = 100;
 function answerQueries(target: Target, rollbacks: RollbackRequests): void {
   const view = (): TargetView => {
     const { state, running } = target;
-    return doorway.door === 'open' ? { state, running } : { state, running, recovering: true };
+    return doorway().door === 'open' ? { state, running } : { state, running, recovering: true };
   };
   setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
   const find = (id: string): Lookup | null => {
-    if (doorway.door !== 'open') return READING;
+    if (doorway().door !== 'open') return READING;
     return lookUp(target.state, target.running, id) ?? (rollbacks.isTaking(id) ? LOOKING : null);
   };
   setHandler(lookupQuery, find, { description: 'Where a release or a rollback request stands' });

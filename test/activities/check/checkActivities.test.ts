@@ -239,7 +239,7 @@ describe('a check under way', () => {
     });
     const activities = activitiesUnderTest();
     const canceled = expect(activities.runCheck(inputOn(stack))).rejects.toBeInstanceOf(CancelledFailure);
-    await until(() => runsOf(stack).length > 0);
+    await until(() => activities.heartbeats.length > 0);
     expect(activities.heartbeats[0]).toMatchObject({ says: 'check "greets" runs' });
     activities.environment.cancel();
     await canceled;

@@ -67,11 +67,8 @@ describe('uploadArtifact', () => {
     const [, put] = plane.requests;
     expect(put?.body).toBe(CONTENT);
     expect(put?.headers['content-length']).toBe(String(CONTENT.length));
-    const sizeBytes = CONTENT.length;
-    expect(activities.heartbeats.length).toBeGreaterThan(1);
-    expect(activities.heartbeats.at(-1)).toMatchObject({
-      says: `sent ${sizeBytes} of ${sizeBytes} bytes`,
-    });
+    // Each one costs Temporal as much as another event.
+    expect(activities.heartbeats).toEqual([]);
   });
 
   it('asks for a fresh URL at every attempt, and tells none of them when the store refuses', async () => {
@@ -109,13 +106,15 @@ describe('uploadArtifact', () => {
     expect((await openFiles()) - before).toBeLessThan(10);
   });
 
-  it('heartbeats while the store is slow to answer', async () => {
+  it('heartbeats how much it has sent while the store is slow to answer', async () => {
     const activities = activitiesUnderTest();
     const plane = await startPlane((response) => {
       const sent = activities.heartbeats.length;
       void until(() => activities.heartbeats.length > sent).then(() => response.writeHead(200).end());
     });
     await activities.uploadArtifact(inputOn(plane));
+    const sizeBytes = CONTENT.length;
+    expect(activities.heartbeats).toMatchObject([{ says: `sent ${sizeBytes} of ${sizeBytes} bytes` }]);
   });
 
   it('ends with its cancellation', async () => {

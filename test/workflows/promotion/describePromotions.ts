@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
-import { stacklessBundle } from '../../support/stackless.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
@@ -71,7 +70,7 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
         expect(claimsAreTrue({ target, observed: null, secrets: [] })).toEqual([]);
       }
       expect(histories.length).toBeGreaterThan(10);
-      expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
+      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
       await Promise.all(started.map((target) => target.terminate()));
     });
   });
