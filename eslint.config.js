@@ -149,6 +149,23 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/workflows/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[
+          "VariableDeclaration[kind='let']",
+          'VariableDeclaration > VariableDeclarator > NewExpression[arguments.length=0]',
+        ].flatMap((state) =>
+          ['Program', 'Program > ExportNamedDeclaration'].map((place) => ({
+            selector: `${place} > ${state}`,
+            message: 'All workflows of a worker share a module: state of one belongs into `perWorkflow`.',
+          })),
+        ),
+      ],
+    },
+  },
+  {
     files: ['src/cli/**/*.ts'],
     rules: { '@typescript-eslint/no-restricted-imports': ['error', { patterns: [PLATFORM] }] },
   },

@@ -8,9 +8,11 @@ import { reportProgress } from './heartbeat.ts';
 const ATTEMPT_MS = 60_000;
 /** Of a shorter attempt. The rest is for the look that it is in when its time is over. */
 const SHARE_OF_ATTEMPT = 0.5;
-/** What takes a few seconds is seen at once, and what takes longer within a tenth of its time. */
-const SHORTEST_PAUSE_MS = 200;
+/** What takes up to ten seconds is seen within a twentieth of its time or 200 ms; what takes longer, within a tenth. */
+const SHORTEST_PAUSE_MS = 100;
 const YOUNG_MS = 10_000;
+const YOUNG_SHARE_OF_AGE = 0.05;
+const LONGEST_YOUNG_PAUSE_MS = 200;
 const SHARE_OF_AGE = 0.1;
 const LONGEST_PAUSE_MS = 3_000;
 /** For each poll that runs: all of them together look at most 200 times a second. */
@@ -54,7 +56,8 @@ export function pollsUntilShutdown(shuttingDown: AbortSignal, pause: Pause): Pol
 }
 
 function pauseAfter(ageMs: number): number {
-  return ageMs < YOUNG_MS ? SHORTEST_PAUSE_MS : Math.min(ageMs * SHARE_OF_AGE, LONGEST_PAUSE_MS);
+  if (ageMs >= YOUNG_MS) return Math.min(ageMs * SHARE_OF_AGE, LONGEST_PAUSE_MS);
+  return Math.min(Math.max(ageMs * YOUNG_SHARE_OF_AGE, SHORTEST_PAUSE_MS), LONGEST_YOUNG_PAUSE_MS);
 }
 
 /**
