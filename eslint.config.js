@@ -16,6 +16,7 @@ const ARROWS = {
   judge: ['clients', 'config'],
   activities: ['clients', 'artifact', 'config', 'judge', 'messages'],
   workflows: ['activities', 'messages'],
+  dashboard: ['temporal', 'config', 'artifact', 'clients', 'messages'],
   rehearsal: ['activities', 'artifact', 'clients', 'temporal', 'config', 'worker.ts', 'messages'],
   cli: [
     'messages',
@@ -25,6 +26,7 @@ const ARROWS = {
     'clients',
     'judge',
     'rehearsal',
+    'dashboard',
     'worker.ts',
     '@slipway/contract',
     '@slipway/platform',
@@ -89,9 +91,14 @@ export default tseslint.config(
     ],
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './src/dashboard/browser/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     plugins: { 'import-x': importX },
     settings: {
       'import-x/resolver-next': [
@@ -166,7 +173,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/cli/**/*.ts'],
+    files: ['src/{cli,dashboard}/**/*.{ts,tsx}'],
     rules: { '@typescript-eslint/no-restricted-imports': ['error', { patterns: [PLATFORM] }] },
   },
   {
@@ -185,7 +192,7 @@ export default tseslint.config(
     rules: { 'max-lines': 'off' },
   },
   {
-    files: ['test/**/*.ts', 'packages/*/test/**/*.ts'],
+    files: ['test/**/*.{ts,tsx}', 'packages/*/test/**/*.ts'],
     rules: {
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -4,7 +4,11 @@ import { SOURCE_CONDITION } from './test/support/fromSource.ts';
 import { LongestFirst } from './test/support/longestFirst.ts';
 import { QUICK_START } from './test/support/quickStart.ts';
 
-const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
+const needsTemporal = [
+  'test/workflows/**/*.test.ts',
+  'test/rehearsal/rehearse.test.ts',
+  'test/dashboard/browser/*.test.ts',
+];
 /** What would find nothing more where each workflow is rebuilt from its history at each task. */
 const withCacheAlone = [
   'bundleBudget',
@@ -93,7 +97,7 @@ export default defineConfig({
     execArgv: [...QUICK_START, `--conditions=${SOURCE_CONDITION}`],
     maxWorkers: 3,
     coverage: {
-      include: ['src/**/*.ts', 'packages/*/src/**/*.ts'],
+      include: ['src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
       exclude: ['examples/**'],
       reporter: ['text-summary', 'html'],
       thresholds: COVERED,
@@ -104,7 +108,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/**/*.test.ts', 'packages/contract/test/**/*.test.ts'],
+          include: ['test/**/*.test.{ts,tsx}', 'packages/contract/test/**/*.test.ts'],
           exclude: [
             '**/fixtures/**',
             '**/node_modules/**',
@@ -162,7 +166,7 @@ export default defineConfig({
           name: 'rebuilt',
           ...ON_TEMPORAL,
           include: needsTemporal,
-          exclude: [...withCacheAlone, 'test/rehearsal/**'],
+          exclude: [...withCacheAlone, 'test/rehearsal/**', 'test/dashboard/**'],
           provide: { workerMode: { maxCachedWorkflows: 0, workers: 4 } },
         },
       },

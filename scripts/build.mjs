@@ -5,13 +5,15 @@
 //   node scripts/build.mjs
 //   node scripts/build.mjs --no-types    without checking types: where they are checked by themselves, or do not matter
 //   node scripts/build.mjs --package     for publishing: with declarations of types, and with nothing of earlier builds
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { bundlePage } from './build/bundlePage.mjs';
 import { bundleCommand, bundlePlatform } from './build/bundleProgram.mjs';
 import { bundleWorkflows } from './build/bundleWorkflows.mjs';
 import { checkTypes, compile, declareTypes } from './build/compile.mjs';
 import { copyApiPage } from './build/copyApiPage.mjs';
-import { PACKAGES, stampBuild } from './build/freshness.mjs';
+import { DIST, PACKAGES, stampBuild } from './build/freshness.mjs';
 import { writeCommandReference, writeConfigSchema, writeEvents } from './build/generate.mjs';
 import { prepareDatabase } from './build/prepareDatabase.mjs';
 
@@ -29,10 +31,11 @@ await writeConfigSchema();
 await writeCommandReference();
 await writeEvents();
 const bundling = { keepEarlier: !options.package };
+const page = await bundlePage(join(DIST, 'page'));
 const command = await bundleCommand(bundling);
 const platform = await bundlePlatform(bundling);
 stampBuild(startedAt);
 const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
 process.stdout.write(
-  `built dist/ in ${seconds} s (workflows ${workflows}, command ${command}, platform ${platform})\n`,
+  `built dist/ in ${seconds} s (workflows ${workflows}, page ${page}, command ${command}, platform ${platform})\n`,
 );

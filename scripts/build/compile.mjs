@@ -9,14 +9,16 @@ import ts from 'typescript';
 import { ROOT } from './freshness.mjs';
 
 /** Folders of a `dist/` that have no source files of their own: those who make them remove them. */
-const BUNDLES = new Set(['command', 'bundle', 'swagger-ui']);
+const BUNDLES = new Set(['command', 'bundle', 'swagger-ui', 'page']);
+/** What runs in browsers is bundled for them alone. */
+const FOR_BROWSERS = /\bdashboard\/browser\//;
 
 /** Compiles one package, and removes what an earlier build made and this one does not. */
 export function compile({ src, dist }) {
   const options = compilerOptions();
   const made = new Set();
-  for (const path of filesIn(src).filter((name) => /(?<!\.d)\.ts$/.test(name))) {
-    const place = relative(src, path).replace(/\.ts$/, '.js');
+  for (const path of filesIn(src).filter(isModule)) {
+    const place = relative(src, path).replace(/\.tsx?$/, '.js');
     const output = join(dist, place);
     const { outputText, sourceMapText } = ts.transpileModule(readFileSync(path, 'utf8'), {
       fileName: path,
@@ -38,15 +40,21 @@ export function compile({ src, dist }) {
   }
 }
 
+function isModule(path) {
+  return /(?<!\.d)\.tsx?$/.test(path) && !FOR_BROWSERS.test(path.split(sep).join('/'));
+}
+
 /** Checks the types of all packages at once; ends the build where something is wrong. */
 export function checkTypes() {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const { status, error } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
-    cwd: ROOT,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  if (error !== undefined) throw error;
-  if (status !== 0) process.exit(status ?? 1);
+  for (const project of ['tsconfig.build.json', 'src/dashboard/browser']) {
+    const { status, error } = spawnSync(process.execPath, [tsc, '-p', project], {
+      cwd: ROOT,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    if (error !== undefined) throw error;
+    if (status !== 0) process.exit(status ?? 1);
+  }
 }
 
 /** Writes the declarations of one package beside its modules, for those who import the published package. */

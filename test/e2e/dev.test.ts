@@ -16,7 +16,7 @@ import { GREETS } from './project.ts';
 import { writeSmallAgent } from './smallAgent.ts';
 import { eventually } from './stack.ts';
 
-const ANY_PORT = ['--port', '0', '--temporal-port', '0', '--temporal-ui-port', '0'];
+const ANY_PORT = ['--port', '0', '--temporal-port', '0', '--temporal-ui-port', '0', '--dashboard-port', '0'];
 
 let folder: string;
 let repository: string;

@@ -83,7 +83,7 @@ async function withStack(
   const stack = await startLocalStack({
     home: context.home,
     environment,
-    ports: { platform: 0, temporal: 0, temporalUi: 0 },
+    ports: { platform: 0, temporal: 0, temporalUi: 0, dashboard: 0 },
     onProgress: (line) => output.progress(output.style.faint(`  ${line}`)),
     onEvent: (event) => {
       output.note(output.style.warn(`  ${event.name}: ${event.what.replaceAll('_', ' ')}`));

@@ -30,8 +30,8 @@ export interface MachineSections {
       readonly temporal: string;
       /** `null`: `dev` did not start this Temporal. */
       readonly temporalUi: string | null;
-      /** `null`: the page does not run. */
-      readonly dashboard: string | null;
+      /** The page's address. */
+      readonly dashboard: string;
       /** The control plane's API key: keep it out of logs. */
       readonly apiKey: string;
     };
@@ -46,6 +46,12 @@ export interface MachineSections {
     };
     /** Everything has ended. `demo` and `rehearse` print it too after Ctrl-C. */
     readonly stopped: object;
+  };
+
+  /** `dashboard` */
+  readonly dashboard: {
+    /** The page answers. */
+    readonly ready: { readonly dashboard: string };
   };
 
   /** `agent` */

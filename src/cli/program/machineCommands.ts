@@ -6,6 +6,7 @@ import type { InitOptions } from '../commands/init/init.ts';
 import { loadPlatform } from '../commands/platform/loadPlatform.ts';
 import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platformCommand.ts';
 import { jsonLine } from '../output.ts';
+import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
 import { configOption, portOption } from './options.ts';
 
@@ -26,7 +27,11 @@ export function addMachineCommands(table: CommandTable): void {
 }
 
 function addDevelopmentCommands({ command, runs }: CommandTable): void {
-  command('dev', 'Run everything on this machine: Temporal, the platform, a worker', 'slipway dev')
+  command(
+    'dev',
+    'Run everything on this machine: Temporal, the platform, a worker, the dashboard',
+    'slipway dev',
+  )
     .option(
       '--port <port>',
       `the control plane's port (default: ${PLATFORM_PORT}, or a free one)`,
@@ -36,6 +41,11 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
     .option(
       '--temporal-ui-port <port>',
       "the port of Temporal's UI (default: 8233, or a free one)",
+      portOption,
+    )
+    .option(
+      '--dashboard-port <port>',
+      `the page's port (default: ${DASHBOARD_PORT}, or a free one)`,
       portOption,
     )
     .action(runs(async () => (await import('../commands/dev/dev.ts')).runDevCommand));
@@ -56,6 +66,12 @@ function addServiceCommands({ command, runs }: CommandTable): void {
     'Run a Temporal worker, which carries out releases',
     'SLIPWAY_API_KEY=… slipway worker',
   ).action(runs(async () => (await import('../commands/worker/worker.ts')).runWorkerCommand));
+
+  command('dashboard', 'Serve the page that shows targets, releases and promotions', 'slipway dashboard')
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
+    .option('--host <host>', 'the address that it listens on', '127.0.0.1')
+    .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: if it is known)")
+    .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)

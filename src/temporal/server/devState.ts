@@ -16,6 +16,8 @@ export interface DevState {
     readonly ui: string | null;
   };
   readonly controlPlane: string;
+  /** The page's address. */
+  readonly dashboard: string;
   readonly apiKeyFile: string;
   readonly taskQueue: string;
 }
@@ -70,6 +72,7 @@ function parse(text: string): DevState | undefined {
       typeof value.temporal?.address === 'string' &&
       typeof value.temporal.namespace === 'string' &&
       typeof value.controlPlane === 'string' &&
+      typeof value.dashboard === 'string' &&
       typeof value.apiKeyFile === 'string' &&
       typeof value.taskQueue === 'string';
     return right ? (value as DevState) : undefined;

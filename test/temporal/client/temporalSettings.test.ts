@@ -26,6 +26,7 @@ function devState(pid: number): DevState {
     startedAt: '2026-11-21T00:00:00.000Z',
     temporal: { address: '127.0.0.1:7300', namespace: 'default', ui: 'http://127.0.0.1:8300' },
     controlPlane: 'http://127.0.0.1:4700',
+    dashboard: 'http://127.0.0.1:4701',
     apiKeyFile: join(home, 'api.key'),
     taskQueue: 'slipway',
   };

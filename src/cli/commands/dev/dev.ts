@@ -13,6 +13,7 @@ interface DevOptions {
   readonly port?: number;
   readonly temporalPort?: number;
   readonly temporalUiPort?: number;
+  readonly dashboardPort?: number;
 }
 
 /**
@@ -31,7 +32,12 @@ export async function runDevCommand(
     const stack = await startLocalStack({
       home,
       environment,
-      ports: { platform: options.port, temporal: options.temporalPort, temporalUi: options.temporalUiPort },
+      ports: {
+        platform: options.port,
+        temporal: options.temporalPort,
+        temporalUi: options.temporalUiPort,
+        dashboard: options.dashboardPort,
+      },
       onProgress: (line) => output.progress(output.style.faint(line)),
       onEvent: (event) => printEvent(output, event),
       signal: interruption.signal,
@@ -60,12 +66,13 @@ function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPor
     controlPlane: state.controlPlane,
     temporal: state.temporal.address,
     temporalUi: state.temporal.ui,
-    dashboard: null,
+    dashboard: state.dashboard,
     apiKey,
   });
   const { style } = output;
   output.print(`${style.good(MARKS.done)} ${style.strong('Slipway is ready')}`);
   output.print(`  control plane  ${state.controlPlane}   (its API key: ${state.apiKeyFile})`);
+  output.print(`  dashboard      ${state.dashboard}`);
   output.print(`  Temporal       ${state.temporal.address}`);
   output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
   output.print(`  logs           ${logs}`);

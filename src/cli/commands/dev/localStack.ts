@@ -8,6 +8,7 @@ import { type TemporalSettings, temporalSettings } from '../../../temporal/clien
 import { type DevServer, startDevServer } from '../../../temporal/server/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
+import { DASHBOARD_PORT } from '../dashboard/dashboardPort.ts';
 import { loadPlatform } from '../platform/loadPlatform.ts';
 import { choosePort } from './ports.ts';
 import { type CommandService, startCommand } from './service.ts';
@@ -23,6 +24,7 @@ interface LocalStackOptions {
     readonly platform?: number;
     readonly temporal?: number;
     readonly temporalUi?: number;
+    readonly dashboard?: number;
   };
   /** A line about the way there. */
   readonly onProgress: (line: string) => void;
@@ -47,8 +49,8 @@ const TEMPORAL_PORT = 7233;
 const TEMPORAL_UI_PORT = 8233;
 
 /**
- * Starts Temporal (unless its own environment configuration names one), the platform and a worker, each started again
- * when it dies, and leaves their addresses in `<home>/dev.json`.
+ * Starts Temporal (unless its own environment configuration names one), the platform, a worker and the dashboard, each
+ * started again when it dies, and leaves their addresses in `<home>/dev.json`.
  *
  * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED, SLIPWAY_PORT_UNAVAILABLE; PlatformError SLIPWAY_HOME_IN_USE where
  * the same runs in this home already; what a service throws that does not start. Nothing is left running then.
@@ -62,7 +64,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   const stop = async (): Promise<void> => {
     await removeDevState(home);
     // The worker first: what it does still needs the other two.
-    await services.worker?.stop();
+    await Promise.all([services.worker?.stop(), services.dashboard?.stop()]);
     await Promise.all([services.platform?.stop(), services.temporal?.stop()]);
     await lock.release();
   };
@@ -78,11 +80,6 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       services,
       signal: AbortSignal.any([options.signal, failing.signal]),
     };
-    const startBoth = async (): Promise<TemporalSettings> => {
-      const settings = await startTemporal(start);
-      await startWorker(start, settings, apiKey);
-      return settings;
-    };
     // Where one fails the other is ended as well, and waited for: nothing that was started is left behind.
     const orFail = async <T>(work: Promise<T>): Promise<T> => {
       try {
@@ -92,17 +89,27 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
         throw error;
       }
     };
+    const startOnTemporal = async (): Promise<TemporalSettings & { readonly dashboard: string }> => {
+      const settings = await startTemporal(start);
+      const [, dashboard] = await Promise.allSettled([
+        orFail(startWorker(start, settings, apiKey)),
+        orFail(startDashboard(start, settings, apiKey)),
+      ]);
+      failing.signal.throwIfAborted();
+      return { ...settings, dashboard: String(settledValue(dashboard)['dashboard']) };
+    };
     const [temporal, platform] = await Promise.allSettled([
-      orFail(startBoth()),
+      orFail(startOnTemporal()),
       orFail(startPlatform(start)),
     ]);
     failing.signal.throwIfAborted();
-    const settings = settledValue(temporal);
+    const { dashboard, ...settings } = settledValue(temporal);
     const state: DevState = {
       pid: process.pid,
       startedAt: new Date().toISOString(),
       temporal: { address: settings.address, namespace: settings.namespace, ui: settings.ui },
       controlPlane: String(settledValue(platform)['controlPlane']),
+      dashboard,
       apiKeyFile: join(home, 'api.key'),
       taskQueue: settings.taskQueue,
     };
@@ -119,6 +126,7 @@ interface Services {
   temporal?: Supervised<DevServer>;
   platform?: Supervised<CommandService>;
   worker?: Supervised<CommandService>;
+  dashboard?: Supervised<CommandService>;
 }
 
 interface Start extends LocalStackOptions {
@@ -208,23 +216,13 @@ async function startPlatform(start: Start): Promise<CommandService['ready']> {
 async function startWorker(start: Start, settings: TemporalSettings, apiKey: string): Promise<void> {
   const { home, environment, logs, services, onProgress, onEvent, signal } = start;
   onProgress('starting the worker');
-  const temporal =
-    settings.origin === 'environment'
-      ? {}
-      : { TEMPORAL_ADDRESS: settings.address, TEMPORAL_NAMESPACE: settings.namespace };
   services.worker = await supervise({
     name: 'the worker',
     onEvent,
     start: () =>
       startCommand({
         args: ['worker', '--home', home],
-        environment: {
-          ...environment,
-          ...temporal,
-          SLIPWAY_TASK_QUEUE: settings.taskQueue,
-          // What `apiKey: { from: env:SLIPWAY_API_KEY }` leads to.
-          SLIPWAY_API_KEY: apiKey,
-        },
+        environment: { ...environment, ...environmentOf(settings, apiKey) },
         logFile: join(logs, 'worker.log'),
         readyTimeoutMs: 60_000,
         // What runs gets its grace (see `worker.ts`), and a little more.
@@ -232,6 +230,48 @@ async function startWorker(start: Start, settings: TemporalSettings, apiKey: str
         signal,
       }),
   });
+}
+
+/** @returns its ready line. */
+async function startDashboard(
+  start: Start,
+  settings: TemporalSettings,
+  apiKey: string,
+): Promise<CommandService['ready']> {
+  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
+  const port = await choosePort({
+    option: '--dashboard-port',
+    asked: ports.dashboard,
+    preferred: DASHBOARD_PORT,
+  });
+  onProgress('starting the dashboard');
+  services.dashboard = await supervise({
+    name: 'the dashboard',
+    onEvent,
+    start: () =>
+      startCommand({
+        args: [
+          ...['dashboard', '--home', home, '--port', String(port)],
+          ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
+        ],
+        environment: { ...environment, ...environmentOf(settings, apiKey) },
+        logFile: join(logs, 'dashboard.log'),
+        readyTimeoutMs: 60_000,
+        stopTimeoutMs: 10_000,
+        signal,
+      }),
+  });
+  return services.dashboard.first.ready;
+}
+
+/** What leads a command to this Temporal, and `apiKey: { from: env:SLIPWAY_API_KEY }` to the platform's key. */
+function environmentOf(
+  { origin, address, namespace, taskQueue }: TemporalSettings,
+  apiKey: string,
+): LocalStackOptions['environment'] {
+  const temporal =
+    origin === 'environment' ? {} : { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
+  return { ...temporal, SLIPWAY_TASK_QUEUE: taskQueue, SLIPWAY_API_KEY: apiKey };
 }
 
 function settledValue<T>(settled: PromiseSettledResult<T>): T {

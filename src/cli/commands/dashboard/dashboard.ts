@@ -1,0 +1,52 @@
+import { localAccess } from '../../../dashboard/access/localAccess.ts';
+import { startDashboard } from '../../../dashboard/server.ts';
+import type { CommandContext } from '../../context.ts';
+import { exitWithParent, onInterruption } from '../../interruption.ts';
+import { withTemporal } from '../../openTemporal.ts';
+
+/** The options of `slipway dashboard`. */
+interface DashboardOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Temporal's UI. Default: the one of `slipway dev`, or of Temporal Cloud. */
+  readonly temporalUi?: string;
+}
+
+/**
+ * `slipway dashboard`: the page, until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once it
+ * answers. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_USAGE.
+ */
+export async function runDashboardCommand(
+  context: CommandContext,
+  { host, port, temporalUi }: DashboardOptions,
+): Promise<number> {
+  const { output, environment, home } = context;
+  const interruption = onInterruption();
+  exitWithParent(environment);
+  try {
+    const access = localAccess(host);
+    return await withTemporal(context, async (connection) => {
+      const { settings } = connection;
+      const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
+      const dashboard = await startDashboard({ temporal, environment, home, host, port, access });
+      output.event({ event: 'ready', dashboard: dashboard.url });
+      output.print(`The dashboard is at ${dashboard.url}`);
+      await untilAborted(interruption.signal);
+      await dashboard.close();
+      return 0;
+    });
+  } finally {
+    interruption.release();
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,70 @@
+import type { Child } from 'hono/jsx';
+
+import type { Viewer } from '../access/viewer.ts';
+import type { PageFiles } from '../pageFiles.ts';
+
+/** The parts of the dashboard, as the navigation has them. */
+const PARTS = [{ name: 'Targets', path: '/' }] as const;
+
+export type PartName = (typeof PARTS)[number]['name'];
+
+interface LayoutProps {
+  readonly title: string;
+  readonly files: PageFiles;
+  /** Absent: nobody has signed in. */
+  readonly viewer?: Viewer;
+  /** The part that the page belongs to. Absent: none. */
+  readonly part?: PartName;
+  /** Where the page's changes come from. Absent: it does not change. */
+  readonly live?: string;
+  readonly children?: Child;
+}
+
+/** The frame of every page: head, navigation, who looks, the page's own content. */
+export function Layout({ title, files, viewer, part, live, children }: LayoutProps) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · Slipway`}</title>
+        <link rel="icon" href={ICON} />
+        <link rel="stylesheet" href={files.address('page.css')} />
+        <script type="module" src={files.address('page.js')}></script>
+      </head>
+      <body data-live={live}>
+        <a class="skip" href="#content">
+          Skip to content
+        </a>
+        <header class="top">
+          <a class="brand" href="/">
+            Slipway
+          </a>
+          {viewer === undefined ? null : (
+            <nav aria-label="Main">
+              {PARTS.map(({ name, path }) => (
+                <a href={path} aria-current={name === part ? 'page' : undefined}>
+                  {name}
+                </a>
+              ))}
+            </nav>
+          )}
+          {viewer === undefined ? null : (
+            <p class="viewer">
+              <span class="quiet">Signed in as</span> {viewer.name}
+            </p>
+          )}
+        </header>
+        <main id="content" tabindex={-1}>
+          {children}
+        </main>
+        <p id="announcer" class="unseen" role="status" aria-live="polite"></p>
+      </body>
+    </html>
+  );
+}
+
+/** Two strokes of a slipway, in the page's accent color. */
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M2 12 14 4M2 15 14 15' stroke='%232f6fde' stroke-width='2.4' stroke-linecap='round'/%3E%3C/svg%3E";

@@ -1,0 +1,52 @@
+import type { ErrorHandler, NotFoundHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import type { PageEnv } from '../access/access.ts';
+import { document } from '../page/html.ts';
+import { Layout } from '../page/layout.tsx';
+import type { PageContext } from '../pageContext.ts';
+
+/** Answers a failed request: what failed, and what to do. Of an unexpected failure only that it happened. */
+export function problemPage({ files }: PageContext): ErrorHandler<PageEnv> {
+  return (error, c) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    const known = error instanceof SlipwayError;
+    if (!known) process.stderr.write(`${error.stack ?? error.message}\n`);
+    const title = known ? error.message : 'The dashboard failed with an unexpected error';
+    const hint = known ? error.hint : 'The log of the dashboard has the error.';
+    return c.html(
+      document(
+        <Layout title="Problem" files={files} viewer={c.get('viewer')}>
+          <section class="problem">
+            <h1>{title}</h1>
+            {hint === undefined ? null : <p>{hint}</p>}
+            {known ? <p class="quiet">{error.code}</p> : null}
+            <p>
+              <a href="">Try again</a>
+            </p>
+          </section>
+        </Layout>,
+      ),
+      known ? 503 : 500,
+    );
+  };
+}
+
+/** Answers a request for a page that does not exist. */
+export function unknownPage({ files }: PageContext): NotFoundHandler<PageEnv> {
+  return (c) =>
+    c.html(
+      document(
+        <Layout title="Not found" files={files} viewer={c.get('viewer')}>
+          <section class="problem">
+            <h1>There is no such page</h1>
+            <p>
+              <a href="/">All targets</a>
+            </p>
+          </section>
+        </Layout>,
+      ),
+      404,
+    );
+}

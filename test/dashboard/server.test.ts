@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { localAccess } from '../../src/dashboard/access/localAccess.ts';
+import { type Dashboard, startDashboard } from '../../src/dashboard/server.ts';
+import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
+import { bundlePageFiles } from './bundlePageFiles.ts';
+
+let folder: string;
+let dashboard: Dashboard;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
+  await bundlePageFiles(folder);
+  dashboard = await startDashboard({
+    temporal: {} as TemporalConnection,
+    home: folder,
+    environment: {},
+    host: '127.0.0.1',
+    port: 0,
+    access: localAccess('127.0.0.1'),
+    filesFolder: folder,
+  });
+});
+afterAll(async () => {
+  await dashboard.close();
+  await rm(folder, { recursive: true });
+});
+
+it('every answer forbids other hosts, inline scripts and frames', async () => {
+  const { headers } = await fetch(`${dashboard.url}/nowhere`);
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain('unsafe');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+  expect(headers.get('cache-control')).toBe('no-store');
+});
+
+it('refuses a request under the name of another site', async () => {
+  expect(await statusFor('evil.example')).toBe(421);
+  expect(await statusFor('localhost:1')).toBe(404);
+  expect(await statusFor('[::1]')).toBe(404);
+});
+
+it('serves its files compressed, for a year', async () => {
+  const page = await (await fetch(`${dashboard.url}/nowhere`)).text();
+  const address = /href="(\/files\/page\.[^"]+\.css)"/.exec(page)?.[1] ?? '';
+  const { status, headers } = await fetch(dashboard.url + address, {
+    headers: { 'accept-encoding': 'br' },
+  });
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toBe('text/css; charset=utf-8');
+  expect(headers.get('content-encoding')).toBe('br');
+  expect(headers.get('cache-control')).toContain('immutable');
+});
+
+it('does not listen where others could reach it without sign-in', () => {
+  expect(() => localAccess('0.0.0.0')).toThrow(/without sign-in/);
+});
+
+it('names a port that is taken', async () => {
+  const port = Number(new URL(dashboard.url).port);
+  const options = { temporal: {} as TemporalConnection, home: folder, environment: {}, filesFolder: folder };
+  const again = startDashboard({
+    ...options,
+    host: '127.0.0.1',
+    port,
+    access: localAccess('127.0.0.1'),
+  });
+  await expect(again).rejects.toMatchObject({ code: 'SLIPWAY_PORT_UNAVAILABLE' });
+});
+
+/** The status of an answer to a request that names another host, which `fetch` does not send. */
+function statusFor(host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(`${dashboard.url}/nowhere`, { headers: { host } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    })
+      .once('error', reject)
+      .end();
+  });
+}
