@@ -148,7 +148,7 @@ class Trap implements KillPoint {
     if (this.#state === 'over' || !isPhaseOf(step, phase) || CALLS[step].matches?.(request) !== true)
       return undefined;
     if (moment === 'polling') return this.#onPoll(step);
-    if (this.#state === 'holding') return undefined;
+    if (!this.#holds) return undefined;
     if (moment === 'before') return this.#hold({ kind: 'hold_back', until: this.#released });
     if (moment !== 'unanswered') return undefined;
     this.#state = 'holding';
@@ -157,8 +157,7 @@ class Trap implements KillPoint {
 
   onMessage({ call, way, bytes }: GatedMessage, phase: Phase): Promise<void> | undefined {
     const { step, moment } = this.cell;
-    if (this.#state !== 'waiting' || !isPhaseOf(step, phase) || !bytes.includes('/release-'))
-      return undefined;
+    if (!this.#holds || !isPhaseOf(step, phase) || !bytes.includes('/release-')) return undefined;
     // What is no call to a server is met where the task that begins it is handed out.
     const wanted = handedOut(step, moment)
       ? phase !== 'before the PATCH' && call === 'PollWorkflowTaskQueue' && bytes.includes(PASSED)
@@ -174,6 +173,14 @@ class Trap implements KillPoint {
     // A platform that is dead says nothing more.
     if (victim === 'platform' && moment === 'unanswered') this.#lose(new Error('the platform was killed'));
     else this.#release();
+  }
+
+  /**
+   * Whether it stops what comes to it: what comes first, and what is sent again meanwhile where the release must not get
+   * on: a command that is started again has to find it.
+   */
+  get #holds(): boolean {
+    return this.#state === 'waiting' || (this.#state === 'holding' && this.cell.victim === 'cli');
   }
 
   get #needsSlowStart(): boolean {
