@@ -17,7 +17,8 @@ export const protectiveHeaders: MiddlewareHandler = async (c, next) => {
   await next();
   c.header('Content-Security-Policy', POLICY);
   c.header('X-Content-Type-Options', 'nosniff');
-  c.header('Referrer-Policy', 'no-referrer');
+  // With `no-referrer` browsers hide from the page where its own forms come from.
+  c.header('Referrer-Policy', 'same-origin');
   c.header('Cross-Origin-Opener-Policy', 'same-origin');
   c.header('Cross-Origin-Resource-Policy', 'same-origin');
   if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store');

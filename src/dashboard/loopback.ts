@@ -1,20 +1,16 @@
-import type { MiddlewareHandler } from 'hono';
+import { BlockList, isIP } from 'node:net';
 
-/** Whether only this machine reaches an address. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** A name or an address, and perhaps a port. */
-const HOST = /^(?:\[(?<ip>[^\]]+)\]|(?<name>[^:]+))(?::\d+)?$/;
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
 
 /**
- * Refuses requests under another name than one of the loopback: a site on the internet can have its own name lead to
- * 127.0.0.1, and its scripts could then read the page.
+ * Whether only this machine reaches a host: `localhost`, an address of 127.0.0.0/8, or `::1`, with or without brackets. Other
+ * names are not looked up.
  */
-export const requireLoopbackName: MiddlewareHandler = async (c, next) => {
-  const { ip, name } = HOST.exec(c.req.header('host') ?? '')?.groups ?? {};
-  if (!isLoopback(ip ?? name ?? '')) return c.text('Open this dashboard as 127.0.0.1 or localhost.', 421);
-  await next();
-  return undefined;
-};
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/u, '$1').toLowerCase();
+  if (name === 'localhost' || name === 'localhost.') return true;
+  const family = isIP(name);
+  return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
+}

@@ -6,9 +6,8 @@ import { getRequestListener } from '@hono/node-server';
 
 import { SlipwayError } from '../domain/errors.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
-import type { Access } from './access/access.ts';
+import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
-import { isLoopback } from './loopback.ts';
 import { loadPageFiles } from './pageFiles.ts';
 
 /** How a dashboard is started. */
@@ -22,7 +21,7 @@ export interface DashboardOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  readonly access: Access;
+  readonly access: AccessSettings;
   /** The folder of what browsers load. Default: the build's. */
   readonly filesFolder?: string;
 }
@@ -42,7 +41,7 @@ export interface Dashboard {
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { host, port, filesFolder, ...context } = options;
   const files = await loadPageFiles(filesFolder);
-  const app = createApp({ ...context, files, loopbackOnly: isLoopback(host) });
+  const app = createApp({ ...context, files });
   const answer = getRequestListener(app.fetch);
   const server = createServer((request, response) => void answer(request, response));
   await listen(server, host, port);

@@ -56,6 +56,18 @@ export const ERROR_CATALOGUE = {
   // The platform on this machine
   SLIPWAY_PLATFORM_NOT_INSTALLED: { exitCode: 1, title: 'The platform is not installed' },
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
+  // The page
+  SLIPWAY_DASHBOARD_OPEN: { exitCode: 1, title: 'The page would be open to everybody on the network' },
+  SLIPWAY_DASHBOARD_ADDRESS: {
+    exitCode: 1,
+    title: 'The page was opened by an address that it does not know',
+  },
+  SLIPWAY_SIGNED_OUT: { exitCode: 4, title: 'The person is not signed in' },
+  SLIPWAY_SIGN_IN_FAILED: { exitCode: 4, title: 'The sign-in was rejected' },
+  SLIPWAY_SIGN_IN_LIMITED: { exitCode: 4, title: 'There were too many wrong keys' },
+  SLIPWAY_SIGN_IN_UNAVAILABLE: { exitCode: 6, title: 'The OIDC issuer could not be asked' },
+  SLIPWAY_ROLE_MISSING: { exitCode: 4, title: 'The person’s role does not include this' },
+  SLIPWAY_CROSS_SITE_REQUEST: { exitCode: 4, title: 'The request did not come from the page itself' },
   // What a release can end on
   SLIPWAY_DEPLOYMENT_OWNED: { exitCode: 2, title: 'The deployment belongs to another target' },
   SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },

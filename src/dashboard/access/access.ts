@@ -1,16 +1,138 @@
-import type { Hono, MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 
-import type { Viewer } from './viewer.ts';
+import type { PageFiles } from '../pageFiles.ts';
+import { AccessRefusal } from './accessRefusal.ts';
+import type { AccessSettings, SignIn } from './accessSettings.ts';
+import { addressOf } from './address.ts';
+import { refuseCrossSite } from './crossSite.ts';
+import { KeySignIn } from './keySignIn.ts';
+import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
+import { returnPath } from './returnPath.ts';
+import { createSealer } from './seal.ts';
+import { csrfOf, newSession, SealedCookies, type Session, setSession } from './session.ts';
+import { keyPage, signedOutPage, youPage } from './signInPages.tsx';
+import { setViewer, type Viewer, viewerOf } from './viewer.ts';
 
-/** What a request to the dashboard carries once it has passed access. */
+/** Forms are small, and whoever sends one need not have signed in. */
+const BODY_MAX_BYTES = 64 * 1_024;
+
+/** What a request carries once it has passed access. */
 export interface PageEnv {
-  readonly Variables: { readonly viewer: Viewer };
+  readonly Variables: { readonly viewer: Viewer; readonly session: Session };
 }
 
-/** How the dashboard finds out who looks. */
+/** Who may look at the page. Refusals are thrown as {@link AccessRefusal}: the server's error handler shows them. */
 export interface Access {
-  /** Puts the viewer on the request, or answers it: by a way to sign in, or a refusal. */
+  /** Puts the viewer on the request, or leads to the sign-in; refuses forms of other sites. */
   readonly requireViewer: MiddlewareHandler<PageEnv>;
-  /** Routes that need no viewer. Absent: none. */
-  readonly routes?: Hono<PageEnv>;
+  /** The pages for signing in and out; to be mounted at `/`, before `requireViewer`. */
+  readonly routes: Hono<PageEnv>;
+}
+
+/** Makes the page's access from its settings. Asks the issuer nothing yet. */
+export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSettings, files: PageFiles): Access {
+  const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
+  const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
+  const key = signIn.way === 'key' ? new KeySignIn(signIn.key) : undefined;
+  const everybody: Viewer | undefined =
+    signIn.way === 'none' ? { name: signIn.user, proved: false, role: 'admin' } : undefined;
+
+  /** The session of a request, of which every form has the token; a new one where the browser has none. */
+  const session = async (c: Context): Promise<Session> => {
+    const address = addressOf(c, publicUrl);
+    const kept = cookies.session(c, address);
+    const current = kept ?? newSession(everybody);
+    if (kept === undefined) cookies.startSession(c, address, current);
+    setSession(c, current);
+    await refuseCrossSite(c, address, current);
+    return current;
+  };
+  const begin = (c: Context, next: Session): void => {
+    cookies.startSession(c, addressOf(c, publicUrl), next);
+  };
+
+  const requireViewer: MiddlewareHandler<PageEnv> = async (c, next) => {
+    const { viewer } = await session(c);
+    if (viewer === undefined) return askToSignIn(c);
+    setViewer(c, viewer);
+    await next();
+    return undefined;
+  };
+
+  const routes = new Hono<PageEnv>();
+  routes.use(limitBody());
+  routes.get('/sign-in', async (c) => {
+    const to = returnPath(c.req.query('to'));
+    if (oidc !== undefined) return await oidc.begin(c, addressOf(c, publicUrl), to);
+    if (key === undefined) return c.redirect(to);
+    await session(c);
+    return c.html(keyPage({ files, csrf: csrfOf(c), to }));
+  });
+  if (key !== undefined) {
+    routes.post('/sign-in', async (c) => {
+      await session(c);
+      begin(c, newSession(await key.viewer(c)));
+      const { to } = await c.req.parseBody();
+      return c.redirect(returnPath(typeof to === 'string' ? to : undefined), 303);
+    });
+  }
+  if (oidc !== undefined) {
+    routes.get(CALLBACK_PATH, async (c) => {
+      const { session: next, to } = await oidc.finish(c, addressOf(c, publicUrl));
+      begin(c, next);
+      return c.redirect(to, 303);
+    });
+  }
+  routes.post('/sign-out', async (c) => {
+    await session(c);
+    cookies.remove(c, addressOf(c, publicUrl), 'session');
+    return c.redirect('/signed-out', 303);
+  });
+  routes.get('/signed-out', async (c) => {
+    const url = await oidc?.signOutUrl(addressOf(c, publicUrl));
+    return c.html(signedOutPage({ files, url }));
+  });
+  routes.get('/you', requireViewer, (c) =>
+    c.html(youPage({ files, viewer: viewerOf(c), csrf: everybody === undefined ? csrfOf(c) : undefined })),
+  );
+  return { requireViewer, routes };
+}
+
+/** What sessions depend on: another key or another issuer ends them. */
+function contextOf(signIn: SignIn): string {
+  switch (signIn.way) {
+    case 'none':
+      return JSON.stringify(['none', signIn.user]);
+    case 'key':
+      return JSON.stringify(['key', signIn.key]);
+    case 'oidc':
+      return JSON.stringify(['oidc', signIn.issuer.href, signIn.clientId]);
+  }
+}
+
+/** Reading pages leads to the sign-in; scripts and forms learn that the session has ended. */
+function askToSignIn(c: Context): Response {
+  const signIn = `/sign-in?to=${encodeURIComponent(returnPath(c.req.path + search(c)))}`;
+  const isPage = c.req.method === 'GET' && (c.req.header('accept') ?? '').includes('text/html');
+  if (isPage) return c.redirect(signIn);
+  throw new AccessRefusal(401, 'SLIPWAY_SIGNED_OUT', 'you are not signed in, or your session has ended', {
+    hint: 'sign in, then try again',
+    signIn: c.req.method === 'GET' ? signIn : '/sign-in',
+  });
+}
+
+function search(c: Context): string {
+  return new URL(c.req.url).search;
+}
+
+function limitBody(): MiddlewareHandler {
+  return bodyLimit({
+    maxSize: BODY_MAX_BYTES,
+    onError: () => {
+      throw new AccessRefusal(413, 'SLIPWAY_USAGE', `the form is larger than ${BODY_MAX_BYTES / 1_024} KiB`, {
+        hint: 'shorten the reason',
+      });
+    },
+  });
 }

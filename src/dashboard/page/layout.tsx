@@ -52,7 +52,7 @@ export function Layout({ title, files, viewer, part, live, children }: LayoutPro
           )}
           {viewer === undefined ? null : (
             <p class="viewer">
-              <span class="quiet">Signed in as</span> {viewer.name}
+              <span class="quiet">Signed in as</span> <a href="/you">{viewer.name}</a>
             </p>
           )}
         </header>

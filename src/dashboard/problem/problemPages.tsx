@@ -2,6 +2,7 @@ import type { ErrorHandler, NotFoundHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 
 import { SlipwayError } from '../../domain/errors.ts';
+import { AccessRefusal } from '../access/accessRefusal.ts';
 import type { PageEnv } from '../access/access.ts';
 import { document } from '../page/html.ts';
 import { Layout } from '../page/layout.tsx';
@@ -12,6 +13,8 @@ export function problemPage({ files }: PageContext): ErrorHandler<PageEnv> {
   return (error, c) => {
     if (error instanceof HTTPException) return error.getResponse();
     const known = error instanceof SlipwayError;
+    const refusal = error instanceof AccessRefusal ? error : undefined;
+    if (refusal?.retryAfterSeconds !== undefined) c.header('Retry-After', String(refusal.retryAfterSeconds));
     if (!known) process.stderr.write(`${error.stack ?? error.message}\n`);
     const title = known ? error.message : 'The dashboard failed with an unexpected error';
     const hint = known ? error.hint : 'The log of the dashboard has the error.';
@@ -23,12 +26,16 @@ export function problemPage({ files }: PageContext): ErrorHandler<PageEnv> {
             {hint === undefined ? null : <p>{hint}</p>}
             {known ? <p class="quiet">{error.code}</p> : null}
             <p>
-              <a href="">Try again</a>
+              {refusal?.signIn === undefined ? (
+                <a href="">Try again</a>
+              ) : (
+                <a href={refusal.signIn}>Sign in</a>
+              )}
             </p>
           </section>
         </Layout>,
       ),
-      known ? 503 : 500,
+      refusal?.status ?? (known ? 503 : 500),
     );
   };
 }

@@ -1,4 +1,4 @@
-import { localAccess } from '../../../dashboard/access/localAccess.ts';
+import { readAccessSettings } from '../../../dashboard/access/accessSettings.ts';
 import { startDashboard } from '../../../dashboard/server.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, onInterruption } from '../../interruption.ts';
@@ -18,7 +18,7 @@ interface DashboardOptions {
  * answers. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_USAGE.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link readAccessSettings}.
  */
 export async function runDashboardCommand(
   context: CommandContext,
@@ -28,13 +28,18 @@ export async function runDashboardCommand(
   const interruption = onInterruption();
   exitWithParent(environment);
   try {
-    const access = localAccess(host);
+    const access = await readAccessSettings(environment, host);
     return await withTemporal(context, async (connection) => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
       const dashboard = await startDashboard({ temporal, environment, home, host, port, access });
       output.event({ event: 'ready', dashboard: dashboard.url });
-      output.print(`The dashboard is at ${dashboard.url}`);
+      output.print(`The dashboard is at ${access.publicUrl?.origin ?? dashboard.url}`);
+      if (access.signIn.way !== 'none' && access.sessionSecret === undefined) {
+        output.print(
+          'People sign in again after a restart. To keep their sessions: SLIPWAY_DASHBOARD_SECRET',
+        );
+      }
       await untilAborted(interruption.signal);
       await dashboard.close();
       return 0;

@@ -1,0 +1,144 @@
+import { userInfo } from 'node:os';
+
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+
+import { resolveSecret } from '../../config/secretReference.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { isLoopback } from '../loopback.ts';
+import { readRoleFile, type RoleSource } from './roles.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What Slipway is to an OIDC issuer. */
+export interface OidcSettings {
+  readonly way: 'oidc';
+  readonly issuer: URL;
+  readonly clientId: string;
+  /** Absent: a public client. */
+  readonly clientSecret?: string;
+  /** What is asked for, separated by spaces. */
+  readonly scope: string;
+  readonly roles: RoleSource;
+}
+
+/** How people prove who they are. */
+export type SignIn =
+  /** Nobody signs in: whoever reaches the page is the user who started it. */
+  | { readonly way: 'none'; readonly user: string }
+  /** Everybody has the same key, and says their name. */
+  | { readonly way: 'key'; readonly key: string }
+  | OidcSettings;
+
+/** Who may look at the page, and by which address. */
+export interface AccessSettings {
+  readonly signIn: SignIn;
+  /** Absent: the page is opened by loopback addresses only. */
+  readonly publicUrl?: URL;
+  /** What sessions are sealed with. Absent: a secret of this process alone, so that its restart ends all sessions. */
+  readonly sessionSecret?: string;
+}
+
+/** Below so many characters a key or a secret could be guessed. */
+const SHORTEST_SECRET = 16;
+
+/**
+ * Reads who may look at the page from the environment: with OIDC, with a key, or, on a loopback address only, everybody.
+ *
+ * @param host - what the page listens on.
+ * @throws SLIPWAY_DASHBOARD_OPEN if everybody on the network could use it; SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING and
+ * SLIPWAY_CONFIG_INVALID for settings that cannot be used.
+ */
+export async function readAccessSettings(environment: Environment, host: string): Promise<AccessSettings> {
+  const publicUrl = readPublicUrl(environment);
+  const sessionSecret = readSecret(environment, 'SLIPWAY_DASHBOARD_SECRET');
+  const signIn = await readSignIn(environment);
+  if (signIn.way === 'none' && !(isLoopback(host) && isLoopback(publicUrl?.hostname ?? 'localhost'))) {
+    throw new SlipwayError(
+      'SLIPWAY_DASHBOARD_OPEN',
+      `the page would let everybody who reaches ${publicUrl?.origin ?? host} control releases`,
+      {
+        hint: 'set a key, SLIPWAY_DASHBOARD_KEY="$(openssl rand -hex 24)", or SLIPWAY_OIDC_ISSUER, or listen on this machine only: slipway dashboard --host 127.0.0.1',
+      },
+    );
+  }
+  return { signIn, publicUrl, sessionSecret };
+}
+
+async function readSignIn(environment: Environment): Promise<SignIn> {
+  const key = readSecret(environment, 'SLIPWAY_DASHBOARD_KEY');
+  const issuer = read(environment, 'SLIPWAY_OIDC_ISSUER');
+  if (key !== undefined && issuer !== undefined) {
+    throw unusable('SLIPWAY_DASHBOARD_KEY and SLIPWAY_OIDC_ISSUER are both set', 'unset one of them');
+  }
+  if (issuer !== undefined) return await readOidc(environment, issuer);
+  return key === undefined ? { way: 'none', user: userName() } : { way: 'key', key };
+}
+
+async function readOidc(environment: Environment, issuer: string): Promise<OidcSettings> {
+  const clientId = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
+  if (clientId === undefined) {
+    throw unusable('SLIPWAY_OIDC_CLIENT_ID is not set', 'set it to the id that the issuer gave Slipway');
+  }
+  const roleFile = read(environment, 'SLIPWAY_DASHBOARD_ROLES');
+  const file = roleFile === undefined ? undefined : await readRoleFile(roleFile);
+  return {
+    way: 'oidc',
+    issuer: httpsUrl('SLIPWAY_OIDC_ISSUER', issuer),
+    clientId,
+    clientSecret: secretBehind(read(environment, 'SLIPWAY_OIDC_CLIENT_SECRET'), environment),
+    scope: read(environment, 'SLIPWAY_OIDC_SCOPE') ?? 'openid email profile',
+    roles: {
+      claim: read(environment, 'SLIPWAY_OIDC_ROLE_CLAIM') ?? (file === undefined ? 'roles' : 'groups'),
+      file,
+    },
+  };
+}
+
+function readPublicUrl(environment: Environment): URL | undefined {
+  const text = read(environment, 'SLIPWAY_DASHBOARD_URL');
+  if (text === undefined) return undefined;
+  const url = httpsUrl('SLIPWAY_DASHBOARD_URL', text);
+  if (url.pathname === '/' && url.search === '') return url;
+  throw unusable('SLIPWAY_DASHBOARD_URL has a path', `leave it out: ${url.origin}`);
+}
+
+/** Cookies and codes must not travel readable: `http` is for this machine alone. */
+function httpsUrl(name: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url;
+  throw unusable(`${name} is not an https address`, 'write it as https://HOST');
+}
+
+function readSecret(environment: Environment, name: string): string | undefined {
+  const secret = secretBehind(read(environment, name), environment);
+  if (secret === undefined || secret.length >= SHORTEST_SECRET) return secret;
+  throw unusable(
+    `${name} is shorter than ${SHORTEST_SECRET} characters`,
+    `make one: ${name}="$(openssl rand -hex 24)"`,
+  );
+}
+
+/** A secret, or what a reference to one (`file:/absolute/path`) leads to. */
+function secretBehind(text: string | undefined, environment: Environment): string | undefined {
+  return text !== undefined && SECRET_REFERENCE.test(text)
+    ? resolveSecret({ from: text }, environment)
+    : text;
+}
+
+function read(environment: Environment, name: string): string | undefined {
+  const value = environment[name]?.trim();
+  return value === '' ? undefined : value;
+}
+
+function unusable(message: string, hint: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_USAGE', message, { hint });
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user need not have a name.
+    return 'unknown';
+  }
+}

@@ -1,0 +1,37 @@
+import type { Context } from 'hono';
+
+import { AccessRefusal } from './accessRefusal.ts';
+import { isLoopback } from '../loopback.ts';
+
+/** The page's address, as the browser has it. */
+export interface Address {
+  /** `https://slipway.example.com`, without a slash at its end. */
+  readonly origin: string;
+  /** Whether cookies travel by TLS alone. Only loopback addresses do without. */
+  readonly secure: boolean;
+}
+
+/**
+ * The page's address for a request: the configured one, else what the request names, if that is a loopback address. Another
+ * name is refused: without it, a page of another site could have its own name lead to this server (DNS rebinding).
+ *
+ * @throws AccessRefusal SLIPWAY_DASHBOARD_ADDRESS (421).
+ */
+export function addressOf(c: Context, publicUrl: URL | undefined): Address {
+  if (publicUrl !== undefined) {
+    return { origin: publicUrl.origin, secure: publicUrl.protocol === 'https:' };
+  }
+  const named = `http://${c.req.header('host') ?? ''}`;
+  const url = URL.canParse(named) ? new URL(named) : undefined;
+  if (url === undefined || !isLoopback(url.hostname)) {
+    throw new AccessRefusal(
+      421,
+      'SLIPWAY_DASHBOARD_ADDRESS',
+      'this page does not know the address that you opened it by',
+      {
+        hint: 'set SLIPWAY_DASHBOARD_URL to the https address of this page and start it again, or open it as http://localhost',
+      },
+    );
+  }
+  return { origin: url.origin, secure: false };
+}

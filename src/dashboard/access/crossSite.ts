@@ -1,0 +1,46 @@
+import type { Context } from 'hono';
+
+import { AccessRefusal } from './accessRefusal.ts';
+import type { Address } from './address.ts';
+import { sameSecret } from './sameSecret.ts';
+import type { Session } from './session.ts';
+
+/** The field of every form, and the header of requests of the page's own scripts, that carries the session's token. */
+export const CSRF_FIELD = 'csrf';
+export const CSRF_HEADER = 'x-csrf-token';
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Refuses a request that changes something unless a page of this address sent it, with the session's token.
+ *
+ * @throws AccessRefusal SLIPWAY_CROSS_SITE_REQUEST (403).
+ */
+export async function refuseCrossSite(c: Context, { origin }: Address, session: Session): Promise<void> {
+  if (SAFE_METHODS.has(c.req.method)) return;
+  const isOwn = isSameOrigin(c, origin);
+  if (isOwn && sameSecret(await sentToken(c), session.csrf)) return;
+  throw new AccessRefusal(
+    403,
+    'SLIPWAY_CROSS_SITE_REQUEST',
+    isOwn
+      ? 'the form was older than your session, or was not one of this page'
+      : 'the request came from another site',
+    { hint: 'go back, load the page again, and press once more' },
+  );
+}
+
+/** What the browser says of where the request came from; a page's scripts cannot set either header. */
+function isSameOrigin(c: Context, origin: string): boolean {
+  const site = c.req.header('sec-fetch-site');
+  return site === undefined ? c.req.header('origin') === origin : site === 'same-origin';
+}
+
+async function sentToken(c: Context): Promise<string> {
+  const header = c.req.header(CSRF_HEADER);
+  if (header !== undefined) return header;
+  const type = c.req.header('content-type') ?? '';
+  if (!/^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/u.test(type)) return '';
+  const token = (await c.req.parseBody())[CSRF_FIELD];
+  return typeof token === 'string' ? token : '';
+}

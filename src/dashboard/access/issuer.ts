@@ -1,0 +1,113 @@
+import * as oidc from 'openid-client';
+
+import type { OidcSettings } from './accessSettings.ts';
+import type { Claims } from './roles.ts';
+
+/** How long the issuer may take to answer, in seconds. */
+const TIMEOUT_SECONDS = 10;
+
+/** What a browser keeps between leaving for the issuer and coming back; another browser cannot finish its sign-in. */
+export interface SignInChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+/** Who signed in, as the issuer says. */
+export interface SignedIn {
+  readonly claims: Claims & { readonly sub: string };
+  /** When the ID token expires, in milliseconds since 1970. */
+  readonly expires: number;
+}
+
+/** An OIDC issuer: authorization code flow with PKCE, state and nonce; ID tokens with checked signatures. */
+export class Issuer {
+  readonly #settings: OidcSettings;
+  #discovered: Promise<oidc.Configuration> | undefined;
+
+  /** Asks the issuer nothing yet: its outage must not keep the page from starting. */
+  constructor(settings: OidcSettings) {
+    this.#settings = settings;
+  }
+
+  /** Begins a sign-in: where the browser goes, and what it has to keep. @throws openid-client's errors. */
+  async begin(redirectUri: string): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
+    const configuration = await this.#configuration();
+    const checks = {
+      state: oidc.randomState(),
+      nonce: oidc.randomNonce(),
+      codeVerifier: oidc.randomPKCECodeVerifier(),
+    };
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: this.#settings.scope,
+      state: checks.state,
+      nonce: checks.nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(checks.codeVerifier),
+      code_challenge_method: 'S256',
+    });
+    return { url, checks };
+  }
+
+  /**
+   * Finishes a sign-in.
+   *
+   * @param answer - the address that the issuer sent the browser back to.
+   * @throws openid-client's errors.
+   */
+  async finish(answer: URL, { state, nonce, codeVerifier }: SignInChecks): Promise<SignedIn> {
+    const configuration = await this.#configuration();
+    const tokens = await oidc.authorizationCodeGrant(configuration, answer, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: codeVerifier,
+      idTokenExpected: true,
+    });
+    const proved = tokens.claims();
+    if (proved === undefined) throw new Error('The issuer sent no ID token.');
+    // Many issuers put e-mail addresses and groups there only.
+    const further =
+      configuration.serverMetadata().userinfo_endpoint === undefined
+        ? {}
+        : await oidc.fetchUserInfo(configuration, tokens.access_token, proved.sub);
+    return { claims: { ...further, ...proved }, expires: proved.exp * 1_000 };
+  }
+
+  /** Where a person ends their session at the issuer too; `undefined` if it has no such page. */
+  async signOutUrl(returnTo: string): Promise<URL | undefined> {
+    const configuration = await this.#configuration();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo });
+  }
+
+  async #configuration(): Promise<oidc.Configuration> {
+    this.#discovered ??= this.#discover();
+    try {
+      return await this.#discovered;
+    } catch (error) {
+      this.#discovered = undefined;
+      throw error;
+    }
+  }
+
+  async #discover(): Promise<oidc.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#settings;
+    // Settings allow http on this machine only. The library marks the function so that it is noticed.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    const insecure = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
+    return await oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
+      execute: [oidc.enableNonRepudiationChecks, ...insecure],
+      timeout: TIMEOUT_SECONDS,
+    });
+  }
+}
+
+/** HTTP Basic, which every issuer must take (RFC 6749, 2.3.1), unless it says that it takes the secret in the body only. */
+function authentication(clientSecret: string | undefined): oidc.ClientAuth {
+  if (clientSecret === undefined) return oidc.None();
+  const [basic, post] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)];
+  return (server, ...request) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    (methods.includes('client_secret_basic') ? basic : post)(server, ...request);
+  };
+}

@@ -1,0 +1,63 @@
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context } from 'hono';
+
+import { AccessRefusal } from './accessRefusal.ts';
+import { Attempts } from './attempts.ts';
+import { sameSecret } from './sameSecret.ts';
+import type { Viewer } from './viewer.ts';
+
+/** So many wrong keys from one address within the window, then none until it has passed. */
+const MOST_WRONG = 10;
+const WINDOW_MS = 10 * 60_000;
+
+/** A name that releases can record: one line, without control characters. */
+const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
+
+/** Reads who signs in with the key that everybody has: they say their name, which nothing proves. */
+export class KeySignIn {
+  readonly #key: string;
+  readonly #attempts = new Attempts(MOST_WRONG, WINDOW_MS);
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  /**
+   * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403) for a wrong key or an unusable name; SLIPWAY_SIGN_IN_LIMITED (429) after
+   * too many wrong keys.
+   */
+  async viewer(c: Context): Promise<Viewer> {
+    const form = await c.req.parseBody();
+    const name = text(form['name']).trim();
+    const key = text(form['key']).trim();
+    const client = getConnInfo(c).remote.address ?? 'unknown';
+    const waitMs = this.#attempts.waitMs(client);
+    if (waitMs > 0) {
+      const seconds = Math.ceil(waitMs / 1_000);
+      throw new AccessRefusal(
+        429,
+        'SLIPWAY_SIGN_IN_LIMITED',
+        `there were ${MOST_WRONG} wrong keys from your address`,
+        { hint: `try again in ${Math.ceil(seconds / 60)} min`, retryAfterSeconds: seconds },
+      );
+    }
+    if (!sameSecret(key, this.#key)) {
+      this.#attempts.fail(client);
+      throw new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', 'the key is not the one of this page', {
+        hint: 'ask the person who runs this page for the value of SLIPWAY_DASHBOARD_KEY',
+        signIn: '/sign-in',
+      });
+    }
+    if (!NAME.test(name)) {
+      throw new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', 'the name is missing, or longer than one line', {
+        hint: 'say who you are: releases record it',
+        signIn: '/sign-in',
+      });
+    }
+    return { name, proved: false, role: 'release' };
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

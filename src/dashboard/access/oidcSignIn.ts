@@ -1,0 +1,130 @@
+import type { Context } from 'hono';
+import * as oidc from 'openid-client';
+
+import { AccessRefusal } from './accessRefusal.ts';
+import type { OidcSettings } from './accessSettings.ts';
+import type { Address } from './address.ts';
+import { Issuer, type SignedIn, type SignInChecks } from './issuer.ts';
+import { returnPath } from './returnPath.ts';
+import { roleOf, verifiedEmail } from './roles.ts';
+import { newSession, type SealedCookies, type Session } from './session.ts';
+
+/** The path that the issuer sends browsers back to. */
+export const CALLBACK_PATH = '/sign-in/callback';
+
+/** The cookie with what a browser keeps while its person is at the issuer, and for how long it does. */
+const COOKIE = 'sign-in';
+const SIGN_IN_MS = 10 * 60_000;
+
+/** Sign-in with OIDC. */
+export class OidcSignIn {
+  readonly #settings: OidcSettings;
+  readonly #cookies: SealedCookies;
+  readonly #issuer: Issuer;
+
+  constructor(settings: OidcSettings, cookies: SealedCookies) {
+    this.#settings = settings;
+    this.#cookies = cookies;
+    this.#issuer = new Issuer(settings);
+  }
+
+  /**
+   * Sends the browser to the issuer.
+   *
+   * @param to - where it goes after that, on this page.
+   * @throws AccessRefusal SLIPWAY_SIGN_IN_UNAVAILABLE (503).
+   */
+  async begin(c: Context, address: Address, to: string): Promise<Response> {
+    const { url, checks } = await this.#ask(() => this.#issuer.begin(`${address.origin}${CALLBACK_PATH}`));
+    const ends = Date.now() + SIGN_IN_MS;
+    this.#cookies.write(c, address, COOKIE, { ...checks, to, ends }, ends);
+    return c.redirect(url.href);
+  }
+
+  /**
+   * Takes the issuer's answer.
+   *
+   * @returns the new session, and where to go.
+   * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403), SLIPWAY_SIGN_IN_UNAVAILABLE (503).
+   */
+  async finish(c: Context, address: Address): Promise<{ readonly session: Session; readonly to: string }> {
+    const kept = this.#cookies.read(c, address, COOKIE);
+    this.#cookies.remove(c, address, COOKIE);
+    if (kept === undefined || Number(kept['ends']) < Date.now()) {
+      throw failed('this browser did not begin the sign-in, or began it more than 10 minutes ago');
+    }
+    const { pathname, search } = new URL(c.req.url);
+    const answer = new URL(`${address.origin}${pathname}${search}`);
+    const signedIn = await this.#ask(() => this.#issuer.finish(answer, kept as unknown as SignInChecks));
+    return { session: this.#session(signedIn), to: returnPath(String(kept['to'])) };
+  }
+
+  /** Where a person ends their session at the issuer too; `undefined` if it has no such page, or does not answer. */
+  async signOutUrl(address: Address): Promise<URL | undefined> {
+    try {
+      return await this.#issuer.signOutUrl(`${address.origin}/signed-out`);
+    } catch {
+      // They are signed out here already, which is what they asked for.
+      return undefined;
+    }
+  }
+
+  #session({ claims, expires }: SignedIn): Session {
+    const role = roleOf(this.#settings.roles, claims);
+    // What the person cannot change by themselves: approvals compare it.
+    const name = verifiedEmail(claims) ?? claims.sub;
+    if (role === undefined) {
+      throw failed(`the file of roles gives ${name} no role`, 'ask the person who runs this page for one');
+    }
+    return newSession({ name, proved: true, role }, expires);
+  }
+
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (error) {
+      if (isRefusal(error))
+        throw failed(`${this.#settings.issuer.host} did not confirm who you are: ${said(error)}`);
+      throw new AccessRefusal(
+        503,
+        'SLIPWAY_SIGN_IN_UNAVAILABLE',
+        `${this.#settings.issuer.host} could not be asked who you are: ${said(error)}`,
+        {
+          hint: 'try again; the command does not need this page: slipway status',
+          signIn: '/sign-in',
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+function failed(message: string, hint = 'sign in again'): AccessRefusal {
+  return new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', message, { hint, signIn: '/sign-in' });
+}
+
+/** Whether it is the answer that was not right, rather than that there was none. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof oidc.AuthorizationResponseError ||
+    error instanceof oidc.ResponseBodyError ||
+    (error instanceof oidc.ClientError && INVALID.has(error.code ?? ''))
+  );
+}
+
+/** Codes of openid-client for answers that do not match what was asked. */
+const INVALID: ReadonlySet<string> = new Set([
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_JWT_USERINFO_EXPECTED',
+]);
+
+/** What went wrong in short. Of the issuer's own words only its standard's error code. */
+function said(error: unknown): string {
+  if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError) {
+    return error.error;
+  }
+  const { cause = error } = error instanceof oidc.ClientError ? error : {};
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { hasRole, type Role, ROLES } from './viewer.ts';
+
+const RoleField = z.enum(ROLES);
+
+/** The file of roles, in YAML or JSON. */
+const RoleFile = z.strictObject({
+  /** Of a person whom the file does not name; `none`: the page refuses them. */
+  default: z.enum([...ROLES, 'none']).default('view'),
+  /** By e-mail address. */
+  people: z.record(z.string().min(1), RoleField).default({}),
+  /** By the group's name in the claim. */
+  groups: z.record(z.string().min(1), RoleField).default({}),
+});
+
+/** Who has which role, as the file says. */
+export type RoleFile = z.infer<typeof RoleFile>;
+
+/** Where the roles of people come from who sign in with OIDC. */
+export interface RoleSource {
+  /** The claim with a person's roles; with a file, with their groups. */
+  readonly claim: string;
+  readonly file?: RoleFile;
+}
+
+/** What an issuer says of a person. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Reads a file of roles. @throws SLIPWAY_CONFIG_INVALID. */
+export async function readRoleFile(path: string): Promise<RoleFile> {
+  try {
+    return RoleFile.parse(parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the file of roles cannot be used: ${why}`, {
+      place: path,
+      hint: 'docs/sign-in.md describes its fields',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The highest role that a person has: without a file, of those that the claim names, `view` if it names none. With a file, of
+ * those that it gives to their e-mail address and their groups. `undefined`: the file refuses them.
+ */
+export function roleOf({ claim, file }: RoleSource, claims: Claims): Role | undefined {
+  const named = textsIn(claims[claim]);
+  if (file === undefined) return highest(named.filter(isRole)) ?? 'view';
+  const email = verifiedEmail(claims)?.toLowerCase();
+  const ofPerson = Object.entries(file.people).filter(([address]) => address.toLowerCase() === email);
+  const ofGroups = Object.entries(file.groups).filter(([group]) => named.includes(group));
+  const role = highest([...ofPerson, ...ofGroups].map(([, given]) => given));
+  return role ?? (file.default === 'none' ? undefined : file.default);
+}
+
+/** A person's e-mail address, if the issuer says that it verified it: elsewhere people may type what they like. */
+export function verifiedEmail(claims: Claims): string | undefined {
+  const { email, email_verified: isVerified } = claims;
+  return typeof email === 'string' && email !== '' && isVerified === true ? email : undefined;
+}
+
+function highest(roles: readonly Role[]): Role | undefined {
+  return roles.reduce<Role | undefined>(
+    (best, role) => (best !== undefined && hasRole({ role: best }, role) ? best : role),
+    undefined,
+  );
+}
+
+function isRole(text: string): text is Role {
+  return (ROLES as readonly string[]).includes(text);
+}
+
+/** The texts of a claim that is one, or a list of them. */
+function textsIn(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+
+import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
+
+const KEY = { SLIPWAY_DASHBOARD_KEY: 'a key that a small team shares' };
+const OIDC = { SLIPWAY_OIDC_ISSUER: 'https://login.example.com', SLIPWAY_OIDC_CLIENT_ID: 'slipway' };
+
+describe('without a key and without OIDC', () => {
+  it.each(['0.0.0.0', '::', '10.0.0.7', 'slipway.example.com', ''])(
+    'the page does not listen on %j',
+    async (host) => {
+      await expect(readAccessSettings({}, host)).rejects.toMatchObject({
+        code: 'SLIPWAY_DASHBOARD_OPEN',
+        hint: expect.stringContaining('slipway dashboard --host 127.0.0.1'),
+      });
+    },
+  );
+
+  it.each(['127.0.0.1', '127.8.0.1', 'localhost', '::1', '[::1]'])('the page listens on %s', async (host) => {
+    expect((await readAccessSettings({}, host)).signIn.way).toBe('none');
+  });
+
+  it('the page has no address that others reach', async () => {
+    const environment = { SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com' };
+    await expect(readAccessSettings(environment, '127.0.0.1')).rejects.toMatchObject({
+      code: 'SLIPWAY_DASHBOARD_OPEN',
+    });
+  });
+});
+
+describe('with a key or with OIDC', () => {
+  it.each([KEY, OIDC])('the page listens anywhere', async (environment) => {
+    expect((await readAccessSettings(environment, '0.0.0.0')).signIn.way).not.toBe('none');
+  });
+
+  it('the client’s secret may be a reference', async () => {
+    const environment = { ...OIDC, SLIPWAY_OIDC_CLIENT_SECRET: 'env:ELSEWHERE', ELSEWHERE: 'the secret' };
+    expect((await readAccessSettings(environment, '0.0.0.0')).signIn).toMatchObject({
+      clientSecret: 'the secret',
+    });
+  });
+});
+
+describe('settings that cannot be used are refused, and no secret is repeated', () => {
+  it.each([
+    ['both ways', { ...KEY, ...OIDC }, 'both set'],
+    ['a short key', { SLIPWAY_DASHBOARD_KEY: 'hunter2' }, 'shorter than 16'],
+    ['a short secret', { ...KEY, SLIPWAY_DASHBOARD_SECRET: 'hunter2' }, 'shorter than 16'],
+    [
+      'no client id',
+      { SLIPWAY_OIDC_ISSUER: 'https://login.example.com' },
+      'SLIPWAY_OIDC_CLIENT_ID is not set',
+    ],
+    ['an issuer without TLS', { ...OIDC, SLIPWAY_OIDC_ISSUER: 'http://login.example.com' }, 'not an https'],
+    [
+      'an address without TLS',
+      { ...KEY, SLIPWAY_DASHBOARD_URL: 'http://slipway.example.com' },
+      'not an https',
+    ],
+    [
+      'an address with a path',
+      { ...KEY, SLIPWAY_DASHBOARD_URL: 'https://example.com/slipway' },
+      'has a path',
+    ],
+  ])('%s', async (_what, environment, why) => {
+    const error = await readAccessSettings(environment, '127.0.0.1').catch((refused: unknown) => refused);
+    expect(error).toMatchObject({ code: 'SLIPWAY_USAGE', message: expect.stringContaining(why) });
+    expect(JSON.stringify(error)).not.toContain('hunter2');
+  });
+
+  it('a file of roles with an unknown role', async () => {
+    const environment = { ...OIDC, SLIPWAY_DASHBOARD_ROLES: new URL(import.meta.url).pathname };
+    await expect(readAccessSettings(environment, '127.0.0.1')).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+    });
+  });
+});

@@ -1,0 +1,246 @@
+import { userInfo } from 'node:os';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { TestBrowser } from './testBrowser.ts';
+import { accessApp, startPage, type TestPage, tokenIn } from './testPage.ts';
+
+const KEY = 'a key that a small team shares';
+let page: TestPage | undefined;
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await page?.close();
+  page = undefined;
+});
+
+describe('signing in with a key', () => {
+  it('takes the name that the person says, unproved, with the role release', async () => {
+    const { url, browser } = await start();
+    const form = await browser.open(`${url}/targets?x=1`);
+    expect(form.url.pathname).toBe('/sign-in');
+    const seen = await browser.submit(`${url}/sign-in`, {
+      csrf: tokenIn(form.text),
+      to: '/targets?x=1',
+      name: ' Ada ',
+      key: KEY,
+    });
+    expect(seen.url.href).toBe(`${url}/targets?x=1`);
+    expect(JSON.parse((await browser.open(`${url}/who`)).text)).toEqual({
+      name: 'Ada',
+      proved: false,
+      role: 'release',
+    });
+  });
+
+  it.each([
+    ['another key', { name: 'Ada', key: `${KEY}!` }, 'the key is not the one'],
+    ['no key', { name: 'Ada' }, 'the key is not the one'],
+    ['no name', { name: ' ', key: KEY }, 'the name is missing'],
+    ['a name of two lines', { name: 'Ada\nadmin', key: KEY }, 'the name is missing'],
+  ])('refuses %s', async (_what, fields, why) => {
+    const { url, browser } = await start();
+    const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const seen = await browser.submit(`${url}/sign-in`, { csrf, ...fields });
+    expect([seen.status, seen.text]).toEqual([
+      403,
+      expect.stringContaining(`SLIPWAY_SIGN_IN_FAILED: ${why}`),
+    ]);
+    expect(seen.text).not.toContain(KEY);
+    expect((await browser.open(`${url}/who`)).url.pathname).toBe('/sign-in');
+  });
+
+  it('looks at no further key after ten wrong ones, not even at the right one, until 10 minutes have passed', async () => {
+    const { url, browser } = await start();
+    const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const attempt = async (key: string) =>
+      await browser.submit(`${url}/sign-in`, { csrf, name: 'Ada', key }, {}, () => true);
+    // At once, as a program would try them.
+    const statuses = await Promise.all(
+      Array.from({ length: 30 }, async (_, index) => (await attempt(`wrong key number ${index}`)).status),
+    );
+    expect(statuses.filter((status) => status === 403)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(20);
+    const limited = await attempt(KEY);
+    expect([limited.status, limited.text]).toEqual([429, expect.stringContaining('SLIPWAY_SIGN_IN_LIMITED')]);
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(500);
+  });
+
+  it('begins a new session, so that one that was prepared is worth nothing', async () => {
+    const { url, browser } = await start();
+    const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    const host = new URL(url).host;
+    const prepared = new Map(browser.cookies.get(host));
+    await browser.submit(`${url}/sign-in`, { csrf, name: 'Ada', key: KEY });
+    const other = new TestBrowser();
+    other.cookies.set(host, prepared);
+    expect((await other.open(`${url}/who`)).url.pathname).toBe('/sign-in');
+    const form = await browser.open(`${url}/form`);
+    expect(tokenIn(form.text)).not.toBe(csrf);
+  });
+
+  it('answers scripts and forms of people who are not signed in with 401', async () => {
+    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const answer = await app.request('/live', {
+      headers: { host: 'localhost', accept: 'text/event-stream' },
+    });
+    expect([answer.status, await answer.text()]).toEqual([
+      401,
+      expect.stringContaining('SLIPWAY_SIGNED_OUT'),
+    ]);
+  });
+
+  it('signs out', async () => {
+    const { url, browser } = await start();
+    const before = tokenIn((await browser.open(`${url}/sign-in`)).text);
+    await browser.submit(`${url}/sign-in`, { csrf: before, name: 'Ada', key: KEY });
+    const csrf = tokenIn((await browser.open(`${url}/form`)).text);
+    expect((await browser.submit(`${url}/sign-out`, { csrf })).url.pathname).toBe('/signed-out');
+    expect((await browser.open(`${url}/who`)).url.pathname).toBe('/sign-in');
+  });
+});
+
+describe('a session', () => {
+  it('survives a restart with SLIPWAY_DASHBOARD_SECRET, and ends without it', async () => {
+    const secret = { SLIPWAY_DASHBOARD_SECRET: 'what sessions are sealed with' };
+    const kept = await cookieOf({ SLIPWAY_DASHBOARD_KEY: KEY, ...secret });
+    expect(await isKnown({ SLIPWAY_DASHBOARD_KEY: KEY, ...secret }, kept)).toBe(true);
+    expect(await isKnown({ SLIPWAY_DASHBOARD_KEY: KEY }, kept)).toBe(false);
+  });
+
+  it('ends when the key is changed', async () => {
+    const secret = { SLIPWAY_DASHBOARD_SECRET: 'what sessions are sealed with' };
+    const kept = await cookieOf({ SLIPWAY_DASHBOARD_KEY: KEY, ...secret });
+    expect(await isKnown({ SLIPWAY_DASHBOARD_KEY: `${KEY}, changed`, ...secret }, kept)).toBe(false);
+  });
+
+  it('is refused once a byte of it was changed', async () => {
+    const environment = {
+      SLIPWAY_DASHBOARD_KEY: KEY,
+      SLIPWAY_DASHBOARD_SECRET: 'what sessions are sealed with',
+    };
+    const kept = await cookieOf(environment);
+    for (const at of [kept.indexOf('=') + 1, kept.length - 3]) {
+      const changed = `${kept.slice(0, at)}${kept[at] === 'A' ? 'B' : 'A'}${kept.slice(at + 1)}`;
+      expect(await isKnown(environment, changed)).toBe(false);
+    }
+  });
+
+  it('has a cookie that scripts cannot read, and other sites do not send', async () => {
+    const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
+    const answer = await app.request('/sign-in', { headers: { host: 'localhost:4701' } });
+    const [cookie = ''] = answer.headers.getSetCookie();
+    expect(cookie).toMatch(/^slipway-session-4701=/);
+    expect(cookie).toMatch(/; HttpOnly/);
+    expect(cookie).toMatch(/; SameSite=Lax/);
+    expect(cookie).toMatch(/; Path=\//);
+    expect(cookie).not.toMatch(/Secure|Domain/);
+  });
+
+  it('has a cookie for TLS and this host alone behind an https address', async () => {
+    const app = await accessApp({
+      SLIPWAY_DASHBOARD_KEY: KEY,
+      SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com',
+    });
+    const answer = await app.request('/sign-in', { headers: { host: '127.0.0.1:4701' } });
+    const [cookie = ''] = answer.headers.getSetCookie();
+    expect(cookie).toMatch(/^__Host-slipway-session=/);
+    for (const part of ['; Secure', '; HttpOnly', '; SameSite=Lax', '; Path=/'])
+      expect(cookie).toContain(part);
+    expect(cookie).not.toContain('Domain');
+  });
+});
+
+describe('a request that changes something', () => {
+  it.each([
+    ['without a token', {}, {}],
+    ['with another token', { csrf: 'another' }, {}],
+    ['from another origin', 'right', { origin: 'https://evil.example' }],
+    ['from an origin that the browser does not say', 'right', { origin: 'null' }],
+    ['from another site, as the browser says', 'right', { 'sec-fetch-site': 'cross-site' }],
+    ['from a neighboring host, as the browser says', 'right', { 'sec-fetch-site': 'same-site' }],
+  ])('is refused %s', async (_how, form, headers) => {
+    page = await startPage({});
+    const browser = new TestBrowser();
+    const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
+    const seen = await browser.submit(
+      `${page.url}/press`,
+      form === 'right' ? { csrf } : (form as Record<string, string>),
+      headers,
+    );
+    expect([seen.status, seen.text]).toEqual([403, expect.stringContaining('SLIPWAY_CROSS_SITE_REQUEST')]);
+  });
+
+  it('is refused with the token of another session', async () => {
+    page = await startPage({});
+    const [browser, other] = [new TestBrowser(), new TestBrowser()];
+    await browser.open(`${page.url}/form`);
+    const csrf = tokenIn((await other.open(`${page.url}/form`)).text);
+    expect((await browser.submit(`${page.url}/press`, { csrf })).status).toBe(403);
+  });
+
+  it('is taken from a form of the page, and from its scripts with the token in a header', async () => {
+    page = await startPage({});
+    const browser = new TestBrowser();
+    const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
+    const text = `pressed by ${userInfo().username}`;
+    expect((await browser.submit(`${page.url}/press`, { csrf })).text).toBe(text);
+    const byScript = await browser.submit(`${page.url}/press`, {}, { 'x-csrf-token': csrf });
+    expect(byScript.text).toBe(text);
+  });
+
+  it('is refused where its body is large, before it is read', async () => {
+    page = await startPage({});
+    const seen = await new TestBrowser().submit(`${page.url}/sign-out`, { csrf: 'x'.repeat(70_000) });
+    expect(seen.status).toBe(413);
+  });
+});
+
+describe('without sign-in', () => {
+  it('whoever looks is the user who started the page, as an admin, unproved', async () => {
+    const app = await accessApp({});
+    const answer = await app.request('/who', { headers: { host: '127.0.0.1:4701' } });
+    expect(await answer.json()).toEqual({ name: userInfo().username, proved: false, role: 'admin' });
+  });
+
+  it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '10.0.0.1', ''])(
+    'the name %j, which may lead here from another site, is refused',
+    async (host) => {
+      const app = await accessApp({});
+      const answer = await app.request('/who', { headers: { host } });
+      expect([answer.status, await answer.text()]).toEqual([
+        421,
+        expect.stringContaining('SLIPWAY_DASHBOARD_ADDRESS'),
+      ]);
+    },
+  );
+});
+
+async function start() {
+  page = await startPage({ SLIPWAY_DASHBOARD_KEY: KEY });
+  return { url: page.url, browser: new TestBrowser() };
+}
+
+/** The session's cookie of a person who signed in. */
+async function cookieOf(environment: Readonly<Record<string, string>>): Promise<string> {
+  const served = await startPage({ ...environment, SLIPWAY_DASHBOARD_URL: 'http://localhost' });
+  try {
+    const browser = new TestBrowser();
+    const csrf = tokenIn((await browser.open(`${served.url}/sign-in`)).text);
+    await browser.submit(
+      `${served.url}/sign-in`,
+      { csrf, name: 'Ada', key: KEY },
+      { origin: 'http://localhost' },
+    );
+    const [cookie] = browser.cookies.get(new URL(served.url).host)!;
+    return cookie!.join('=');
+  } finally {
+    await served.close();
+  }
+}
+
+async function isKnown(environment: Readonly<Record<string, string>>, cookie: string): Promise<boolean> {
+  const app = await accessApp({ ...environment, SLIPWAY_DASHBOARD_URL: 'http://localhost' });
+  const answer = await app.request('/who', { headers: { cookie, accept: 'text/html' } });
+  return answer.status === 200;
+}

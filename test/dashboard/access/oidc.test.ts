@@ -1,0 +1,269 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Configuration } from 'oidc-provider';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { TestBrowser } from './testBrowser.ts';
+import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+import { startPage, type TestPage, tokenIn } from './testPage.ts';
+
+let issuer: TestIssuer;
+let page: TestPage;
+let folder: string;
+
+beforeEach(async () => {
+  // The issuer warns that it keeps everything in memory, which is what the test wants.
+  for (const method of ['warn', 'info'] as const)
+    vi.spyOn(console, method).mockImplementation(() => undefined);
+  issuer = await startIssuer();
+  folder = await mkdtemp(join(tmpdir(), 'slipway-access-'));
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  await Promise.all([issuer.close(), page.close(), rm(folder, { recursive: true })]);
+});
+
+describe('signing in with OIDC', () => {
+  it('leads to the issuer and back to where the person was, with a name that the issuer proved', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const asked = await browser.open(`${page.url}/targets/production?tab=checks`);
+    expect(asked.url.origin).toBe(issuer.url);
+    const seen = await browser.signInAtIssuer(asked, 'ada');
+    expect(seen.url.href).toBe(`${page.url}/targets/production?tab=checks`);
+    expect(await who(browser)).toEqual({ name: 'ada@example.com', proved: true, role: 'admin' });
+  });
+
+  it('asks with PKCE, a state and a nonce that are new each time', async () => {
+    await start();
+    const asked = await Promise.all([1, 2].map(() => authorization(new TestBrowser())));
+    const [first, second] = asked.map(({ searchParams }) => searchParams);
+    expect(first!.get('code_challenge_method')).toBe('S256');
+    for (const name of ['code_challenge', 'state', 'nonce']) {
+      expect(first!.get(name)).toMatch(/^[\w-]{43}$/);
+      expect(first!.get(name)).not.toBe(second!.get(name));
+    }
+  });
+
+  it('refuses an answer with another state', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const callback = await answered(browser, await authorization(browser), 'ada');
+    callback.searchParams.set('state', 'another');
+    await expectRefused(browser, callback, 'state');
+  });
+
+  it('refuses an ID token with another nonce', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const asked = await authorization(browser);
+    asked.searchParams.set('nonce', 'another');
+    await expectRefused(browser, await answered(browser, asked, 'ada'), 'nonce');
+  });
+
+  it('refuses a code that was asked for with another PKCE challenge', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const asked = await authorization(browser);
+    asked.searchParams.set('code_challenge', 'a'.repeat(43));
+    await expectRefused(browser, await answered(browser, asked, 'ada'), 'invalid_grant');
+  });
+
+  it('refuses an answer in another browser than the one that asked', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const callback = await answered(browser, await authorization(browser), 'ada');
+    await expectRefused(new TestBrowser(), callback, 'did not begin');
+  });
+
+  it('takes an answer once', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const callback = await answered(browser, await authorization(browser), 'ada');
+    expect((await browser.open(callback)).status).toBe(200);
+    await expectRefused(new TestBrowser(), callback, 'did not begin');
+    const again = await browser.open(callback);
+    expect(again.status).toBe(403);
+  });
+
+  it('says what the issuer refused', async () => {
+    await start();
+    const browser = new TestBrowser();
+    const { searchParams } = await authorization(browser);
+    const callback = new URL('/sign-in/callback?error=access_denied&error_description=secret', page.url);
+    callback.searchParams.set('state', searchParams.get('state')!);
+    callback.searchParams.set('iss', issuer.url);
+    await expectRefused(browser, callback, 'access_denied');
+  });
+
+  it('says that the issuer does not answer, and works once it does', async () => {
+    page = await startPage(environment());
+    const browser = new TestBrowser();
+    issuer.register(`${page.url}/sign-in/callback`);
+    await issuer.close();
+    const refused = await browser.open(`${page.url}/who`);
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      expect.stringContaining('SLIPWAY_SIGN_IN_UNAVAILABLE'),
+    ]);
+    issuer = await startIssuer(Number(new URL(issuer.url).port));
+    issuer.register(`${page.url}/sign-in/callback`);
+    expect((await browser.open(`${page.url}/who`)).url.origin).toBe(issuer.url);
+  });
+
+  it('ends the session with the ID token', async () => {
+    await start({}, { ttl: { IdToken: 60 } });
+    const browser = await signedIn('ada');
+    expect((await browser.open(`${page.url}/who`)).status).toBe(200);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
+    const seen = await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url);
+    expect(seen.url.origin).toBe(issuer.url);
+  });
+
+  it('ends the session after 12 hours where the ID token is valid for longer', async () => {
+    await start({}, { ttl: { IdToken: 7 * 24 * 3_600 } });
+    const browser = await signedIn('ada');
+    const begin = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: begin + 11.9 * 3_600_000 });
+    expect((await browser.open(`${page.url}/who`)).status).toBe(200);
+    vi.setSystemTime(begin + 12 * 3_600_000);
+    const seen = await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url);
+    expect(seen.url.origin).toBe(issuer.url);
+  });
+
+  it('begins a new session, so that one that was prepared is worth nothing', async () => {
+    await start();
+    const browser = new TestBrowser();
+    await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url);
+    const prepared = sessionCookie(browser);
+    const asked = await browser.open(`${page.url}/who`);
+    await browser.signInAtIssuer(asked, 'ada');
+    expect(sessionCookie(browser)).not.toBe(prepared);
+    const other = new TestBrowser();
+    other.cookies.set(new URL(page.url).host, new Map([prepared!]));
+    expect((await other.open(`${page.url}/who`, (url) => url.origin === issuer.url)).url.origin).toBe(
+      issuer.url,
+    );
+  });
+
+  it('keeps neither the code nor a token in the cookies, readable', async () => {
+    await start();
+    const browser = await signedIn('ada');
+    const [, value] = sessionCookie(browser)!;
+    const bytes = Buffer.from(value, 'base64url').toString('latin1');
+    for (const part of ['ada', 'admin', 'csrf']) expect(bytes).not.toContain(part);
+  });
+
+  it('signs out here and offers to sign out at the issuer', async () => {
+    await start();
+    const browser = await signedIn('ada');
+    const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
+    const seen = await browser.submit(`${page.url}/sign-out`, { csrf });
+    expect(seen.url.pathname).toBe('/signed-out');
+    expect(sessionCookie(browser)).toBeUndefined();
+    const there = new URL(/href="([^"]+session\/end[^"]+)"/u.exec(seen.text)![1]!.replaceAll('&amp;', '&'));
+    expect(there.origin).toBe(issuer.url);
+    expect(there.searchParams.get('post_logout_redirect_uri')).toBe(`${page.url}/signed-out`);
+    expect((await browser.open(there)).status).toBe(200);
+  });
+});
+
+describe('roles', () => {
+  it('come from the claim', async () => {
+    await start({ SLIPWAY_OIDC_ROLE_CLAIM: 'roles' });
+    expect((await who(await signedIn('ben'))).role).toBe('release');
+  });
+
+  it('are "view" for people of whom the claim says nothing', async () => {
+    await start();
+    const browser = await signedIn('eve');
+    expect(await who(browser)).toEqual({ name: 'eve', proved: true, role: 'view' });
+  });
+
+  it('come from the file, by e-mail address and by group', async () => {
+    await start(await roleFile('people: { Ben@example.com: admin }\ngroups: { sre: release }'));
+    expect((await who(await signedIn('ben'))).role).toBe('admin');
+    expect((await who(await signedIn('ada'))).role).toBe('release');
+  });
+
+  it('are not given for an e-mail address that the issuer did not verify', async () => {
+    await start(await roleFile('{ "people": { "ada@example.com": "admin" } }'));
+    expect((await who(await signedIn('eve'))).role).toBe('view');
+  });
+
+  it('are refused to people whom a file with "default: none" does not name', async () => {
+    await start(await roleFile('default: none\npeople: { ada@example.com: view }'));
+    const browser = new TestBrowser();
+    await expectRefused(browser, await answered(browser, await authorization(browser), 'ben'), 'no role');
+  });
+
+  it('decide who may press', async () => {
+    await start();
+    const pressed = async (login: string) => {
+      const browser = await signedIn(login);
+      const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
+      return await browser.submit(`${page.url}/press`, { csrf });
+    };
+    expect(await pressed('ben')).toMatchObject({ status: 200, text: 'pressed by ben@example.com' });
+    const refused = await pressed('eve');
+    expect(refused.status).toBe(403);
+    expect(refused.text).toBe('SLIPWAY_ROLE_MISSING: eve has the role "view"; this needs the role "release"');
+  });
+});
+
+async function start(further: Readonly<Record<string, string>> = {}, configuration?: Configuration) {
+  page = await startPage({ ...environment(), ...further });
+  issuer.register(`${page.url}/sign-in/callback`, configuration);
+}
+
+function environment() {
+  return {
+    SLIPWAY_OIDC_ISSUER: issuer.url,
+    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+    SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+  };
+}
+
+async function roleFile(text: string): Promise<Readonly<Record<string, string>>> {
+  const path = join(folder, 'roles.yaml');
+  await writeFile(path, text);
+  return { SLIPWAY_DASHBOARD_ROLES: path };
+}
+
+/** The address that the page sends a browser to. */
+async function authorization(browser: TestBrowser): Promise<URL> {
+  return (await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url)).url;
+}
+
+/** The address that the issuer sends the browser back to; it was not opened yet. */
+async function answered(browser: TestBrowser, asked: URL, login: string): Promise<URL> {
+  const isBack = (url: URL): boolean => url.origin === page.url;
+  return (await browser.signInAtIssuer(await browser.open(asked, isBack), login, isBack)).url;
+}
+
+async function signedIn(login: string): Promise<TestBrowser> {
+  const browser = new TestBrowser();
+  await browser.signInAtIssuer(await browser.open(`${page.url}/who`), login);
+  return browser;
+}
+
+async function who(browser: TestBrowser) {
+  return JSON.parse((await browser.open(`${page.url}/who`)).text) as { readonly role: string };
+}
+
+async function expectRefused(browser: TestBrowser, callback: URL, why: string): Promise<void> {
+  const { status, text } = await browser.open(callback);
+  expect([status, text]).toEqual([403, expect.stringContaining('SLIPWAY_SIGN_IN_FAILED')]);
+  expect(text).toContain(why);
+  expect((await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url)).url.origin).toBe(
+    issuer.url,
+  );
+}
+
+function sessionCookie(browser: TestBrowser): [string, string] | undefined {
+  return [...(browser.cookies.get(new URL(page.url).host) ?? [])].find(([name]) => name.includes('session'));
+}

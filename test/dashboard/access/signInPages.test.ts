@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { TestBrowser } from './testBrowser.ts';
+import { tokenIn } from './testPage.ts';
+
+const KEY = 'a key that a small team shares';
+let folder: string;
+let dashboard: Dashboard;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
+  await bundlePageFiles(folder);
+  dashboard = await startDashboard({
+    temporal: {} as TemporalConnection,
+    home: folder,
+    environment: {},
+    host: '127.0.0.1',
+    port: 0,
+    access: { signIn: { way: 'key', key: KEY } },
+    filesFolder: folder,
+  });
+});
+afterAll(async () => {
+  await dashboard.close();
+  await rm(folder, { recursive: true });
+});
+
+it('the dashboard asks for the key, and then says who the person is and that the name is claimed', async () => {
+  const browser = new TestBrowser();
+  const form = await browser.open(`${dashboard.url}/you`);
+  expect(form.text).toContain('<label for="key">Key</label>');
+  const csrf = tokenIn(form.text);
+  const name = '<b>Ada</b>';
+  const seen = await browser.submit(`${dashboard.url}/sign-in`, { csrf, name, key: KEY, to: '/you' });
+  expect(seen.url.pathname).toBe('/you');
+  expect(seen.text).toContain('<h1>&lt;b&gt;Ada&lt;/b&gt;</h1>');
+  expect(seen.text).toContain('nothing proves this name');
+  const out = await browser.submit(`${dashboard.url}/sign-out`, { csrf: tokenIn(seen.text) });
+  expect(out.text).toContain('You are signed out');
+});
+
+it('the dashboard shows a refusal in words, with its code and what to do', async () => {
+  const browser = new TestBrowser();
+  const csrf = tokenIn((await browser.open(`${dashboard.url}/sign-in`)).text);
+  const seen = await browser.submit(`${dashboard.url}/sign-in`, { csrf, name: 'Ada', key: 'another' });
+  expect(seen.status).toBe(403);
+  for (const part of ['the key is not the one', 'SLIPWAY_SIGN_IN_FAILED', 'ask the person who runs']) {
+    expect(seen.text).toContain(part);
+  }
+  expect(seen.text).toContain('<a href="/sign-in">');
+});

@@ -1,0 +1,86 @@
+/** What a browser got. */
+export interface Seen {
+  readonly status: number;
+  /** Where it was in the end. */
+  readonly url: URL;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+interface Sending {
+  readonly method?: 'GET' | 'POST';
+  readonly form?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** As much of a browser as signing in needs: cookies, redirects, forms, and the headers that say who sends a form. */
+export class TestBrowser {
+  /** By host and port, by name. */
+  readonly cookies = new Map<string, Map<string, string>>();
+  /** Every `Set-Cookie` that it got. */
+  readonly setCookies: string[] = [];
+
+  /** Opens an address, and follows redirects until `stop` says not to. */
+  async open(address: string | URL, stop: (url: URL) => boolean = () => false): Promise<Seen> {
+    return await this.#follow(new URL(address), {}, stop);
+  }
+
+  /** Sends a form from a page of the same origin. */
+  async submit(
+    address: string | URL,
+    form: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+    stop: (url: URL) => boolean = () => false,
+  ): Promise<Seen> {
+    const url = new URL(address);
+    return await this.#follow(
+      url,
+      { method: 'POST', form, headers: { origin: url.origin, ...headers } },
+      stop,
+    );
+  }
+
+  /** Signs in on the issuer's own pages, and agrees; ends where the issuer sends the browser. */
+  async signInAtIssuer(page: Seen, login: string, stop?: (url: URL) => boolean): Promise<Seen> {
+    let seen = page;
+    for (let prompt = promptOf(seen); prompt !== undefined; prompt = promptOf(seen)) {
+      // Its page for agreeing ignores the other two.
+      seen = await this.submit(seen.url, { prompt, login, password: 'any' }, {}, stop);
+    }
+    return seen;
+  }
+
+  async #follow(url: URL, sending: Sending, stop: (url: URL) => boolean): Promise<Seen> {
+    const { method = 'GET', form, headers = {} } = sending;
+    const cookies = [...(this.cookies.get(url.host) ?? [])].map(([name, value]) => `${name}=${value}`);
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      headers: { accept: 'text/html', cookie: cookies.join('; '), ...headers },
+      body: form === undefined ? undefined : new URLSearchParams(form),
+    });
+    for (const line of response.headers.getSetCookie()) this.#keep(url, line);
+    const location = response.headers.get('location');
+    const next = location === null ? undefined : new URL(location, url);
+    if (next === undefined || stop(next)) {
+      const text = await response.text();
+      return { status: response.status, url: next ?? url, text, headers: response.headers };
+    }
+    await response.body?.cancel();
+    return await this.#follow(next, {}, stop);
+  }
+
+  #keep(url: URL, line: string): void {
+    this.setCookies.push(line);
+    const { name = '', value = '' } = /^(?<name>[^=]+)=(?<value>[^;]*)/u.exec(line)?.groups ?? {};
+    const kept = this.cookies.get(url.host) ?? new Map<string, string>();
+    this.cookies.set(url.host, kept);
+    if (value === '' || /;\s*max-age=0/iu.test(line)) kept.delete(name);
+    else kept.set(name, value);
+  }
+}
+
+/** What the issuer's own pages ask for; `undefined` on other pages. */
+function promptOf({ text }: Seen): string | undefined {
+  return /name="prompt" value="(\w+)"/u.exec(text)?.[1];
+}

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { type Configuration, Provider } from 'oidc-provider';
+
+/** The client that the page is. */
+export const CLIENT_ID = 'slipway-page';
+export const CLIENT_SECRET = 'the-secret-of-the-client';
+
+/** What the issuer knows of its people, by what they type as their login. */
+export const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  ada: {
+    email: 'ada@example.com',
+    email_verified: true,
+    roles: ['admin', 'something else'],
+    groups: ['sre'],
+  },
+  ben: { email: 'ben@example.com', email_verified: true, roles: 'release', groups: ['agents'] },
+  eve: { email: 'ada@example.com', email_verified: false },
+};
+
+/** A real OIDC issuer on a port of its own. */
+export interface TestIssuer {
+  readonly url: string;
+  /** Begins to know the client; until then it answers nothing. */
+  register(redirectUri: string, configuration?: Configuration): void;
+  close(): Promise<void>;
+}
+
+/** Starts an issuer, `oidc-provider`, with its own pages for signing in. */
+export async function startIssuer(port = 0): Promise<TestIssuer> {
+  const server = createServer();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    register(redirectUri, configuration = {}) {
+      const provider = new Provider(url, {
+        clients: [
+          {
+            client_id: CLIENT_ID,
+            client_secret: CLIENT_SECRET,
+            redirect_uris: [redirectUri],
+            post_logout_redirect_uris: [new URL('/signed-out', redirectUri).href],
+          },
+        ],
+        claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['roles', 'groups'] },
+        findAccount: (_context, id) => ({
+          accountId: id,
+          claims: () => ({ sub: id, ...PEOPLE[id] }),
+        }),
+        ...configuration,
+      });
+      server.removeAllListeners('request');
+      server.on('request', (request, response) => void provider.callback()(request, response));
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
