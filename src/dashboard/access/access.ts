@@ -6,6 +6,7 @@ import { AccessRefusal } from './accessRefusal.ts';
 import type { AccessSettings, SignIn } from './accessSettings.ts';
 import { addressOf } from './address.ts';
 import { refuseCrossSite } from './crossSite.ts';
+import { endWithSession } from './endWithSession.ts';
 import { KeySignIn } from './keySignIn.ts';
 import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
 import { returnPath } from './returnPath.ts';
@@ -53,10 +54,11 @@ export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSetting
   };
 
   const requireViewer: MiddlewareHandler<PageEnv> = async (c, next) => {
-    const { viewer } = await session(c);
+    const { viewer, ends } = await session(c);
     if (viewer === undefined) return askToSignIn(c);
     setViewer(c, viewer);
     await next();
+    c.res = endWithSession(c.res, ends);
     return undefined;
   };
 

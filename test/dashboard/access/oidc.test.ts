@@ -124,6 +124,13 @@ describe('signing in with OIDC', () => {
     expect(seen.url.origin).toBe(issuer.url);
   });
 
+  it('ends a live stream with the session', async () => {
+    await start({}, { ttl: { IdToken: 1 } });
+    const browser = await signedIn('ada');
+    const { status, text } = await browser.open(`${page.url}/live`);
+    expect([status, text]).toEqual([200, 'data: 1\n\n']);
+  });
+
   it('ends the session after 12 hours where the ID token is valid for longer', async () => {
     await start({}, { ttl: { IdToken: 7 * 24 * 3_600 } });
     const browser = await signedIn('ada');

@@ -9,7 +9,7 @@ export const CLIENT_ID = 'slipway-page';
 export const CLIENT_SECRET = 'the-secret-of-the-client';
 
 /** What the issuer knows of its people, by what they type as their login. */
-export const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ada: {
     email: 'ada@example.com',
     email_verified: true,

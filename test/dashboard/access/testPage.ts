@@ -28,6 +28,12 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
   app.get('/who', (c) => c.json(viewerOf(c)));
   app.get('/form', (c) => c.html(`<input type="hidden" name="csrf" value="${csrfOf(c)}" />`));
   app.post('/press', requireRole('release'), (c) => c.text(`pressed by ${viewerOf(c).name}`));
+  app.get('/live', (c) => {
+    const never = new ReadableStream<Uint8Array>({
+      start: (stream) => stream.enqueue(Buffer.from('data: 1\n\n')),
+    });
+    return c.body(never, 200, { 'content-type': 'text/event-stream' });
+  });
   app.get('*', (c) => c.text(`at ${c.req.path}`));
   return app;
 }
