@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
+import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { bundlePageFiles } from '../bundlePageFiles.ts';
+import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+
+const KEY = 'a key that a small team shares';
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+let folder: string;
+let browser: Browser;
+let page: Page;
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
+  await bundlePageFiles(folder);
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  await rm(folder, { recursive: true });
+});
+afterEach(async () => {
+  await page.context().close();
+  await dashboard.close();
+});
+
+describe('in a browser', () => {
+  it('a person signs in with the key, and out again, without a mouse', async () => {
+    await start({ SLIPWAY_DASHBOARD_KEY: KEY });
+    await page.goto(`${dashboard.url}/you`);
+    expect(await violations()).toEqual([]);
+    await tabTo('Your name');
+    await page.keyboard.type('Ada');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Ada' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/you');
+    expect(await violations()).toEqual([]);
+    await tabTo('Sign out');
+    await page.keyboard.press('Enter');
+    await page.getByText('You are signed out').waitFor();
+    expect(await violations()).toEqual([]);
+    await page.goto(`${dashboard.url}/you`);
+    expect(new URL(page.url()).pathname).toBe('/sign-in');
+  });
+
+  it('a wrong key leads to a page that says so, and back to the form', async () => {
+    await start({ SLIPWAY_DASHBOARD_KEY: KEY });
+    await page.goto(dashboard.url);
+    await page.getByLabel('Your name').fill('Ada');
+    await page.getByLabel('Key', { exact: true }).fill('another');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('SLIPWAY_SIGN_IN_FAILED').waitFor();
+    expect(await violations()).toEqual([]);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Key', { exact: true }).waitFor();
+  });
+
+  it('scripts of the page cannot read the session', async () => {
+    await start({});
+    await page.goto(`${dashboard.url}/you`);
+    expect(await page.context().cookies()).toMatchObject([{ httpOnly: true, sameSite: 'Lax' }]);
+    expect(await page.evaluate('document.cookie')).toBe('');
+  });
+
+  it('a form of another site does nothing', async () => {
+    await start({});
+    await page.goto(`${dashboard.url}/you`);
+    const other = await serve(
+      `<form method="post" action="${dashboard.url}/sign-out"><button>Win</button></form>`,
+    );
+    try {
+      // Another port of the same host: the browser sends the session along.
+      await page.goto(other.url);
+      await page.getByRole('button', { name: 'Win' }).click();
+      await page.getByText('SLIPWAY_CROSS_SITE_REQUEST').waitFor();
+      expect(await page.getByText('the request came from another site').count()).toBe(1);
+    } finally {
+      other.server.close();
+    }
+  });
+});
+
+describe('in a browser, with OIDC', () => {
+  let issuer: TestIssuer;
+  beforeAll(async () => {
+    for (const method of ['warn', 'info'] as const)
+      vi.spyOn(console, method).mockImplementation(() => undefined);
+    issuer = await startIssuer();
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await issuer.close();
+  });
+
+  it('a person signs in at the issuer, comes back to where they were, and signs out at both', async () => {
+    await start({
+      SLIPWAY_OIDC_ISSUER: issuer.url,
+      SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+      SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+    });
+    issuer.register(`${dashboard.url}/sign-in/callback`);
+    await page.goto(`${dashboard.url}/you`);
+    await page.locator('[name=login]').fill('ada');
+    await page.locator('[name=password]').fill('any');
+    await page.locator('[type=submit]').click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'ada@example.com' }).waitFor();
+    expect(await page.getByText('proved by sign-in').count()).toBe(1);
+    expect(new URL(page.url()).pathname).toBe('/you');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('link', { name: 'Sign out there too' }).click();
+    await page.locator('[name=logout]').click();
+    await page.getByText('You are signed out').waitFor();
+    await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+    await page.locator('[name=login]').waitFor();
+  });
+});
+
+async function start(environment: Readonly<Record<string, string>>): Promise<void> {
+  dashboard = await startDashboard({
+    temporal: {} as TemporalConnection,
+    home: folder,
+    environment: {},
+    host: '127.0.0.1',
+    port: 0,
+    access: await readAccessSettings(environment, '127.0.0.1'),
+    filesFolder: folder,
+  });
+  page = await (await browser.newContext()).newPage();
+}
+
+/** Presses Tab until what has this label has the focus. */
+async function tabTo(label: string): Promise<void> {
+  const wanted = page.getByLabel(label).or(page.getByRole('button', { name: label }));
+  for (let presses = 0; presses < 20; presses++) {
+    await page.keyboard.press('Tab');
+    if ((await wanted.and(page.locator(':focus')).count()) > 0) return;
+  }
+  throw new Error(`Tab does not lead to "${label}".`);
+}
+
+/** What is wrong with the page for people who cannot see it, or cannot see it well. */
+async function violations(): Promise<readonly string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  return await page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))',
+  );
+}
+
+async function serve(html: string): Promise<{ readonly server: Server; readonly url: string }> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html').end(html);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
