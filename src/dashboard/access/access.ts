@@ -115,17 +115,14 @@ function contextOf(signIn: SignIn): string {
 
 /** Reading pages leads to the sign-in; scripts and forms learn that the session has ended. */
 function askToSignIn(c: Context): Response {
-  const signIn = `/sign-in?to=${encodeURIComponent(returnPath(c.req.path + search(c)))}`;
+  const { pathname, search } = new URL(c.req.url);
+  const signIn = `/sign-in?to=${encodeURIComponent(returnPath(`${pathname}${search}`))}`;
   const isPage = c.req.method === 'GET' && (c.req.header('accept') ?? '').includes('text/html');
   if (isPage) return c.redirect(signIn);
   throw new AccessRefusal(401, 'SLIPWAY_SIGNED_OUT', 'you are not signed in, or your session has ended', {
     hint: 'sign in, then try again',
     signIn: c.req.method === 'GET' ? signIn : '/sign-in',
   });
-}
-
-function search(c: Context): string {
-  return new URL(c.req.url).search;
 }
 
 function limitBody(): MiddlewareHandler {

@@ -31,10 +31,10 @@ describe('signing in with OIDC', () => {
   it('leads to the issuer and back to where the person was, with a name that the issuer proved', async () => {
     await start();
     const browser = new TestBrowser();
-    const asked = await browser.open(`${page.url}/targets/production?tab=checks`);
+    const asked = await browser.open(`${page.url}/targets/a%20b%2Fc%3Ad%25?tab=checks%26more`);
     expect(asked.url.origin).toBe(issuer.url);
     const seen = await browser.signInAtIssuer(asked, 'ada');
-    expect(seen.url.href).toBe(`${page.url}/targets/production?tab=checks`);
+    expect(seen.url.href).toBe(`${page.url}/targets/a%20b%2Fc%3Ad%25?tab=checks%26more`);
     expect(await who(browser)).toEqual({ name: 'ada@example.com', proved: true, role: 'admin' });
   });
 
