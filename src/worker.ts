@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
+import { observedActivity } from './activities/observedActivity.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
 import { queryAgain } from './temporal/client/connection.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
@@ -85,7 +86,10 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     identity,
     workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
     activities: outside.activities,
-    interceptors: { client: { workflow: [queryAgain(connection.workflowService, namespace)] } },
+    interceptors: {
+      client: { workflow: [queryAgain(connection.workflowService, namespace)] },
+      activity: [observedActivity],
+    },
   });
   const shutDown = (): void => {
     shuttingDown.abort();

@@ -17,10 +17,10 @@ import { PACKAGES, ROOT } from './freshness.mjs';
 const EXTERNAL = ['@langchain/*', 'tsx/*', '@slipway/platform', '@slipway/platform/*'];
 /**
  * The same, of CommonJS. `@temporalio/*` finds files of its own (native library, bundler, threads), and knows what an
- * activity throws and asks by its classes. `pg` is what the checkpoints of `@langchain/*` load; `pg-native` is not there.
+ * activity throws and asks by its classes. `@opentelemetry/*` is loaded only where traces or metrics are asked for. `pg` is what the checkpoints of `@langchain/*` load; `pg-native` is not there.
  */
 const EXTERNAL_COMMON_JS =
-  /^(@temporalio\/(activity|core-bridge|testing|worker|workflow)(\/.*)?|pg|pg-native)$/;
+  /^(@temporalio\/(activity|core-bridge|testing|worker|workflow)(\/.*)?|@opentelemetry\/.*|pg|pg-native)$/;
 
 /** Bundled CommonJS asks for Node's own modules with `require`. */
 const BANNER =

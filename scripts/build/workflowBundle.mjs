@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-const INTERCEPTORS = ['taskBoundaries', 'target/doorway'];
+const INTERCEPTORS = ['taskBoundaries', 'target/doorway', 'traces'];
 
 /**
  * Bundles the modules of a folder, which end in `.js` or `.ts`; `options` are further ones of the SDK's bundler.

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 
+import { type Span, type SpanStart, startSpan } from '../traces/trace.ts';
 import { describeDetail, errorDetail } from './errorDetail.ts';
 import {
   retryAfterMs,
@@ -12,6 +13,8 @@ import {
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT';
   readonly url: URL;
+  /** The path with the names of its parameters, by which calls are told apart in traces. Default: the path that errors show. */
+  readonly template?: string;
   /** What errors call the URL's path, where the path itself is a credential. Default: the path. */
   readonly shownPath?: string;
   /** What errors call the service, where its origin is part of a credential. Default: the URL's origin. */
@@ -56,6 +59,7 @@ export class Exchange {
   #written = false;
   #timedOut = false;
   #answer: Answer | undefined;
+  #span: Span | undefined;
 
   constructor(dispatcher: Dispatcher, request: ExchangeRequest, bounds: ExchangeBounds) {
     this.#dispatcher = dispatcher;
@@ -72,8 +76,10 @@ export class Exchange {
     if (signal?.aborted === true) throw this.failure(signal.reason);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     this.restartTimer();
+    this.#span = startSpan(this.#spanStart());
     const answer = await this.#send();
     this.#answer = answer;
+    this.#span.set({ 'http.response.status_code': answer.statusCode });
     // Reading reports errors; without a listener one that comes between two reads would end the process.
     answer.body.on('error', () => undefined);
     if (answer.statusCode < 200 || answer.statusCode > 299) throw await this.#refusal(answer);
@@ -127,6 +133,7 @@ export class Exchange {
     this.stopTimer();
     this.#bounds.signal?.removeEventListener('abort', this.#onAbort);
     if (this.#answer !== undefined && !this.#answer.body.destroyed) this.#answer.body.destroy();
+    this.#span?.end();
   }
 
   /** What a failure of the transport means. */
@@ -171,6 +178,7 @@ export class Exchange {
   }
 
   #error(code: ServiceErrorCode, message: string, options: Partial<ServiceErrorOptions>): ServiceError {
+    this.#span?.fail(this.#answer === undefined ? code : String(this.#answer.statusCode));
     this.close();
     const { method } = this.#request;
     return new ServiceError(code, message, {
@@ -185,12 +193,13 @@ export class Exchange {
 
   async #send(): Promise<Answer> {
     const { method, url, headers, body } = this.#request;
+    const traceparent = this.#span?.traceparent;
     const dispatcher = this.#dispatcher.compose(noticeWriting(() => (this.#written = true)));
     const sent = dispatcher.request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method,
-      headers,
+      headers: traceparent === undefined ? headers : { ...headers, traceparent },
       body: body ?? null,
       signal: this.#end.signal,
       bodyTimeout: this.#bounds.idleTimeoutMs ?? 0,
@@ -205,6 +214,27 @@ export class Exchange {
       );
       throw this.failure(error);
     }
+  }
+
+  /** OpenTelemetry's conventions for HTTP. The URL has no query, and nothing that errors do not show. */
+  #spanStart(): SpanStart {
+    const { method, url, template = this.#path, shownOrigin } = this.#request;
+    const port = url.port === '' ? DEFAULT_PORTS[url.protocol] : Number(url.port);
+    return {
+      name: `${method} ${template}`,
+      kind: 'client',
+      attributes: {
+        'http.request.method': method,
+        'url.template': template,
+        ...(shownOrigin === undefined
+          ? {
+              'url.full': `${url.origin}${this.#path}`,
+              'server.address': url.hostname,
+              'server.port': port,
+            }
+          : { 'server.address': shownOrigin }),
+      },
+    };
   }
 
   /** Rejects when the exchange is ended; the dispatcher itself looks at its signal only once it is connected. */
@@ -244,6 +274,8 @@ export class Exchange {
     }
   }
 }
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 /** Timers hold no more than 31 bits. */
 const LONGEST_TIMER_MS = 2_147_483_647;

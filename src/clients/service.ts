@@ -113,6 +113,7 @@ export function createService(options: ServiceOptions): Service {
     return {
       method: endpoint.method,
       url,
+      template: endpoint.path,
       headers: {
         ...parts.headers,
         ...credentials,

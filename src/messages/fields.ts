@@ -14,6 +14,7 @@ const MESSAGE_FIELDS = [
   'release',
   'submission',
   'artifact',
+  'trace',
   'who',
   'from',
   'reason',

@@ -13,6 +13,7 @@ import type {
   TargetState,
   Undelivered,
 } from '../domain/target/targetState.ts';
+import { TRACEPARENT } from '../domain/traceparent.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
@@ -60,6 +61,8 @@ export interface RollbackMessage extends Sender {
    * With it, `to` is no person's choice, and is not restored if a person has left it.
    */
   readonly serving?: string;
+  /** The span that asks: a W3C `traceparent`. One that is none is ignored. */
+  readonly trace?: string;
 }
 
 /** What a person may send as `hold` or `unhold`. */
@@ -98,12 +101,13 @@ export function readRollbackMessage(
 ): RollbackRequest | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, to, serving } = fields;
+  const { requestId, to, serving, trace } = fields;
   if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
     to,
     from: serving,
+    ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
     requestedBy: readActor(fields, origin),
   };
 }

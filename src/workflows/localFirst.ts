@@ -1,7 +1,6 @@
 import { ApplicationFailureCategory } from '@temporalio/common';
 import {
   ActivityFailure,
-  type ActivityOptions,
   ApplicationFailure,
   isCancellation,
   proxyActivities,
@@ -13,6 +12,7 @@ import type { Activities, Attempted } from '../activities/activities.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
 import { perWorkflow } from './perWorkflow.ts';
+import type { StepActivityOptions } from './traces.ts';
 
 /**
  * Reads, first looks and small records: to repeat them is harmless. Each is first tried as a local activity, by the worker
@@ -59,7 +59,7 @@ export function beginTries(): void {
 /** An activity through the server; one that may be repeated is tried locally first. */
 export function localFirst<Name extends keyof Activities>(
   name: Name,
-  options: ActivityOptions,
+  options: StepActivityOptions,
 ): Activities[Name] {
   if (!LOCAL_FIRST.has(name)) return throughServer(name, options);
   return ((input: unknown) => tryLocally(name, options, input)) as Activities[Name];
@@ -68,22 +68,22 @@ export function localFirst<Name extends keyof Activities>(
 /** An activity through the server. */
 export function throughServer<Name extends keyof Activities>(
   name: Name,
-  options: ActivityOptions,
+  options: StepActivityOptions,
 ): Activities[Name] {
   return proxyActivities<Activities>(options)[name];
 }
 
 async function tryLocally(
   name: keyof Activities,
-  options: ActivityOptions,
+  options: StepActivityOptions,
   input: unknown,
 ): Promise<unknown> {
   const began = Date.now();
   const ordinary = (changed = options) => (throughServer(name, changed) as Call)(input);
   if (tries().areTooSlow || tries().tookMs > TRIED_MAX_MS) return ordinary();
-  const { summary, cancellationType, scheduleToCloseTimeout: deadlineMs, retry } = options;
+  const { summary, cancellationType, scheduleToCloseTimeout: deadlineMs, retry, step } = options;
   const local = proxyLocalActivities<Activities>({
-    ...{ summary, cancellationType },
+    ...{ summary, cancellationType, step },
     startToCloseTimeout: TRY_MS,
     scheduleToCloseTimeout: TRY_MS,
     retry: { maximumAttempts: 1 },

@@ -1,4 +1,4 @@
-import { ActivityCancellationType, type ActivityOptions, workflowInfo } from '@temporalio/workflow';
+import { ActivityCancellationType, workflowInfo } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
 import { cutText } from '../domain/bounds.ts';
@@ -7,6 +7,7 @@ import type { StepName, StepOverrides } from '../domain/step.ts';
 import { coverChecks, stepPolicy, STEPS } from '../domain/stepTable.ts';
 import { pollQueue } from '../domain/taskQueues.ts';
 import { localFirst, throughServer } from './localFirst.ts';
+import type { StepActivityOptions } from './traces.ts';
 
 export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
 
@@ -42,7 +43,8 @@ export function activitiesOf(
 ): Activities {
   const { cancellation, retriedBy } = STEPS[step];
   const policy = stepPolicy(step, overrides);
-  const options: ActivityOptions = {
+  const options: StepActivityOptions = {
+    step,
     summary: shortSummary(summary),
     startToCloseTimeout: policy.startToCloseMs,
     scheduleToCloseTimeout: policy.scheduleToCloseMs === Infinity ? undefined : policy.scheduleToCloseMs,

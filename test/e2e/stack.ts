@@ -30,6 +30,7 @@ export class Stack {
   readonly #temporalPath: string;
   readonly #platformEnv: Record<string, string>;
   readonly #gated: boolean;
+  readonly #env: Readonly<Record<string, string>>;
   #temporalPort = 0;
   #platformPort = 0;
   #temporal: Process | undefined;
@@ -44,7 +45,9 @@ export class Stack {
     temporalPath: string,
     platformEnv: Record<string, string>,
     gated: boolean,
+    env: Readonly<Record<string, string>>,
   ) {
+    this.#env = env;
     this.#platformEnv = platformEnv;
     this.#gated = gated;
     this.folder = folder;
@@ -55,13 +58,14 @@ export class Stack {
    * Starts the whole stack.
    *
    * @param options.gated - whether the worker reaches Temporal through {@link Stack.gate}. Default: not.
+   * @param options.env - of everything that is Slipway but the platform, beside {@link Stack.env}'s own.
    */
   static async start(
     platformEnv: Record<string, string> = {},
-    { gated = false }: { readonly gated?: boolean } = {},
+    { gated = false, env = {} }: { readonly gated?: boolean; readonly env?: Record<string, string> } = {},
   ): Promise<Stack> {
     const { path } = await installTemporal({ onProgress: () => undefined });
-    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, gated);
+    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, gated, env);
     try {
       // One after the other: Temporal takes more free ports than the given ones, and must not take one meant for another process.
       stack.#temporalPort = await freePort();
@@ -124,6 +128,7 @@ export class Stack {
       NO_COLOR: '1',
       // Promotions that come one after the other do not wait for each other.
       SLIPWAY_PROMOTIONS_APART: '0s',
+      ...this.#env,
     };
   }
 

@@ -18,6 +18,7 @@ import { claimInstance } from './controlPlane/instance.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import type { PlatformError } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { type Answered, reportAnswers, reportPassage } from './http/answered.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
@@ -66,6 +67,8 @@ export interface PlatformOptions {
   uploadMaxBytes?: number;
   /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
   auditKeptMs?: number;
+  /** Called for each request that was answered, for traces. */
+  onAnswered?: (answered: Answered) => void;
   /** Default: JSON lines on stderr. */
   log?: Logger;
   /** How revisions are built and their agents started. Default: for real. */
@@ -169,6 +172,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();
+    const { onAnswered } = options;
+    if (onAnswered !== undefined) app.use(reportAnswers(onAnswered));
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     app.get('/health', async (c) => {
@@ -187,7 +192,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', controlPlane.app);
 
     const listening = await listen(
-      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log),
+      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, onAnswered),
       options,
     );
     url = listening.url;
@@ -222,6 +227,7 @@ function listenerOf(
   gateway: Gateway,
   admit: ReturnType<typeof createAgentAdmission>,
   log: Logger,
+  onAnswered: PlatformOptions['onAnswered'],
 ): RequestListener {
   const toApp = getRequestListener(app.fetch);
   return (request, response) => {
@@ -230,6 +236,7 @@ function listenerOf(
       void toApp(request, response);
       return;
     }
+    if (onAnswered !== undefined) reportPassage(request, response, onAnswered);
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {

@@ -22,6 +22,7 @@ import {
   withdrawUpdate,
 } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { traceField } from '../../traces/trace.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { PollUntil } from '../polling.ts';
@@ -57,9 +58,11 @@ export function lineActivities(
 
     submitToTarget: async ({ request, submission }) => {
       await place.take();
+      // The release belongs to the trace of its promotion.
+      const traced = { ...request, ...traceField() };
       const answer = await askTemporal((client) =>
         client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
-          args: [request],
+          args: [traced],
           updateId: submission,
           startWorkflowOperation: startTarget(request),
         }),

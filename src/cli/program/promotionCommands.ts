@@ -1,6 +1,7 @@
 import { Argument } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
+import { traced } from '../tracedCommand.ts';
 import type { CommandTable } from './commandTable.ts';
 import { abortOnInterruptOption, configOption, numberOption, timeoutOption } from './options.ts';
 
@@ -22,7 +23,11 @@ export function addPromotionCommands({ command, runs }: CommandTable): void {
     .option('--no-wait', 'return once the promotion has begun')
     .addOption(abortOnInterruptOption('promotion'))
     .addOption(timeoutOption(FOLLOW_FOR))
-    .action(runs(async () => (await import('../commands/promotion/promote.ts')).runPromoteCommand));
+    .action(
+      runs(async () =>
+        traced('slipway promote', (await import('../commands/promotion/promote.ts')).runPromoteCommand),
+      ),
+    );
 
   command(
     'schedule',

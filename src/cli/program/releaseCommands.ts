@@ -1,3 +1,4 @@
+import { traced } from '../tracedCommand.ts';
 import type { CommandTable } from './commandTable.ts';
 import {
   abortOnInterruptOption,
@@ -23,7 +24,11 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     .option('--no-wait', 'return once the release is queued')
     .addOption(abortOnInterruptOption('release'))
     .addOption(timeoutOption())
-    .action(runs(async () => (await import('../commands/release/release.ts')).runReleaseCommand));
+    .action(
+      runs(async () =>
+        traced('slipway release', (await import('../commands/release/release.ts')).runReleaseCommand),
+      ),
+    );
 
   command(
     'rollback [target]',
@@ -41,7 +46,11 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     .option('--break-glass', 'without Temporal: call the control plane from here')
     .option('--no-wait', 'return once the target has accepted the rollback')
     .addOption(timeoutOption())
-    .action(runs(async () => (await import('../commands/rollback/rollback.ts')).runRollbackCommand));
+    .action(
+      runs(async () =>
+        traced('slipway rollback', (await import('../commands/rollback/rollback.ts')).runRollbackCommand),
+      ),
+    );
 
   command(
     'lint [file]',

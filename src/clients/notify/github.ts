@@ -75,6 +75,7 @@ export function createGithubClient(
       {
         method,
         url,
+        template: `/repos/{repository}/${path.replaceAll(/(?<=\/)(?:\d+|[0-9a-f]{40})/gu, '{id}')}`,
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         body: body === undefined ? undefined : JSON.stringify(body),
         secrets: [token],

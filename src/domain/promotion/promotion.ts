@@ -49,6 +49,8 @@ export interface PromotionRequest {
   readonly differences: readonly string[];
   /** The artifact store's URL: artifacts come from it, and records are kept there. */
   readonly store: string;
+  /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
+  readonly trace?: string;
   readonly requestedBy: Actor;
 }
 

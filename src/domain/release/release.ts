@@ -80,6 +80,8 @@ export interface ReleaseRequest {
   readonly overrideFreeze?: boolean;
   /** Who is told of what happens on the target. Absent: nobody. */
   readonly notify?: readonly ReceiverSpec[];
+  /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
+  readonly trace?: string;
   readonly requestedBy: Actor;
 }
 
@@ -171,6 +173,8 @@ export interface RollbackRequest {
   readonly to?: string;
   /** The revision to leave: what served when a person asked for a rollback without naming a revision. */
   readonly from?: string;
+  /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
+  readonly trace?: string;
   readonly requestedBy: Actor;
 }
 

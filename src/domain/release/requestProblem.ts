@@ -17,6 +17,7 @@ import {
   TARGET_NAME,
   type TargetSpec,
 } from '../target/targetSpec.ts';
+import { TRACEPARENT } from '../traceparent.ts';
 import type { ErrorPolicy, ReleaseRequest } from './release.ts';
 import {
   anything,
@@ -204,6 +205,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   freezes: optional(list(FREEZE, 100)),
   overrideFreeze: optional(flag),
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
+  trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),
   requestedBy: object<Actor>(() => ({ who: TEXT, from: TEXT, reason: optional(TEXT) })),
 }));
 

@@ -1,5 +1,7 @@
-import type { PlatformSettings } from '@slipway/platform';
+import type { Answered, PlatformSettings } from '@slipway/platform';
 
+import { TRACEPARENT } from '../../../domain/traceparent.ts';
+import { isTraced, startSpan, startTraces } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
 import { jsonLine } from '../../output.ts';
 import { printError } from '../../ui/errorReport.ts';
@@ -23,7 +25,11 @@ export async function runPlatformCommand(
   { output }: CommandContext,
 ): Promise<void> {
   const { platformOptionsOf, startPlatform } = await loadPlatform(() => import('@slipway/platform'));
-  const platform = await startPlatform(platformOptionsOf(options, process.env));
+  const endTraces = await startTraces(process.env, 'slipway-platform');
+  const platform = await startPlatform({
+    ...platformOptionsOf(options, process.env),
+    onAnswered: isTraced(process.env) ? recordAnswer : undefined,
+  });
   const signaled = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => {
@@ -41,5 +47,24 @@ export async function runPlatformCommand(
   void platform.lost.then((error) => process.exit(printError(output, error)));
   await signaled;
   await platform.close();
+  await endTraces();
   process.exitCode = 0;
+}
+
+/** Records a request as a span of the trace that it belongs to. One that belongs to none is not recorded. */
+function recordAnswer({ method, route, status, traceparent: parent, startedAt }: Answered): void {
+  if (parent === undefined || !TRACEPARENT.test(parent)) return;
+  const span = startSpan({
+    name: `${method} ${route}`,
+    kind: 'server',
+    parent,
+    startedAt,
+    attributes: {
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': status,
+    },
+  });
+  if (status >= 500) span.fail(String(status));
+  span.end();
 }

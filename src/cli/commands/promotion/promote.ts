@@ -2,6 +2,7 @@ import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { intervenePromotion, startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
+import { describeSpan } from '../../../traces/trace.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
@@ -49,6 +50,7 @@ export async function runPromoteCommand(
     const asked = overrideFreeze ? { ...request, overrideFreeze } : request;
     const { workflowId, disposition } = await startPromotion(temporal, asked);
     const { from, to, differences } = settings;
+    describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
     output.event({ event: 'promotion', name, from, to, disposition, workflowId, differences });
     const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
     if (options.wait) output.info(started);

@@ -10,6 +10,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import { submitRelease } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
@@ -100,6 +101,7 @@ export async function releaseTarget(
   const answer = await submitRelease(temporal, request);
   const workflowId = targetWorkflowId(spec);
   const { releaseId, disposition, reason } = answer;
+  describeSpan({ 'slipway.release': releaseId, 'slipway.target': name, 'slipway.disposition': disposition });
   output.event({
     event: 'submitted',
     releaseId,

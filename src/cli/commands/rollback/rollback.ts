@@ -5,6 +5,7 @@ import type { TemporalConnection } from '../../../temporal/client/connection.ts'
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
+import { describeSpan } from '../../../traces/trace.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
@@ -73,6 +74,11 @@ export async function runRollbackCommand(
       });
       const { output } = context;
       const { requestId, disposition, via, onHold } = taken;
+      describeSpan({
+        'slipway.target': name,
+        'slipway.request': requestId,
+        'slipway.disposition': disposition,
+      });
       output.event({ event: 'submitted', ...taken, target: name });
       const ended = ENDED_AT_ONCE[disposition];
       const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;

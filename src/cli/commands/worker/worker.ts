@@ -17,6 +17,7 @@ import {
   workerIdentity,
   type WorkerRegistry,
 } from '../../../temporal/server/predecessors/workerRegistry.ts';
+import { startTraces } from '../../../traces/trace.ts';
 import { runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, onInterruption } from '../../interruption.ts';
@@ -36,6 +37,7 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
   exitWithParent(environment);
   const places = placeRules(environment);
   const settings = await temporalSettings(home, environment);
+  const endTraces = await startTraces(environment, 'slipway-worker');
   const temporal = await connectTemporal(settings);
   const registry = await register(home, settings, output);
   try {
@@ -75,6 +77,7 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
   } finally {
     await registry?.leave();
     await temporal.close();
+    await endTraces();
     interruption.release();
   }
 }

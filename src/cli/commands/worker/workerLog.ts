@@ -1,15 +1,48 @@
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, type LogEntry, Runtime } from '@temporalio/worker';
 
 /**
- * Lets the worker of this process say on stderr what it has to say, before anything else is done with it. By itself,
- * what is native in it writes to stdout, in the middle of what the command says there.
+ * Lets the worker of this process log on stderr, before anything else is done with it. By itself, what is native in it
+ * writes to stdout, in the middle of what the command prints there.
  *
  * @param level - what is worth a line. `INFO`: what native code warns of, too; `ERROR`: what goes wrong.
  */
 export function logOnStderr(level: 'INFO' | 'ERROR'): void {
   const core = level === 'INFO' ? 'WARN' : 'ERROR';
   Runtime.install({
-    logger: new DefaultLogger(level),
+    logger: new DefaultLogger(level, (entry) => process.stderr.write(`${logLine(entry)}\n`)),
     telemetryOptions: { logging: { filter: { core, other: 'ERROR' }, forward: {} } },
   });
+}
+
+const LEVELS: Readonly<Record<LogEntry['level'], number>> = {
+  TRACE: 10,
+  DEBUG: 20,
+  INFO: 30,
+  WARN: 40,
+  ERROR: 50,
+};
+
+/**
+ * One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and what the line is about: `workflowId`,
+ * `release`, `target`, `revision`, `trace_id` and others.
+ */
+export function logLine({ level, timestampNanos, message, meta = {} }: LogEntry): string {
+  const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+  const { error, ...about } = meta as Record<string, unknown>;
+  const err = error instanceof Error ? { err: describeError(error) } : error === undefined ? {} : { error };
+  return JSON.stringify({ level: LEVELS[level], time, msg: message, ...about, ...err }, plain);
+}
+
+/** How far a chain of causes is followed. */
+const CAUSES_MAX = 5;
+
+function describeError(error: Error, causesLeft = CAUSES_MAX): object {
+  const { name, message, stack, cause } = error;
+  const isFollowed = cause instanceof Error && causesLeft > 0;
+  return { type: name, message, stack, cause: isFollowed ? describeError(cause, causesLeft - 1) : undefined };
+}
+
+/** JSON has no integers of any size. */
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }

@@ -19,6 +19,7 @@ import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
 import { workflowResult } from '../../../domain/workflowResult.ts';
 import type { InterventionMessage } from '../../../messages/release.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import { traceField } from '../../../traces/trace.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
@@ -49,7 +50,7 @@ export async function startPromotion(
       workflowId,
       taskQueue: settings.taskQueue,
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-      args: [{ request }],
+      args: [{ request: { ...request, ...traceField() } }],
       typedSearchAttributes: new TypedSearchAttributes([
         { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
         { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: 'running' },

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+
+import type { Info } from '@temporalio/activity';
+import { defaultPayloadConverter, type Headers } from '@temporalio/common';
+
+import { isRecord } from '../domain/scalars.ts';
+import { TRACEPARENT } from '../domain/traceparent.ts';
+import { TRACE_HEADER } from '../messages/traceHeader.ts';
+import { traceIdOf } from '../traces/trace.ts';
+
+/** Where the span of an activity belongs. */
+export interface WorkflowTrace {
+  readonly step?: string;
+  /** The span of the workflow, which begins before it is recorded. */
+  readonly parent?: string;
+  /** The span that asked for the workflow. Absent: none that is traced did. */
+  readonly askedBy?: string;
+}
+
+/**
+ * The trace of an activity's workflow. A workflow makes no span itself: its span has an id that follows from the run's, so
+ * that every worker names the same one as a parent, and whichever worker records the release's end records the span.
+ *
+ * A workflow that nobody traced, such as a promotion of the schedule, has a trace whose id follows from the run's, too.
+ */
+export function workflowTrace({ workflowExecution }: Info, headers: Headers): WorkflowTrace {
+  if (workflowExecution === undefined) return {};
+  const { workflowId, runId } = workflowExecution;
+  const { askedBy, step } = readHeader(headers);
+  const traceId = askedBy === undefined ? hexOf(`trace ${workflowId} ${runId}`, 32) : traceIdOf(askedBy);
+  const flags = askedBy?.slice(-2) ?? '01';
+  return { step, parent: `00-${traceId}-${hexOf(`span ${workflowId} ${runId}`, 16)}-${flags}`, askedBy };
+}
+
+function readHeader(headers: Headers): { readonly askedBy?: string; readonly step?: string } {
+  const payload = headers[TRACE_HEADER];
+  const header = payload == null ? undefined : defaultPayloadConverter.fromPayload<unknown>(payload);
+  if (!isRecord(header)) return {};
+  const { traceparent, step } = header;
+  return {
+    askedBy: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    step: typeof step === 'string' ? step : undefined,
+  };
+}
+
+function hexOf(text: string, digits: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, digits);
+}

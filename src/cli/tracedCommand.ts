@@ -1,0 +1,32 @@
+import { CodedError } from '@slipway/contract/codedError';
+
+import { inSpan, startTraces } from '../traces/trace.ts';
+import type { CommandContext } from './context.ts';
+
+type Run<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<number>;
+
+/**
+ * A command whose calls, and what comes of them elsewhere, make one trace, if the environment asks for traces.
+ *
+ * @param name - of the trace's first span.
+ */
+export function traced<Given extends unknown[]>(name: string, run: Run<Given>): Run<Given> {
+  return async (context, ...given) => {
+    const endTraces = await startTraces(context.environment, 'slipway');
+    try {
+      return await inSpan({ name }, async (span) => {
+        try {
+          const exitCode = await run(context, ...given);
+          span.set({ 'slipway.exit_code': exitCode });
+          if (exitCode !== 0) span.fail(`exit ${exitCode}`);
+          return exitCode;
+        } catch (error) {
+          span.fail(error instanceof CodedError ? error.code : 'SLIPWAY_INTERNAL');
+          throw error;
+        }
+      });
+    } finally {
+      await endTraces();
+    }
+  };
+}

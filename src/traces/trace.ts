@@ -1,0 +1,129 @@
+/**
+ * Spans, for whoever makes calls. Nothing of OpenTelemetry is loaded before {@link startTraces} finds that the environment
+ * asks for traces, and without it everything here costs a function call.
+ */
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** How a span begins. */
+export interface SpanStart {
+  readonly name: string;
+  /** `client`: a request to a service; `server`: one that was answered. Default: `internal`. */
+  readonly kind?: 'client' | 'server' | 'internal';
+  /** `null` and `undefined` are left out. */
+  readonly attributes?: SpanAttributes;
+  /** What it is part of, as a `traceparent`. Default: the span within which it begins. */
+  readonly parent?: string;
+  /** Its trace, where it has no parent: 32 hexadecimal digits. Default: a new one. */
+  readonly traceId?: string;
+  /** 16 hexadecimal digits. Default: new ones. */
+  readonly spanId?: string;
+  /** ISO 8601. Default: now. */
+  readonly startedAt?: string;
+}
+
+/** A span that has begun. Ending it twice is ending it once. */
+export interface Span {
+  /** `undefined`: it is not recorded. */
+  readonly traceparent: string | undefined;
+  set(attributes: SpanAttributes): void;
+  /**
+   * Says that it failed.
+   *
+   * @param type - a code: one of few words.
+   * @param message - without secrets.
+   */
+  fail(type: string, message?: string): void;
+  /** @param endedAt - ISO 8601. Default: now. */
+  end(endedAt?: string): void;
+}
+
+/** What makes spans (`openTelemetry.ts`). */
+export interface Tracer {
+  start(span: SpanStart): Span;
+  /** Runs work within a span. */
+  within<T>(span: Span, work: () => T): T;
+  /** The span within which the caller runs. */
+  current(): Span | undefined;
+  /** Sends what has ended, and makes no more. Never throws. */
+  close(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+let tracer: Tracer | undefined;
+
+/**
+ * Starts making spans, where the standard variables ask for it: an endpoint is named
+ * (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`), and `OTEL_SDK_DISABLED` and
+ * `OTEL_TRACES_EXPORTER=none` do not forbid it.
+ *
+ * @param service - what this process is called, unless `OTEL_SERVICE_NAME` says otherwise.
+ * @returns sends what is left, and ends it.
+ */
+export async function startTraces(environment: Environment, service: string): Promise<() => Promise<void>> {
+  if (!isTraced(environment)) return () => Promise.resolve();
+  const { openTracer } = await import('./openTelemetry.ts');
+  const opened = openTracer(service);
+  tracer = opened;
+  return async () => {
+    tracer = undefined;
+    await opened.close();
+  };
+}
+
+/** Whether the environment asks for traces. */
+export function isTraced(environment: Environment): boolean {
+  const {
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint = '',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: tracesEndpoint = '',
+    OTEL_TRACES_EXPORTER: exporter = 'otlp',
+    OTEL_SDK_DISABLED: disabled = '',
+  } = environment;
+  if (disabled.toLowerCase() === 'true' || !exporter.split(',').includes('otlp')) return false;
+  return endpoint !== '' || tracesEndpoint !== '';
+}
+
+/** Begins a span, to be ended by the caller. */
+export function startSpan(span: SpanStart): Span {
+  return tracer?.start(span) ?? NONE;
+}
+
+/** Runs work in a span of its own. What the work throws must have been told to the span by then. */
+export async function inSpan<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T> {
+  if (tracer === undefined) return work(NONE);
+  const span = tracer.start(start);
+  try {
+    return await tracer.within(span, () => work(span));
+  } finally {
+    span.end();
+  }
+}
+
+/** The `traceparent` of the span within which the caller runs; `undefined`: it runs in none. */
+export function currentTrace(): string | undefined {
+  return tracer?.current()?.traceparent;
+}
+
+/** Adds to the span within which the caller runs. */
+export function describeSpan(attributes: SpanAttributes): void {
+  tracer?.current()?.set(attributes);
+}
+
+/** The field of a request that says which span asks; empty without traces. */
+export function traceField(): { readonly trace?: string } {
+  const trace = currentTrace();
+  return trace === undefined ? {} : { trace };
+}
+
+/** The trace's id in a `traceparent`: 32 hexadecimal digits. */
+export function traceIdOf(traceparent: string): string {
+  return traceparent.split('-')[1] ?? '';
+}
+
+const NONE: Span = {
+  traceparent: undefined,
+  set: () => undefined,
+  fail: () => undefined,
+  end: () => undefined,
+};

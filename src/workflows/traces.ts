@@ -1,0 +1,86 @@
+import type { Headers } from '@temporalio/common';
+import type { ActivityOptions, WorkflowInterceptorsFactory } from '@temporalio/workflow';
+
+import type { StepName } from '../domain/step.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { TRACEPARENT } from '../domain/traceparent.ts';
+import { TRACE_HEADER, type TraceHeader } from '../messages/traceHeader.ts';
+import { payloadConverter } from './payloadConverter.ts';
+
+/** The options of an activity, and the step that it belongs to, which only the interceptor reads. */
+export type StepActivityOptions = ActivityOptions & { readonly step?: StepName };
+
+/**
+ * Passes a workflow's trace on to its activities and children, and says on each log line which release it belongs to.
+ *
+ * The trace is that of the request in the workflow's input, or the header of the workflow that started it. A target has
+ * none: it outlives its releases. Calls are passed on as they are, without a promise more: a workflow runs the same
+ * code in the same order whether it has a trace or not. What is kept is kept in this closure, of which each workflow has
+ * its own (`perWorkflow.ts`).
+ *
+ * The bundler looks for this name.
+ */
+export const interceptors: WorkflowInterceptorsFactory = () => {
+  let traceparent: string | undefined;
+  let subject: Readonly<Record<string, string>> = {};
+  const passOn = <Input extends { readonly headers: Headers }>(input: Input, step?: StepName): Input => {
+    if (traceparent === undefined) return input;
+    const header: TraceHeader = { traceparent, step };
+    return { ...input, headers: { ...input.headers, [TRACE_HEADER]: payloadConverter.toPayload(header) } };
+  };
+  const stepOf = (options: object): StepName | undefined => (options as StepActivityOptions).step;
+  return {
+    inbound: [
+      {
+        execute(input, next) {
+          const [given] = input.args;
+          traceparent = requestTrace(given) ?? headerTrace(input.headers);
+          subject = subjectOf(given);
+          return next(input);
+        },
+      },
+    ],
+    outbound: [
+      {
+        scheduleActivity: (input, next) => next(passOn(input, stepOf(input.options))),
+        scheduleLocalActivity: (input, next) => next(passOn(input, stepOf(input.options))),
+        startChildWorkflowExecution: (input, next) => next(passOn(input)),
+        getLogAttributes: (attributes, next) => next({ ...attributes, ...subject }),
+      },
+    ],
+  };
+};
+
+function requestTrace(given: unknown): string | undefined {
+  const request = isRecord(given) ? given['request'] : undefined;
+  return isRecord(request) ? validTrace(request['trace']) : undefined;
+}
+
+function headerTrace(headers: Headers): string | undefined {
+  const payload = headers[TRACE_HEADER];
+  if (payload == null) return undefined;
+  const header = payloadConverter.fromPayload<unknown>(payload);
+  return isRecord(header) ? validTrace(header['traceparent']) : undefined;
+}
+
+function validTrace(value: unknown): string | undefined {
+  return typeof value === 'string' && TRACEPARENT.test(value) ? value : undefined;
+}
+
+function subjectOf(given: unknown): Readonly<Record<string, string>> {
+  if (!isRecord(given)) return {};
+  const { releaseId, request, lastRequest } = given;
+  const target = [request, lastRequest].map(targetOf).find((name) => name !== undefined);
+  return {
+    ...(typeof releaseId === 'string' ? { release: releaseId } : {}),
+    ...(target === undefined ? {} : { target }),
+  };
+}
+
+function targetOf(request: unknown): string | undefined {
+  if (!isRecord(request)) return undefined;
+  // A promotion's request names the target that it releases on `to`.
+  const target = request['target'] ?? request['to'];
+  const name = isRecord(target) ? target['name'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}

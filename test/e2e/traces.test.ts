@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { Observer } from './observer.ts';
+import { OtlpReceiver, type ReceivedSpan } from './otlpReceiver.ts';
+import { Project } from './project.ts';
+import { meet, PASS, REQUESTS } from './faultProxy.ts';
+import { eventually, Stack } from './stack.ts';
+
+const DEPLOYMENT = 'traced';
+const SECRET = 'a-secret-of-the-deployment-9f2c';
+
+let stack: Stack;
+let receiver: OtlpReceiver;
+let project: Project;
+let seen: Observer;
+
+beforeAll(async () => {
+  receiver = await OtlpReceiver.start();
+  stack = await Stack.start(receiver.env, { env: { ...receiver.env, AGENT_TOKEN: SECRET } });
+  project = await Project.create(stack, {
+    example: { says: `Hello Ada ${SECRET}` },
+    deployment: DEPLOYMENT,
+    target: { secrets: [{ name: 'AGENT_TOKEN', from: 'env:AGENT_TOKEN' }] },
+  });
+  seen = new Observer(stack, DEPLOYMENT);
+});
+
+afterAll(async () => {
+  await stack.stop();
+  await receiver.close();
+});
+
+/** The trace of a release, once its last span is there. */
+async function traceOf(release: string): Promise<readonly ReceivedSpan[]> {
+  const isOwn = ({ name, attributes }: ReceivedSpan): boolean =>
+    name === 'release staging' && attributes['slipway.release'] === release;
+  const own = await eventually(() => {
+    const span = receiver.spans.find(isOwn);
+    if (span === undefined) throw new Error(`no span of ${release}`);
+    return span;
+  });
+  return eventually(() => {
+    const spans = receiver.trace(own.traceId);
+    if (!spans.some(({ name }) => name === 'slipway release')) throw new Error(`no span of the command`);
+    return spans;
+  });
+}
+
+/** What a trace is: each span but the first is below another one of it. */
+function expectOneTree(spans: readonly ReceivedSpan[]): void {
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  expect(ids.size, 'each span came once').toBe(spans.length);
+  const roots = spans.filter(({ parentSpanId }) => !ids.has(parentSpanId));
+  expect(roots.map(({ name }) => name)).toEqual(['slipway release']);
+}
+
+const named = (spans: readonly ReceivedSpan[], name: string): readonly ReceivedSpan[] =>
+  spans.filter((span) => span.name === name);
+
+it('a release is one trace, from the command through each activity to each call', async () => {
+  const { code, text } = await project.ran('release', 'staging');
+  expect(code, text).toBe(0);
+  const spans = await traceOf('release-1');
+  expectOneTree(spans);
+
+  const [release] = named(spans, 'release staging');
+  const { revisionId } = await seen.result('release-1');
+  expect(release?.attributes).toMatchObject({
+    'slipway.release': 'release-1',
+    'slipway.target': 'staging',
+    'slipway.outcome': 'released',
+    'slipway.revision': revisionId,
+  });
+  expect(release?.isError).toBe(false);
+  for (const activity of ['findDeployment', 'createDeployment', 'uploadArtifact', 'patchDeployment']) {
+    const [span] = named(spans, activity);
+    expect(span?.parentSpanId, activity).toBe(release?.spanId);
+    expect(span?.attributes, activity).toMatchObject({
+      'slipway.release': 'release-1',
+      'slipway.attempt': 1,
+    });
+  }
+  expect(named(spans, 'patchDeployment')[0]?.attributes['slipway.step']).toBe('patch');
+  const [check] = named(spans, 'runCheck');
+  expect(check?.attributes).toMatchObject({ 'slipway.step': 'check', 'slipway.revision': revisionId });
+
+  const [patch] = named(spans, 'PATCH /v2/deployments/{deployment_id}');
+  expect(patch?.parentSpanId).toBe(named(spans, 'patchDeployment')[0]?.spanId);
+  expect(patch?.attributes).toMatchObject({
+    'http.request.method': 'PATCH',
+    'http.response.status_code': 200,
+    'url.template': '/v2/deployments/{deployment_id}',
+    'server.address': '127.0.0.1',
+  });
+  expect(named(spans, 'PUT /(signed upload URL)')).toHaveLength(1);
+  expect(spans.filter(({ name }) => name.endsWith('/runs/stream'))[0]?.parentSpanId).toBe(check?.spanId);
+});
+
+it('a release that fails, and what it restores, are one trace', async () => {
+  await project.use({ says: 'No.' });
+  const { code, text } = await project.ran('release', 'staging');
+  expect(code, text).toBe(2);
+  const spans = await traceOf('release-2');
+  expectOneTree(spans);
+  expect(named(spans, 'release staging')[0]).toMatchObject({
+    isError: true,
+    attributes: { 'slipway.outcome': 'rolled_back' },
+  });
+  const [redeploy] = named(spans, 'redeployRevision');
+  expect(redeploy?.attributes['slipway.step']).toBe('redeploy');
+  expect(named(spans, 'runCheck').length).toBeGreaterThan(1);
+});
+
+it('a trace goes on after its worker was killed', async () => {
+  await project.use({ says: 'Hello Ada, again' });
+  let goOn = (): void => undefined;
+  const until = new Promise<void>((resolve) => (goOn = resolve));
+  const met = meet(stack.proxy, REQUESTS.run, { kind: 'hold', until }, 1);
+  const released = project.run('release', 'staging');
+  await met;
+  await stack.worker.kill();
+  await stack.startWorker();
+  stack.proxy.rule = PASS;
+  goOn();
+  expect(await released.exited, released.stdout + released.stderr).toBe(0);
+  const spans = await traceOf('release-3');
+  expect(named(spans, 'patchDeployment')).toHaveLength(1);
+  const attempts = named(spans, 'runCheck').map(({ attributes }) => attributes['slipway.attempt']);
+  expect(Math.max(...attempts.map(Number))).toBeGreaterThan(1);
+  expectOneTree(spans);
+});
+
+it('a rollback by hand is one trace', async () => {
+  const { code, text } = await project.ran('rollback', 'staging', '--reason', 'a test');
+  expect(code, text).toBe(0);
+  const own = await eventually(() => {
+    const [span] = named(receiver.spans, 'rollback staging');
+    if (span === undefined) throw new Error('no span of the rollback');
+    return span;
+  });
+  const names = await eventually(() => {
+    const found = receiver.trace(own.traceId).map(({ name }) => name);
+    if (!found.includes('slipway rollback')) throw new Error('no span of the command');
+    return found;
+  });
+  expect(names).toContain('redeployRevision');
+});
+
+it('no span holds a secret, or the address of an upload', () => {
+  expect(receiver.spans.length).toBeGreaterThan(50);
+  for (const secret of [SECRET, stack.apiKey, '/uploads/']) expect(receiver.raw).not.toContain(secret);
+});
+
+it('nothing is sent of a workflow that is no release’s, but in traces of their own', async () => {
+  const released = new Set(named(receiver.spans, 'release staging').map(({ traceId }) => traceId));
+  const others = receiver.spans.filter(({ traceId }) => !released.has(traceId));
+  expect(
+    others.filter(({ attributes }) => String(attributes['slipway.release']).startsWith('release')),
+  ).toEqual([]);
+  expect(await stack.audit()).toEqual([]);
+});
