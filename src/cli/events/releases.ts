@@ -188,6 +188,20 @@ export interface ReleaseSections {
       /** `null`: the control plane does not report it. */
       readonly timestamp: string | null;
     };
+    /** `logs --release`: one for each line, oldest first. */
+    readonly release_log: {
+      readonly target: string;
+      readonly releaseId: string;
+      /** `temporal`, `worker`, `platform`, `build`, `deploy`; others may come. */
+      readonly source: string;
+      /** `null`: the line is about no revision. */
+      readonly revisionId: string | null;
+      readonly message: string;
+      /** `null`: the source does not report it. */
+      readonly timestamp: string | null;
+    };
+    /** `logs --release`: one for each source that could not be read. */
+    readonly log_source: { readonly source: string; readonly problem: string };
     /** `watch`: nothing runs. */
     readonly idle: { readonly target: string };
   };

@@ -48,13 +48,21 @@ export function addLookCommands({ command, runs }: CommandTable): void {
 
   command(
     'logs [target]',
-    'Print the log of a revision: its build and its agent',
+    'Print the log of a revision, or what all processes logged about a release',
     'slipway logs staging --stage build',
     'slipway logs production --follow',
     'slipway logs production --serving --tail 1000',
+    'slipway logs production --release release-12',
   )
     .addOption(configOption())
     .option('--revision <id>', 'the revision (default: the newest)')
+    .addOption(
+      new Option('--release <id>', 'everything about one release, or about the latest').conflicts([
+        'revision',
+        'serving',
+        'stage',
+      ]),
+    )
     .addOption(
       new Option('--serving', 'the revision that serves, instead of the newest').conflicts('revision'),
     )

@@ -8,6 +8,7 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import {
   chooseTargetSpec,
   type ChosenTarget,
@@ -24,12 +25,15 @@ import {
   revisionMeant,
   type RevisionOf,
 } from './revisionLog.ts';
+import { printReleaseLog } from './releaseLog.ts';
 
 /** The options of `slipway logs [TARGET]`. */
 export interface LogsOptions {
   readonly config?: string;
   /** The revision. Default: the newest. */
   readonly revision?: string;
+  /** A release, or `latest`: what all processes logged about it. */
+  readonly release?: string;
   /** The revision that serves, instead of the newest. */
   readonly serving?: true;
   /** Default: both. */
@@ -42,6 +46,7 @@ export interface LogsOptions {
 
 /**
  * `slipway logs [TARGET]`: what a revision wrote while it was built and while it served, from the control plane.
+ * `--release ID`: what all processes logged about a release.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's own.
@@ -51,10 +56,16 @@ export async function runLogsCommand(
   wanted: string | undefined,
   options: LogsOptions,
 ): Promise<number> {
-  const { config } = await loadConfig(options.config);
+  const { config, folder } = await loadConfig(options.config);
   const target = await chooseTargetSpec(context, config, wanted);
   const interruption = onInterruption();
   try {
+    if (options.release !== undefined) {
+      const store = artifactStoreOf({ config, folder }, context);
+      const asked = { target, store, release: options.release, tail: options.tail };
+      await printReleaseLog(context, asked, options.follow === true ? interruption.signal : undefined);
+      return 0;
+    }
     await withControlPlane(context, target.spec, (client) =>
       tellLog(context, client, target, options, interruption.signal),
     );

@@ -104,8 +104,8 @@ async function keptByTemporal(
   };
 }
 
-/** A release's record; without an id, the newest. Their names begin with the time at which they started. */
-async function recordOf(
+/** A release's record in the store; without an id, the newest. Their names begin with the time at which they started. */
+export async function recordOf(
   store: ArtifactStore,
   target: string,
   releaseId: string | undefined,

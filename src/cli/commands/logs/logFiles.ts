@@ -1,0 +1,88 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { isRecord } from '../../../domain/scalars.ts';
+
+/** One line of a log file. */
+export interface FileLine {
+  readonly message: string;
+  /** ISO 8601. `null`: the line has none. */
+  readonly timestamp: string | null;
+  readonly revisionId: string | null;
+}
+
+/**
+ * The lines of a service's log that name one of several texts, oldest first. `slipway dev` keeps the logs of its services.
+ *
+ * @param about - the id of a release's workflow, or of a revision.
+ * @throws the file system's error where the file cannot be read.
+ */
+export async function logFileLines(
+  home: string,
+  service: 'worker' | 'platform',
+  about: readonly string[],
+): Promise<readonly FileLine[]> {
+  const lines: FileLine[] = [];
+  const input = createReadStream(logFileOf(home, service), 'utf8');
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+      if (about.some((text) => line.includes(text))) lines.push(readLine(line));
+    }
+  } finally {
+    input.destroy();
+  }
+  return lines;
+}
+
+/** Where `slipway dev` keeps what a service logs. */
+function logFileOf(home: string, service: 'worker' | 'platform'): string {
+  return join(home, 'logs', `${service}.log`);
+}
+
+/** What every line has, and what only programs need. */
+const UNSHOWN: ReadonlySet<string> = new Set([
+  'level',
+  'time',
+  'msg',
+  'err',
+  'release',
+  'target',
+  'revision',
+  'deployment',
+  'workflowId',
+  'namespace',
+  'taskQueue',
+  'runId',
+  'workflowType',
+  'activityId',
+  'activityType',
+  'isLocal',
+  'sdkComponent',
+  'trace_id',
+]);
+
+function readLine(line: string): FileLine {
+  const said = parsed(line);
+  if (said === undefined) return { message: line, timestamp: null, revisionId: null };
+  const { msg, time, err, revision } = said;
+  const fields = Object.entries(said).flatMap(([name, value]) =>
+    UNSHOWN.has(name) || (typeof value === 'object' && value !== null) ? [] : [`${name}=${String(value)}`],
+  );
+  const failed = isRecord(err) && typeof err['message'] === 'string' ? [`: ${err['message']}`] : [];
+  return {
+    message: [`${typeof msg === 'string' ? msg : ''}${failed.join('')}`, ...fields].join(' '),
+    timestamp: typeof time === 'string' ? time : null,
+    revisionId: typeof revision === 'string' ? revision : null,
+  };
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

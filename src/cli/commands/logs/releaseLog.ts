@@ -1,0 +1,268 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
+import { removeSecrets } from '../../../clients/removeSecrets.ts';
+import { knownSecrets } from '../../../config/secretReference.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
+import { historyLines } from '../../../temporal/history/historyLines.ts';
+import type { CommandContext } from '../../context.ts';
+import { withTemporal } from '../../openTemporal.ts';
+import { findRelease, recordOf } from '../show/findRelease.ts';
+import { type ChosenTarget, withControlPlane } from '../target/targetAccess.ts';
+import { logFileLines } from './logFiles.ts';
+import { logEnd } from './revisionLog.ts';
+
+/** Where a line about a release comes from. */
+type Source = 'temporal' | 'worker' | 'platform' | 'build' | 'deploy';
+
+/** One line about a release. */
+export interface ReleaseLine {
+  readonly source: Source | (string & {});
+  readonly revisionId: string | null;
+  readonly message: string;
+  /** ISO 8601. `null`: the source does not report it. */
+  readonly timestamp: string | null;
+}
+
+/** What is known about a release from its sources. */
+export interface ReleaseLog {
+  readonly releaseId: string;
+  /** Oldest first. */
+  readonly lines: readonly ReleaseLine[];
+  /** The sources that could not be read, and why. */
+  readonly problems: readonly { readonly source: string; readonly problem: string }[];
+  readonly hasEnded: boolean;
+}
+
+/** Whose log is printed. */
+interface Asked {
+  readonly target: ChosenTarget;
+  readonly store: ArtifactStore;
+  /** Its id, or `latest`. */
+  readonly release: string;
+  /** How many of the last lines are printed. */
+  readonly tail: number;
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+/**
+ * Prints what all processes logged about a release, and which sources could not be read.
+ *
+ * @param follow - prints new lines until it is aborted, or the release has ended. Absent: the lines that there are.
+ * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN.
+ */
+export async function printReleaseLog(
+  context: CommandContext,
+  asked: Asked,
+  follow?: AbortSignal,
+): Promise<void> {
+  const { output, environment } = context;
+  const secrets = knownSecrets(asked.target.spec, environment);
+  const printed = new Map<string, number>();
+  const problems = new Set<string>();
+  for (let tail = asked.tail; ; tail = Infinity) {
+    const log = await readReleaseLog(context, asked);
+    for (const { source, problem } of log.problems) {
+      if (problems.has(source)) continue;
+      problems.add(source);
+      output.event({ event: 'log_source', source, problem });
+      output.note(output.style.warn(`${source}: ${problem}`));
+    }
+    const fresh = unprinted(log.lines, printed);
+    for (const line of fresh.slice(-Math.min(tail, fresh.length)))
+      printLine(context, asked, log.releaseId, line, secrets);
+    if (follow === undefined && log.lines.length === 0) output.note(`no line about ${log.releaseId}`);
+    if (follow === undefined || follow.aborted || log.hasEnded) return;
+    await setTimeout(LOOK_AGAIN_MS, undefined, { signal: follow }).catch(() => undefined);
+    if (follow.aborted) return;
+  }
+}
+
+/** The lines that were not there before. A source may repeat a line: each repetition counts. */
+function unprinted(lines: readonly ReleaseLine[], printed: Map<string, number>): readonly ReleaseLine[] {
+  const counts = new Map<string, number>();
+  const fresh = lines.filter(({ source, timestamp, message }) => {
+    const key = `${source} ${timestamp ?? ''} ${message}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    return count > (printed.get(key) ?? 0);
+  });
+  for (const [key, count] of counts) printed.set(key, Math.max(count, printed.get(key) ?? 0));
+  return fresh;
+}
+
+const SOURCE_WIDTH = 'temporal'.length;
+
+function printLine(
+  { output }: CommandContext,
+  { target }: Asked,
+  releaseId: string,
+  { source, revisionId, message: written, timestamp }: ReleaseLine,
+  secrets: readonly string[],
+): void {
+  const message = removeSecrets(written, secrets).trimEnd();
+  output.event({
+    event: 'release_log',
+    target: target.name,
+    releaseId,
+    source,
+    revisionId,
+    message,
+    timestamp,
+  });
+  const time =
+    timestamp === null ? ' '.repeat('hh:mm:ss.sss'.length) : new Date(timestamp).toISOString().slice(11, 23);
+  output.print(`${output.style.faint(`${time} ${source.padEnd(SOURCE_WIDTH)}`)} ${message}`);
+}
+
+/**
+ * Reads what all processes logged about a release: Temporal's history, the log files of the services of `slipway dev`, and
+ * the log of each revision that it made.
+ *
+ * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN.
+ */
+export async function readReleaseLog(context: CommandContext, asked: Asked): Promise<ReleaseLog> {
+  const { target, store } = asked;
+  const problems: { source: string; problem: string }[] = [];
+  const orNone = async <T>(source: string, read: () => Promise<readonly T[]>): Promise<readonly T[]> => {
+    try {
+      return await read();
+    } catch (error) {
+      problems.push({ source, problem: problemOf(error) });
+      return [];
+    }
+  };
+  const temporal = await fromTemporal(context, asked, problems);
+  const result = temporal.result ?? (await recordOf(store, target.name, recordId(asked, temporal)));
+  const releaseId = temporal.releaseId ?? result?.releaseId ?? asked.release;
+  const about = result ?? temporal.progress ?? undefined;
+  const revisions = revisionsOf(about);
+  const workflowId = `${targetWorkflowId(target.spec)}/${releaseId}`;
+  const files = await Promise.all(
+    (['worker', 'platform'] as const).map((service) =>
+      orNone<ReleaseLine>(service, async () =>
+        (await logFileLines(context.home, service, [workflowId, ...revisions])).map((line) => ({
+          source: service,
+          ...line,
+        })),
+      ),
+    ),
+  );
+  const { deploymentId = null } = about ?? {};
+  const written =
+    deploymentId === null || revisions.length === 0
+      ? []
+      : await orNone<ReleaseLine>('control plane', () =>
+          withControlPlane(context, target.spec, async (client) =>
+            (
+              await Promise.all(
+                revisions.map((revisionId) =>
+                  revisionLines(client, { deploymentId, revisionId }, asked.tail),
+                ),
+              )
+            ).flat(),
+          ),
+        );
+  // An agent goes on logging for as long as it serves.
+  const endedAt = result?.endedAt;
+  const own = written.filter(
+    ({ source, timestamp }) =>
+      source !== 'deploy' || endedAt === undefined || timestamp === null || isBefore(timestamp, endedAt),
+  );
+  const lines = inOrder([temporal.lines, ...files, own]);
+  return { releaseId, lines, problems, hasEnded: result !== undefined };
+}
+
+interface OfTemporal {
+  readonly releaseId: string | undefined;
+  readonly lines: readonly ReleaseLine[];
+  readonly result: ReleaseResult | null;
+  readonly progress: Progress | null;
+}
+
+async function fromTemporal(
+  context: CommandContext,
+  { target, store, release }: Asked,
+  problems: { source: string; problem: string }[],
+): Promise<OfTemporal> {
+  try {
+    return await withTemporal(context, async (temporal) => {
+      const { past, result, progress, from } = await findRelease(temporal, store, target, release);
+      const workflowId = `${targetWorkflowId(target.spec)}/${past.releaseId}`;
+      const history = from === 'temporal' ? await fetchHistory(temporal, workflowId) : undefined;
+      if (history === undefined)
+        problems.push({ source: 'temporal', problem: `it has no history of ${past.releaseId}` });
+      const lines = history === undefined ? [] : historyLines(history);
+      return {
+        releaseId: past.releaseId,
+        lines: lines.map(({ at, message }) => ({
+          source: 'temporal',
+          revisionId: null,
+          message,
+          timestamp: at,
+        })),
+        result,
+        progress,
+      };
+    });
+  } catch (error) {
+    if (!(error instanceof SlipwayError) || error.code === 'SLIPWAY_RELEASE_UNKNOWN') throw error;
+    problems.push({ source: 'temporal', problem: problemOf(error) });
+    return { releaseId: undefined, lines: [], result: null, progress: null };
+  }
+}
+
+/** Which record is looked for where Temporal does not have the result; `undefined`: the newest. */
+function recordId({ release }: Asked, { releaseId }: OfTemporal): string | undefined {
+  return releaseId ?? (release === 'latest' ? undefined : release);
+}
+
+function revisionsOf(about: ReleaseResult | Progress | undefined): readonly string[] {
+  if (about === undefined) return [];
+  const made = 'outcome' in about && 'copyRevisionIds' in about ? (about.copyRevisionIds ?? []) : [];
+  const extra = 'extraRevisionIds' in about ? about.extraRevisionIds : [];
+  const ids = [about.revisionId, ...made, ...extra];
+  return [...new Set(ids.filter((id) => id !== null))];
+}
+
+async function revisionLines(
+  client: ControlPlaneClient,
+  of: { readonly deploymentId: string; readonly revisionId: string },
+  count: number,
+): Promise<readonly ReleaseLine[]> {
+  const { lines } = await logEnd(client, of, undefined, count);
+  return lines.map(({ stage, message, timestamp }) => ({
+    source: stage,
+    revisionId: of.revisionId,
+    message,
+    timestamp,
+  }));
+}
+
+function problemOf(error: unknown): string {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' && path !== undefined)
+    return `there is no ${path}; a worker or platform that "slipway dev" did not start here logs on its own stderr`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isBefore(one: string, other: string): boolean {
+  return Date.parse(one) <= Date.parse(other);
+}
+
+/** Lines of several sources by time. One without a time stays after the line before it of its source. */
+function inOrder(sources: readonly (readonly ReleaseLine[])[]): readonly ReleaseLine[] {
+  const timed = sources.flatMap((lines) => {
+    let at = 0;
+    return lines.map((line) => {
+      if (line.timestamp !== null) at = Date.parse(line.timestamp);
+      return { at, line };
+    });
+  });
+  return timed.sort((one, other) => one.at - other.at).map(({ line }) => line);
+}
