@@ -42,7 +42,7 @@ export interface ServeAgentOptions {
  */
 export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   const dir = resolve(options.dir);
-  const log = createLogger();
+  let log = createLogger();
   const exit = keepProcessExit();
   // What an agent's code leaves unhandled is told, and ends only its own run: others are being served.
   process.on('unhandledRejection', (reason) =>
@@ -56,6 +56,8 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   let server: AgentServer;
   try {
     environment = readAgentEnvironment(dir);
+    const { deploymentId: deployment, revisionId: revision } = environment.serverOptions;
+    log = log.child({ deployment, revision });
     enter(dir);
     // Loading an agent takes seconds: a port that is taken is found before.
     await refuseTakenPort(options);

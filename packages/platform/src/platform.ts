@@ -18,7 +18,7 @@ import { claimInstance } from './controlPlane/instance.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import type { PlatformError } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
-import { type Answered, reportAnswers, reportPassage } from './http/answered.ts';
+import { type Answered, logTracedChange, reportAnswers, reportPassage } from './http/answered.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
@@ -172,8 +172,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();
-    const { onAnswered } = options;
-    if (onAnswered !== undefined) app.use(reportAnswers(onAnswered));
+    const onAnswered = (answered: Answered): void => {
+      logTracedChange(log, answered);
+      options.onAnswered?.(answered);
+    };
+    app.use(reportAnswers(onAnswered));
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     app.get('/health', async (c) => {
@@ -227,7 +230,7 @@ function listenerOf(
   gateway: Gateway,
   admit: ReturnType<typeof createAgentAdmission>,
   log: Logger,
-  onAnswered: PlatformOptions['onAnswered'],
+  onAnswered: (answered: Answered) => void,
 ): RequestListener {
   const toApp = getRequestListener(app.fetch);
   return (request, response) => {
@@ -236,7 +239,7 @@ function listenerOf(
       void toApp(request, response);
       return;
     }
-    if (onAnswered !== undefined) reportPassage(request, response, onAnswered);
+    reportPassage(request, response, agent.deploymentId, onAnswered);
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {

@@ -60,7 +60,7 @@ export function createFleet(options: {
 
   const inBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
     const done = work
-      .catch((error: unknown) => options.log.error({ err: error }, what))
+      .catch((error: unknown) => options.log.error({ err: error, deployment: deploymentId }, what))
       .finally(() => ending.delete(done));
     ending.set(done, deploymentId);
   };

@@ -185,10 +185,10 @@ export function createOrchestrator(options: {
 async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
   const halfDone = await kysely
     .selectFrom('revisions')
-    .select(['id', 'restarts'])
+    .select(['id', 'restarts', 'deployment_id'])
     .where('status', 'in', ['BUILDING', 'DEPLOYING'])
     .execute();
-  for (const { id: revisionId, restarts } of halfDone) {
+  for (const { id: revisionId, restarts, deployment_id: deployment } of halfDone) {
     const change: Omit<RevisionChange, 'revisionId'> =
       restarts < RESTARTS_MAX
         ? { event: 'takenUpAgain', reason: 'The platform was restarted.', set: { restarts: restarts + 1 } }
@@ -197,7 +197,7 @@ async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
             reason: `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`,
           };
     const status = await recordChange(kysely, { revisionId, ...change });
-    log.info({ revision: revisionId, status }, 'a revision was half done');
+    log.info({ revision: revisionId, deployment, status }, 'a revision was half done');
   }
 }
 

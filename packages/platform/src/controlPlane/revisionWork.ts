@@ -45,13 +45,26 @@ export function createRevisionWork(options: {
 }) {
   const { kysely, home, logs, fleet, sources } = options;
 
+  /** The deployments of the revisions that are worked on, for the log. */
+  const deployments = new Map<string, string>();
+  const about = (revisionId: string) => ({ revision: revisionId, deployment: deployments.get(revisionId) });
+
   const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
     kysely.selectFrom('revisions').selectAll().where('id', '=', revisionId).executeTakeFirstOrThrow();
+
+  const noteDeployment = async (revisionId: string): Promise<void> => {
+    const found = await kysely
+      .selectFrom('revisions')
+      .select('deployment_id')
+      .where('id', '=', revisionId)
+      .executeTakeFirst();
+    if (found !== undefined) deployments.set(revisionId, found.deployment_id);
+  };
 
   const record = async (change: RevisionChange): Promise<boolean> => {
     await logs.flush();
     const status = await recordChange(kysely, change);
-    options.log.info({ revision: change.revisionId, status, reason: change.reason }, 'a revision went on');
+    options.log.info({ ...about(change.revisionId), status, reason: change.reason }, 'a revision went on');
     return status !== undefined;
   };
 
@@ -64,7 +77,7 @@ export function createRevisionWork(options: {
     }
     await logs.flush();
     const status = await recordEnd(kysely, revisionId, 'interrupted', reason);
-    options.log.info({ revision: revisionId, status, reason }, 'a revision was interrupted');
+    options.log.info({ ...about(revisionId), status, reason }, 'a revision was interrupted');
   };
 
   const runBuild = async (
@@ -94,7 +107,7 @@ export function createRevisionWork(options: {
     } catch (error) {
       if (signal.aborted) return CALLED_OFF;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
-      options.log.error({ err: error, revision: revision.id }, 'the builder failed');
+      options.log.error({ err: error, ...about(revision.id) }, 'the builder failed');
       return { ok: false, reason: 'The builder failed unexpectedly; see the log of the platform.' };
     }
   };
@@ -196,7 +209,7 @@ export function createRevisionWork(options: {
       handover.undo();
       throw error;
     }
-    options.log.info({ revision: revisionId, deployment: revision.deployment_id }, 'a revision is deployed');
+    options.log.info(about(revisionId), 'a revision is deployed');
     handover.finish();
   };
 
@@ -205,9 +218,12 @@ export function createRevisionWork(options: {
     <T>(work: (revisionId: string, signal: AbortSignal) => Promise<T>, otherwise: T) =>
     async (revisionId: string, signal: AbortSignal): Promise<T> => {
       try {
+        await noteDeployment(revisionId);
         return await work(revisionId, signal);
       } catch (error) {
-        options.log.error({ err: error, revision: revisionId }, 'work on a revision failed');
+        options.log.error({ err: error, ...about(revisionId) }, 'work on a revision failed');
+      } finally {
+        deployments.delete(revisionId);
       }
       const reason = 'The platform failed unexpectedly; see its log.';
       try {

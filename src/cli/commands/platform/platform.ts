@@ -1,6 +1,5 @@
 import type { Answered, PlatformSettings } from '@slipway/platform';
 
-import { TRACEPARENT } from '../../../domain/traceparent.ts';
 import { isTraced, startSpan, startTraces } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
 import { jsonLine } from '../../output.ts';
@@ -52,8 +51,9 @@ export async function runPlatformCommand(
 }
 
 /** Records a request as a span of the trace that it belongs to. One that belongs to none is not recorded. */
-function recordAnswer({ method, route, status, traceparent: parent, startedAt }: Answered): void {
-  if (parent === undefined || !TRACEPARENT.test(parent)) return;
+function recordAnswer({ method, route, status, deployment, revision, ...answered }: Answered): void {
+  const { traceparent: parent, startedAt } = answered;
+  if (parent === undefined) return;
   const span = startSpan({
     name: `${method} ${route}`,
     kind: 'server',
@@ -63,6 +63,8 @@ function recordAnswer({ method, route, status, traceparent: parent, startedAt }:
       'http.request.method': method,
       'http.route': route,
       'http.response.status_code': status,
+      'slipway.deployment': deployment,
+      'slipway.revision': revision,
     },
   });
   if (status >= 500) span.fail(String(status));

@@ -27,6 +27,7 @@ import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { selected, storable, wireNewRun, wireRun } from './wire.ts';
+import { traceIdOf, validTrace } from '../../http/answered.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -167,7 +168,11 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const threadId = prefix === '' ? undefined : parsePath(ThreadPath, c).thread_id;
     const query = parseQuery(FollowQuery, c);
     const planned = await plan(await parseBody(RunCreate, c), query, threadId);
-    return { live: await service.start(planned), plan: planned };
+    const live = await service.start(planned);
+    const trace = validTrace(c.req.header('traceparent'));
+    if (trace !== undefined)
+      parts.log.info({ runId: live.runId, trace_id: traceIdOf(trace) }, 'accepted a run of a trace');
+    return { live, plan: planned };
   }
 
   /** Checks what the schema cannot, and makes the thread that the run is to have. */
