@@ -20,6 +20,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Use Temporal Cloud', link: '/guides/temporal-cloud' },
       { text: 'Operate it', link: '/operating' },
       { text: 'Sign in to the page', link: '/sign-in' },
+      { text: 'Traces and logs', link: '/traces' },
       { text: 'Run it in containers', link: '/containers' },
       { text: 'Talk to the public service', link: '/public-vocabulary' },
     ],

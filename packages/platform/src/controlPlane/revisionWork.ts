@@ -222,19 +222,23 @@ export function createRevisionWork(options: {
         return await work(revisionId, signal);
       } catch (error) {
         options.log.error({ err: error, ...about(revisionId) }, 'work on a revision failed');
+        await endAsFailed(revisionId);
+        return otherwise;
       } finally {
         deployments.delete(revisionId);
       }
-      const reason = 'The platform failed unexpectedly; see its log.';
-      try {
-        const ended = await record({ revisionId, event: 'buildFailed', reason });
-        if (!ended) await record({ revisionId, event: 'deployFailed', reason });
-      } catch (error) {
-        // It stays as it is until the platform starts again and takes it up.
-        options.log.error({ err: error, revision: revisionId }, 'the failure could not be recorded');
-      }
-      return otherwise;
     };
+
+  const endAsFailed = async (revisionId: string): Promise<void> => {
+    const reason = 'The platform failed unexpectedly; see its log.';
+    try {
+      const ended = await record({ revisionId, event: 'buildFailed', reason });
+      if (!ended) await record({ revisionId, event: 'deployFailed', reason });
+    } catch (error) {
+      // It stays as it is until the platform starts again and takes it up.
+      options.log.error({ err: error, ...about(revisionId) }, 'the failure could not be recorded');
+    }
+  };
 
   return {
     /** Builds a revision that awaits its build. Never throws: every end is a status; true when it awaits deployment. */

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Observer } from './observer.ts';
 import { OtlpReceiver, type ReceivedSpan } from './otlpReceiver.ts';
@@ -13,6 +16,8 @@ let stack: Stack;
 let receiver: OtlpReceiver;
 let project: Project;
 let seen: Observer;
+/** What workers logged that are gone. */
+let workerLogs = '';
 
 beforeAll(async () => {
   receiver = await OtlpReceiver.start();
@@ -84,7 +89,8 @@ it('a release is one trace, from the command through each activity to each call'
   const [check] = named(spans, 'runCheck');
   expect(check?.attributes).toMatchObject({ 'slipway.step': 'check', 'slipway.revision': revisionId });
 
-  const [patch] = named(spans, 'PATCH /v2/deployments/{deployment_id}');
+  const calls = spans.filter(({ service }) => service === 'slipway-worker');
+  const [patch] = named(calls, 'PATCH /v2/deployments/{deployment_id}');
   expect(patch?.parentSpanId).toBe(named(spans, 'patchDeployment')[0]?.spanId);
   expect(patch?.attributes).toMatchObject({
     'http.request.method': 'PATCH',
@@ -93,7 +99,17 @@ it('a release is one trace, from the command through each activity to each call'
     'server.address': '127.0.0.1',
   });
   expect(named(spans, 'PUT /(signed upload URL)')).toHaveLength(1);
-  expect(spans.filter(({ name }) => name.endsWith('/runs/stream'))[0]?.parentSpanId).toBe(check?.spanId);
+  expect(calls.filter(({ name }) => name.endsWith('/runs/stream'))[0]?.parentSpanId).toBe(check?.spanId);
+
+  // The platform's part, and what the documentation draws (`scripts/drawTrace.mjs`).
+  const answered = await eventually(() => {
+    const found = receiver.trace(patch!.traceId).filter(({ service }) => service === 'slipway-platform');
+    if (!found.some(({ name }) => name === patch!.name)) throw new Error('no span of the platform');
+    return found;
+  });
+  expect(answered.find(({ name }) => name === patch!.name)?.parentSpanId).toBe(patch!.spanId);
+  const picture = process.env['SLIPWAY_TRACE_FILE'];
+  if (picture !== undefined) await writeFile(picture, JSON.stringify(receiver.trace(patch!.traceId)));
 });
 
 it('a release that fails, and what it restores, are one trace', async () => {
@@ -122,6 +138,7 @@ it('a trace goes on after its worker was killed', async () => {
   const released = project.run('release', 'staging');
   await met;
   await stack.worker.kill();
+  workerLogs = stack.worker.stderr;
   await stack.startWorker();
   stack.proxy.rule = PASS;
   goOn();
@@ -155,6 +172,89 @@ it('no span holds a secret, or the address of an upload', () => {
   for (const secret of [SECRET, stack.apiKey]) expect(receiver.raw.includes(secret), secret).toBe(false);
   // The address of an upload is a credential: spans name its parts only.
   expect(/\/uploads\/[^{]/u.exec(receiver.raw)).toBeNull();
+});
+
+describe('slipway logs --release', () => {
+  interface Line {
+    readonly event: string;
+    readonly source: string;
+    readonly message: string;
+    readonly timestamp: string | null;
+    readonly revisionId: string | null;
+  }
+
+  const logOf = async (release: string, ...options: string[]) => {
+    const ran = await project.ran('logs', 'staging', '--release', release, '--json', ...options);
+    return { ...ran, lines: ran.process.lines as unknown as readonly Line[] };
+  };
+  const sourcesOf = (lines: readonly Line[], event = 'release_log'): ReadonlySet<string> =>
+    new Set(lines.filter((line) => line.event === event).map(({ source }) => source));
+
+  it('says which sources cannot be read, and why', async () => {
+    const { code, text, lines } = await logOf('release-1');
+    expect(code, text).toBe(0);
+    expect(sourcesOf(lines, 'log_source')).toEqual(new Set(['worker', 'platform']));
+    expect(text).toContain('there is no ');
+    expect(sourcesOf(lines)).toEqual(new Set(['temporal', 'build', 'deploy']));
+  });
+
+  it('puts together what all processes logged about a release, by time', async () => {
+    const logs = join(stack.env['SLIPWAY_HOME']!, 'logs');
+    await mkdir(logs, { recursive: true });
+    await writeFile(join(logs, 'worker.log'), workerLogs + stack.worker.stderr);
+    await writeFile(join(logs, 'platform.log'), stack.platform.stderr);
+    const { lines } = await logOf('release-2');
+    expect(sourcesOf(lines, 'log_source')).toEqual(new Set());
+    const own = lines.filter(({ event }) => event === 'release_log');
+    expect(sourcesOf(own)).toEqual(new Set(['temporal', 'worker', 'platform', 'build', 'deploy']));
+    const times = own.flatMap(({ timestamp }) => (timestamp === null ? [] : [Date.parse(timestamp)]));
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+
+    const said = (source: string): string =>
+      own.flatMap((line) => (line.source === source ? [line.message] : [])).join('\n');
+    expect(said('temporal')).toContain('workflow release started');
+    expect(said('temporal')).toMatch(/uploadArtifact .*attempt 2 started; the one before: .*503/);
+    expect(said('worker')).toMatch(/^patchDeployment is done /m);
+    expect(said('platform')).toContain('a revision is deployed');
+    const { revisionId } = await seen.result('release-2');
+    expect(own.some((line) => line.source === 'deploy' && line.revisionId === revisionId)).toBe(true);
+    const { revisionId: other } = await seen.result('release-3');
+    expect(own.some((line) => line.revisionId === other)).toBe(false);
+  });
+
+  it('prints the last lines for people, with the source in a column, and follows to the end', async () => {
+    const { code, text } = await project.ran(
+      'logs',
+      'staging',
+      '--release',
+      'latest',
+      '--tail',
+      '5',
+      '--follow',
+    );
+    expect(code, text).toBe(0);
+    const lines = text.trimEnd().split('\n');
+    expect(lines).toHaveLength(5);
+    expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d\.\d{3} temporal workflow completed: rolled_back/);
+  });
+
+  it('names the release, the target, the workflow and the trace on each line of the worker', async () => {
+    const { traceId } = receiver.spans.find(
+      ({ name, attributes }) => name === 'release staging' && attributes['slipway.release'] === 'release-1',
+    )!;
+    const lines = workerLogs.split('\n').filter((line) => line.includes('/release-1"'));
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) {
+      expect(JSON.parse(line)).toMatchObject({ release: 'release-1', trace_id: traceId });
+    }
+    const patched = lines.find((line) => line.includes('patchDeployment is done'))!;
+    expect(JSON.parse(patched)).toMatchObject({ target: 'staging', step: 'patch', level: 30 });
+  });
+
+  it('no log holds a secret', () => {
+    const logs = workerLogs + stack.worker.stderr + stack.platform.stderr;
+    for (const secret of [SECRET, stack.apiKey]) expect(logs.includes(secret), secret).toBe(false);
+  });
 });
 
 it('nothing is sent of a workflow that is no release’s, but in traces of their own', async () => {
