@@ -82,7 +82,7 @@ function subjectOf(workflowId: string | undefined, given: unknown): Subject {
   const name = isRecord(target) ? target['name'] : undefined;
   const of = [input, request, result].filter(isRecord);
   const first = (...texts: unknown[]): string | undefined =>
-    texts.find((text) => typeof text === 'string') as string | undefined;
+    texts.find((text): text is string => typeof text === 'string');
   return {
     release: first(
       RELEASE_WORKFLOW.exec(workflowId ?? '')?.groups?.['release'],

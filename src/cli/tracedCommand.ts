@@ -21,7 +21,7 @@ export function traced<Given extends unknown[]>(name: string, run: Run<Given>): 
           if (exitCode !== 0) span.fail(`exit ${exitCode}`);
           return exitCode;
         } catch (error) {
-          span.fail(error instanceof CodedError ? error.code : 'SLIPWAY_INTERNAL');
+          span.fail(error instanceof CodedError ? String(error.code) : 'SLIPWAY_INTERNAL');
           throw error;
         }
       });

@@ -238,7 +238,7 @@ describe('slipway logs --release', () => {
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d\.\d{3} temporal workflow completed: rolled_back/);
   });
 
-  it('names the release, the target, the workflow and the trace on each line of the worker', async () => {
+  it('names the release, the target, the workflow and the trace on each line of the worker', () => {
     const { traceId } = receiver.spans.find(
       ({ name, attributes }) => name === 'release staging' && attributes['slipway.release'] === 'release-1',
     )!;

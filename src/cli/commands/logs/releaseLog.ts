@@ -65,8 +65,10 @@ export async function printReleaseLog(
   const secrets = knownSecrets(asked.target.spec, environment);
   const printed = new Map<string, number>();
   const problems = new Set<string>();
-  for (let tail = asked.tail; ; tail = Infinity) {
-    const log = await readReleaseLog(context, asked);
+  // The latest release stays the same one while it is followed.
+  for (let { release, tail } = asked; ; tail = Infinity) {
+    const log = await readReleaseLog(context, { ...asked, release });
+    release = log.releaseId;
     for (const { source, problem } of log.problems) {
       if (problems.has(source)) continue;
       problems.add(source);
@@ -74,12 +76,12 @@ export async function printReleaseLog(
       output.note(output.style.warn(`${source}: ${problem}`));
     }
     const fresh = unprinted(log.lines, printed);
-    for (const line of fresh.slice(-Math.min(tail, fresh.length)))
+    for (const line of fresh.slice(Math.max(0, fresh.length - tail)))
       printLine(context, asked, log.releaseId, line, secrets);
     if (follow === undefined && log.lines.length === 0) output.note(`no line about ${log.releaseId}`);
-    if (follow === undefined || follow.aborted || log.hasEnded) return;
-    await setTimeout(LOOK_AGAIN_MS, undefined, { signal: follow }).catch(() => undefined);
-    if (follow.aborted) return;
+    if (follow === undefined || log.hasEnded) return;
+    const isOver = await setTimeout(LOOK_AGAIN_MS, false, { signal: follow }).catch(() => true);
+    if (isOver) return;
   }
 }
 
