@@ -9,9 +9,10 @@ const [file = ''] = process.argv.slice(2);
 const spans = JSON.parse(readFileSync(file, 'utf8'));
 
 const ROW = 18;
-const NAMES = 400;
+const NAMES = 460;
 const BARS = 500;
 const TOP = 48;
+const POLLS = 3;
 const COLORS = { slipway: '#7c5cd6', 'slipway-worker': '#2f7fd1', 'slipway-platform': '#2e9e6b' };
 
 const from = Math.min(...spans.map(({ startMs }) => startMs));
@@ -22,7 +23,7 @@ const scale = (ms) => (NAMES + ((ms - from) / (until - from)) * BARS).toFixed(1)
 
 process.stdout
   .write(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${NAMES + BARS + 60} ${height}" role="img" aria-labelledby="title">
-<title id="title">The trace of one release: ${rows.length} spans of the command, the worker and the platform</title>
+<title id="title">The trace of one release: ${spans.length} spans of the command, the worker and the platform</title>
 <style>text{font:12px ui-monospace,monospace;fill:#3c3c43}.faint{fill:#7a7a85}.failed{fill:#c62828}line{stroke:#7a7a8555}@media(prefers-color-scheme:dark){text{fill:#dfdfd6}.faint{fill:#98989f}.failed{fill:#ff8a80}}</style>
 ${legend()}
 ${ticks()}
@@ -33,10 +34,17 @@ ${rows.map(row).join('\n')}
 /** The spans below one, as a tree reads, with their depths. */
 function below(parent, depth = 0) {
   const known = new Set(spans.map(({ spanId }) => spanId));
-  return spans
+  const children = spans
     .filter(({ parentSpanId }) => (parent === '' ? !known.has(parentSpanId) : parentSpanId === parent))
-    .toSorted((one, other) => one.startMs - other.startMs)
-    .flatMap((span) => [{ ...span, depth }, ...below(span.spanId, depth + 1)]);
+    .toSorted((one, other) => one.startMs - other.startMs);
+  return children.flatMap((span, index) => {
+    const same = children.filter(({ name }) => name === span.name);
+    const drawn = { ...span, depth, bars: [span] };
+    if (same.length <= POLLS) return [drawn, ...below(span.spanId, depth + 1)];
+    // A poll repeats one call: all of them are one row.
+    const isFirst = children.findIndex(({ name }) => name === span.name) === index;
+    return isFirst ? [{ ...drawn, bars: same, name: `${span.name} × ${same.length}` }] : [];
+  });
 }
 
 function legend() {
@@ -57,13 +65,17 @@ function ticks() {
   }).join('');
 }
 
-function row({ name, service, startMs, endMs, depth, attributes, isError }, index) {
+function row({ name, bars, depth, attributes, isError }, index) {
   const y = TOP + index * ROW;
-  const x = scale(startMs);
-  const width = Math.max(1.5, Number(scale(endMs)) - Number(x)).toFixed(1);
   const step = attributes['slipway.step'] === undefined ? '' : ` (${attributes['slipway.step']})`;
   const text = escaped(`${name}${step}`);
-  return `<text x="${8 + depth * 12}" y="${y + 9}"${isError ? ' class="failed"' : ''}>${text}</text><rect x="${x}" y="${y}" width="${width}" height="11" rx="2" fill="${COLORS[service] ?? '#888'}"/>`;
+  return `<text x="${8 + depth * 12}" y="${y + 9}"${isError ? ' class="failed"' : ''}>${text}</text>${bars.map((span) => bar(span, y)).join('')}`;
+}
+
+function bar({ service, startMs, endMs }, y) {
+  const x = scale(startMs);
+  const width = Math.max(1.5, Number(scale(endMs)) - Number(x)).toFixed(1);
+  return `<rect x="${x}" y="${y}" width="${width}" height="11" rx="2" fill="${COLORS[service] ?? '#888'}"/>`;
 }
 
 function escaped(text) {

@@ -7,6 +7,7 @@ import { Observer } from './observer.ts';
 import { OtlpReceiver, type ReceivedSpan } from './otlpReceiver.ts';
 import { Project } from './project.ts';
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
+import { slipway } from './processes.ts';
 import { eventually, Stack } from './stack.ts';
 
 const DEPLOYMENT = 'traced';
@@ -236,6 +237,19 @@ describe('slipway logs --release', () => {
     const lines = text.trimEnd().split('\n');
     expect(lines).toHaveLength(5);
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d\.\d{3} temporal workflow completed: rolled_back/);
+  });
+
+  it('goes on without Temporal and without the control plane, by the record of the release', async () => {
+    const env = { ...stack.env, TEMPORAL_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: '' };
+    const logs = slipway(['logs', 'staging', '--release', 'release-1', '--json'], {
+      env,
+      cwd: project.folder,
+    });
+    expect(await logs.exited, logs.stderr).toBe(0);
+    const lines = logs.lines as unknown as readonly Line[];
+    expect(sourcesOf(lines, 'log_source')).toEqual(new Set(['temporal', 'control plane']));
+    expect(logs.stdout).toContain('refuses connections');
+    expect(sourcesOf(lines)).toEqual(new Set(['worker', 'platform']));
   });
 
   it('names the release, the target, the workflow and the trace on each line of the worker', () => {
