@@ -9,7 +9,7 @@ const [file = ''] = process.argv.slice(2);
 const spans = JSON.parse(readFileSync(file, 'utf8'));
 
 const ROW = 18;
-const NAMES = 460;
+const NAMES = 500;
 const BARS = 500;
 const TOP = 48;
 const POLLS = 3;

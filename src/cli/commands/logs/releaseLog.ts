@@ -20,7 +20,7 @@ import { logEnd } from './revisionLog.ts';
 type Source = 'temporal' | 'worker' | 'platform' | 'build' | 'deploy';
 
 /** One line about a release. */
-export interface ReleaseLine {
+interface ReleaseLine {
   readonly source: Source | (string & {});
   readonly revisionId: string | null;
   readonly message: string;
@@ -29,7 +29,7 @@ export interface ReleaseLine {
 }
 
 /** What is known about a release from its sources. */
-export interface ReleaseLog {
+interface ReleaseLog {
   readonly releaseId: string;
   /** Oldest first. */
   readonly lines: readonly ReleaseLine[];
@@ -128,7 +128,7 @@ function printLine(
  *
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN.
  */
-export async function readReleaseLog(context: CommandContext, asked: Asked): Promise<ReleaseLog> {
+async function readReleaseLog(context: CommandContext, asked: Asked): Promise<ReleaseLog> {
   const { target, store } = asked;
   const problems: { source: string; problem: string }[] = [];
   const orNone = async <T>(source: string, read: () => Promise<readonly T[]>): Promise<readonly T[]> => {
