@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Draws a trace as SVG: docs/public/trace.svg, from the spans that test/e2e/tracesAndLogs.test.ts received.
+// Draws a trace as SVG: docs/trace.svg, from the spans that test/e2e/tracesAndLogs.test.ts received.
 //
 //   SLIPWAY_TRACE_FILE=trace.json npx vitest run --project e2e test/e2e/tracesAndLogs.test.ts
-//   node scripts/drawTrace.mjs trace.json > docs/public/trace.svg
+//   node scripts/drawTrace.mjs trace.json > docs/trace.svg
 import { readFileSync } from 'node:fs';
 
 const [file = ''] = process.argv.slice(2);
