@@ -6,12 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
 import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { CHROMIUM, launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
 
@@ -23,24 +24,21 @@ let browser: Browser;
 let page: Page;
 let dashboard: Dashboard;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
-  await bundlePageFiles(folder);
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
+    await bundlePageFiles(folder);
+    browser = await launchChromium();
   });
-});
-afterAll(async () => {
-  await browser.close();
-  await rm(folder, { recursive: true });
-});
-afterEach(async () => {
-  await page.context().close();
-  await dashboard.close();
-});
+  afterAll(async () => {
+    await browser.close();
+    await rm(folder, { recursive: true });
+  });
+  afterEach(async () => {
+    await page.context().close();
+    await dashboard.close();
+  });
 
-describe('in a browser', () => {
   it('a person signs in with the key, and out again, without a mouse', async () => {
     await start({ SLIPWAY_DASHBOARD_KEY: KEY });
     await page.goto(`${dashboard.url}/you`);
