@@ -94,41 +94,41 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       other.server.close();
     }
   });
-});
 
-describe('in a browser, with OIDC', () => {
-  let issuer: TestIssuer;
-  beforeAll(async () => {
-    for (const method of ['warn', 'info'] as const)
-      vi.spyOn(console, method).mockImplementation(() => undefined);
-    issuer = await startIssuer();
-  });
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await issuer.close();
-  });
-
-  it('a person signs in at the issuer, comes back to where they were, and signs out at both', async () => {
-    await start({
-      SLIPWAY_OIDC_ISSUER: issuer.url,
-      SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
-      SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+  describe('with OIDC', () => {
+    let issuer: TestIssuer;
+    beforeAll(async () => {
+      for (const method of ['warn', 'info'] as const)
+        vi.spyOn(console, method).mockImplementation(() => undefined);
+      issuer = await startIssuer();
     });
-    issuer.register(`${dashboard.url}/sign-in/callback`);
-    await page.goto(`${dashboard.url}/you`);
-    await page.locator('[name=login]').fill('ada');
-    await page.locator('[name=password]').fill('any');
-    await page.locator('[type=submit]').click();
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('heading', { name: 'ada@example.com' }).waitFor();
-    expect(await page.getByText('proved by sign-in').count()).toBe(1);
-    expect(new URL(page.url()).pathname).toBe('/you');
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByRole('link', { name: 'Sign out there too' }).click();
-    await page.locator('[name=logout]').click();
-    await page.getByText('You are signed out').waitFor();
-    await page.getByRole('link', { name: 'Sign in', exact: true }).click();
-    await page.locator('[name=login]').waitFor();
+    afterAll(async () => {
+      vi.restoreAllMocks();
+      await issuer.close();
+    });
+
+    it('a person signs in at the issuer, comes back to where they were, and signs out at both', async () => {
+      await start({
+        SLIPWAY_OIDC_ISSUER: issuer.url,
+        SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+        SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+      });
+      issuer.register(`${dashboard.url}/sign-in/callback`);
+      await page.goto(`${dashboard.url}/you`);
+      await page.locator('[name=login]').fill('ada');
+      await page.locator('[name=password]').fill('any');
+      await page.locator('[type=submit]').click();
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByRole('heading', { name: 'ada@example.com' }).waitFor();
+      expect(await page.getByText('proved by sign-in').count()).toBe(1);
+      expect(new URL(page.url()).pathname).toBe('/you');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('link', { name: 'Sign out there too' }).click();
+      await page.locator('[name=logout]').click();
+      await page.getByText('You are signed out').waitFor();
+      await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+      await page.locator('[name=login]').waitFor();
+    });
   });
 });
 
