@@ -18,6 +18,7 @@ const ARROWS = {
   activities: ['clients', 'artifact', 'config', 'judge', 'messages', 'traces'],
   workflows: ['activities', 'messages'],
   dashboard: ['temporal', 'config', 'artifact', 'clients', 'messages'],
+  metrics: ['activities', 'clients', 'messages', 'temporal', '@slipway/contract'],
   rehearsal: ['activities', 'artifact', 'clients', 'temporal', 'config', 'worker.ts', 'messages'],
   cli: [
     'messages',
@@ -28,6 +29,7 @@ const ARROWS = {
     'judge',
     'rehearsal',
     'dashboard',
+    'metrics',
     'worker.ts',
     'traces',
     '@slipway/contract',

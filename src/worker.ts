@@ -4,7 +4,9 @@ import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
 import { observedActivity } from './activities/observedActivity.ts';
+import type { Measure } from './domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
+import { observersOf } from './metrics/observers.ts';
 import { queryAgain } from './temporal/client/connection.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
@@ -27,6 +29,8 @@ export interface RunWorkerOptions {
    * @param shuttingDown - aborted when the worker is asked to end.
    */
   readonly outside?: (shuttingDown: AbortSignal) => OpenActivities;
+  /** What is measured in the worker, beside the SDK's own metrics. Default: nothing is. */
+  readonly measure?: Measure;
   /** How many activities each task queue runs at once, for tests and benchmarks. Default: 500. */
   readonly slots?: number;
   /** Where the prebuilt workflow bundle is. Default: beside the built code. */
@@ -72,12 +76,14 @@ const SETTINGS = {
  * @throws when the bundle is missing, Temporal cannot be reached, or the worker breaks.
  */
 export async function runWorker(options: RunWorkerOptions): Promise<void> {
-  const { connection, namespace, taskQueue, identity, signal, onReady } = options;
+  const { connection, namespace, taskQueue, identity, signal, onReady, measure } = options;
   const shuttingDown = new AbortController();
   const rules = options.places ?? PLACE_RULES;
-  const open = options.outside ?? ((ending: AbortSignal) => createActivities(ending, rules, taskQueue));
+  const observers = measure === undefined ? {} : observersOf(measure);
+  const open =
+    options.outside ?? ((ending: AbortSignal) => createActivities(ending, rules, taskQueue, observers));
   const outside = open(shuttingDown.signal);
-  const workers = await createWorkers({
+  const workerOptions = {
     ...SETTINGS,
     maxConcurrentActivityTaskExecutions: options.slots ?? SETTINGS.maxConcurrentActivityTaskExecutions,
     connection,
@@ -90,7 +96,8 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
       client: { workflow: [queryAgain(connection.workflowService, namespace)] },
       activity: [observedActivity],
     },
-  });
+  };
+  const workers = await createWorkers(workerOptions, measure);
   const shutDown = (): void => {
     shuttingDown.abort();
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();

@@ -6,7 +6,7 @@ import { openArtifactStore } from '../artifact/openArtifactStore.ts';
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
-import { createAgent } from '../clients/service.ts';
+import { createAgent, type OnCall } from '../clients/service.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
 
@@ -45,6 +45,12 @@ export class Connections implements Outside {
   readonly #agents = new Map<string, RunApiClient>();
   #feedback: FeedbackClient | undefined;
   #receivers: Agent | undefined;
+  readonly #onCall: OnCall | undefined;
+
+  /** @param onCall - observes the calls to control planes and agents. */
+  constructor(onCall?: OnCall) {
+    this.#onCall = onCall;
+  }
 
   /**
    * A control plane's client. Each task queue has its own, and so have local activities: a PATCH never waits for a
@@ -59,7 +65,7 @@ export class Connections implements Outside {
     const headers = tenantHeaders(target);
     const key = `${isLocal ? 'local' : taskQueue} ${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`;
     return remember(this.#controlPlanes, key, () =>
-      createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary }),
+      createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary, onCall: this.#onCall }),
     );
   }
 
@@ -78,7 +84,7 @@ export class Connections implements Outside {
         ? `the control plane's key is not sent to another origin: set targets.${name}.agentApiKey, or agentOrigins: ["${new URL(agentUrl).origin}"]`
         : undefined;
     return remember(this.#agents, `${agentUrl} ${name} ${tenantId} ${apiKey ?? ''}`, () =>
-      createRunApiClient({ baseUrl: agentUrl, apiKey, headers, unauthorizedHint }),
+      createRunApiClient({ baseUrl: agentUrl, apiKey, headers, unauthorizedHint, onCall: this.#onCall }),
     );
   }
 

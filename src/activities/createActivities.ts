@@ -1,4 +1,5 @@
 import { openArtifactStore } from '../artifact/openArtifactStore.ts';
+import type { OnCall } from '../clients/service.ts';
 import type { PlaceRules } from '../domain/promotion/places.ts';
 import type { Activities } from './activities.ts';
 import { checkActivities } from './check/checkActivities.ts';
@@ -27,6 +28,13 @@ export interface OpenActivities {
   close(): Promise<void>;
 }
 
+/** Who is told of what activities do. */
+export interface Observers {
+  readonly onCall?: OnCall;
+  /** Called whenever the worker polls for more or fewer revisions. */
+  readonly onPolled?: (revisions: number) => void;
+}
+
 /**
  * The worker's activities, with connections of their own, to be closed when the worker has ended.
  *
@@ -38,8 +46,9 @@ export function createActivities(
   shuttingDown: AbortSignal,
   rules: PlaceRules,
   taskQueue: string,
+  observers: Observers = {},
 ): OpenActivities {
-  const connections = new Connections();
+  const connections = new Connections(observers.onCall);
   const place = placesOf(rules, taskQueue);
   const pause = pausesUntil(shuttingDown);
   const pollUntil = pollsUntilShutdown(shuttingDown, pause);
@@ -48,7 +57,7 @@ export function createActivities(
   const releases = releaseActivities(connections, { pollUntil, poller });
   const activities = track({
     ...releases,
-    ...revisionPollerActivities(connections, rates, pause, shuttingDown),
+    ...revisionPollerActivities(connections, rates, pause, shuttingDown, observers.onPolled),
     ...judgeActivities(connections, place),
     ...lineActivities(releases, pollUntil, place),
     ...lockActivities(),

@@ -7,6 +7,7 @@ import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { SlipwayError } from '../domain/errors.ts';
 import { Exchange } from './exchange.ts';
+import { observed, type Service } from './service.ts';
 
 /** What is uploaded, and where. */
 export interface ArtifactUpload {
@@ -47,7 +48,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
  */
 export async function putArtifact(
   agent: Agent,
-  service: { readonly origin: string; readonly credentials: Readonly<Record<string, string>> },
+  service: Pick<Service, 'origin' | 'credentials'> & Partial<Pick<Service, 'onCall'>>,
   { upload, source, sizeBytes, onProgress }: ArtifactUpload,
   { signal, timeoutMs = 60_000 }: UploadOptions = {},
 ): Promise<void> {
@@ -87,7 +88,7 @@ export async function putArtifact(
     {
       method: 'PUT',
       url,
-      shownPath: '/(signed upload URL)',
+      shownPath: UPLOAD_PATH,
       headers: {
         ...credentials,
         'user-agent': 'slipway',
@@ -101,12 +102,19 @@ export async function putArtifact(
     { signal, timeoutMs },
   );
   try {
-    await exchange.open();
-    await exchange.text(ANSWER_MAX_BYTES);
+    const call = { service: 'controlPlane', method: 'PUT', route: UPLOAD_PATH } as const;
+    await observed(service.onCall, call, async (answered) => {
+      const { statusCode } = await exchange.open();
+      await exchange.text(ANSWER_MAX_BYTES);
+      answered(statusCode);
+    });
   } catch (error) {
     throw sourceProblem ?? error;
   }
 }
+
+/** What errors and observers call the URL's path, which is a credential. */
+const UPLOAD_PATH = '/(signed upload URL)';
 
 /** An object store answers an upload with next to nothing. */
 const ANSWER_MAX_BYTES = 1_048_576;

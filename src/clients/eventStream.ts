@@ -32,13 +32,19 @@ export interface EventStream extends AsyncIterable<ServerEvent> {
 
 /**
  * Opens an exchange as a stream of server-sent events (contract 001, "Events").
+ * @param onOpen - called with the status once the stream has begun.
  * @throws ServiceError
  */
-export async function openEventStream(exchange: Exchange, maxEventCharacters: number): Promise<EventStream> {
-  const { headers, body } = await exchange.open();
+export async function openEventStream(
+  exchange: Exchange,
+  maxEventCharacters: number,
+  onOpen: (status: number) => void = () => undefined,
+): Promise<EventStream> {
+  const { statusCode, headers, body } = await exchange.open();
   exchange.stopTimer();
   const type = single(headers['content-type']) ?? '';
   if (!/^text\/event-stream\b/iu.test(type)) throw exchange.badAnswer('no event stream');
+  onOpen(statusCode);
   let lastEventId: string | undefined;
   return {
     ...runOfLocation(single(headers['content-location'])),

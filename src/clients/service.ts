@@ -7,7 +7,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { describeDetail, secretsOf } from './errorDetail.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
-import { ServiceError } from './serviceError.ts';
+import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
 
 /** The options of every call. */
 export interface CallOptions {
@@ -48,6 +48,48 @@ export interface ServiceOptions {
   readonly maxAnswerBytes?: number;
   /** The largest event of a stream, in characters. Default: 16 Mi. */
   readonly maxEventCharacters?: number;
+  /** Called at the beginning of each call. Default: nobody is. */
+  readonly onCall?: OnCall;
+}
+
+/**
+ * Observes the calls of clients. It must not throw.
+ *
+ * @param call - `route`: the endpoint's path, with `{name}` for each parameter.
+ * @returns what is called when the answer was read, a stream has begun, or the call failed.
+ */
+export type OnCall = (call: {
+  readonly service: Endpoint['service'];
+  readonly method: string;
+  readonly route: string;
+}) => (end: CallEnd) => void;
+
+/** How a call ended: with an HTTP status, with the error's code, or with both. */
+export interface CallEnd {
+  readonly status?: number;
+  readonly code?: ServiceErrorCode;
+}
+
+/**
+ * Does a call under its observer.
+ *
+ * @param work - calls back with the status of a success.
+ */
+export async function observed<T>(
+  onCall: OnCall | undefined,
+  call: Parameters<OnCall>[0],
+  work: (answered: (status: number) => void) => Promise<T>,
+): Promise<T> {
+  const ended = onCall?.(call);
+  let status: number | undefined;
+  try {
+    const result = await work((answer) => (status = answer));
+    ended?.({ status });
+    return result;
+  } catch (error) {
+    ended?.(error instanceof ServiceError ? { status: error.status, code: error.code } : {});
+    throw error;
+  }
 }
 
 /** What goes into a call beside its endpoint. */
@@ -74,6 +116,7 @@ export interface Service {
   readonly agent: Agent;
   /** The headers that identify us to the service. */
   readonly credentials: Readonly<Record<string, string>>;
+  readonly onCall: OnCall | undefined;
   /** @throws ServiceError */
   readonly call: <E extends Endpoint>(
     endpoint: E,
@@ -105,7 +148,7 @@ export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
   const credentials = credentialHeaders(options);
   const agent = createAgent(options.connections);
-  const { secrets = [], unauthorizedHint } = options;
+  const { secrets = [], unauthorizedHint, onCall } = options;
   const { timeoutMs = 30_000, maxAnswerBytes = 16 * MEBI, maxEventCharacters = 16 * MEBI } = options;
 
   const prepare = (endpoint: Endpoint, parts: CallParts, accept: string): ExchangeRequest => {
@@ -131,12 +174,16 @@ export function createService(options: ServiceOptions): Service {
     origin: base.origin,
     agent,
     credentials,
+    onCall,
     async call(endpoint, parts, callOptions = {}) {
       const request = prepare(endpoint, parts, 'application/json');
       const exchange = new Exchange(agent, request, { timeoutMs, ...defined(callOptions) });
-      const { headers } = await exchange.open();
-      const text = await exchange.text(maxAnswerBytes);
-      return { value: read(endpoint, text, exchange) as never, headers };
+      return observed(onCall, nameOf(endpoint), async (answered) => {
+        const { statusCode, headers } = await exchange.open();
+        const text = await exchange.text(maxAnswerBytes);
+        answered(statusCode);
+        return { value: read(endpoint, text, exchange) as never, headers };
+      });
     },
     async stream(endpoint, parts, { lastEventId, ...streamOptions } = {}) {
       const request = prepare(endpoint, parts, 'text/event-stream');
@@ -147,7 +194,9 @@ export function createService(options: ServiceOptions): Service {
         { ...request, headers: { ...request.headers, 'cache-control': 'no-store', ...resumed } },
         { timeoutMs, ...defined(streamOptions) },
       );
-      return openEventStream(exchange, maxEventCharacters);
+      return observed(onCall, nameOf(endpoint), (answered) =>
+        openEventStream(exchange, maxEventCharacters, answered),
+      );
     },
     close: () => agent.close(),
   };
@@ -159,6 +208,10 @@ export function createAgent(connections = 256): Agent {
 }
 
 const CONNECT_MS = 5_000;
+
+function nameOf({ service, method, path: route }: Endpoint): Parameters<OnCall>[0] {
+  return { service, method, route };
+}
 
 function read(endpoint: Endpoint, text: string, exchange: Exchange): unknown {
   if (endpoint.response === null || endpoint.response === 'stream') return undefined;

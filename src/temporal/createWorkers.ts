@@ -1,5 +1,7 @@
-import { Worker, type WorkerOptions } from '@temporalio/worker';
+import { type InjectedSinks, Worker, type WorkerOptions } from '@temporalio/worker';
 
+import type { Measure } from '../domain/metrics/metrics.ts';
+import type { MeasureSinks } from '../messages/measureSinks.ts';
 import { pollQueues } from '../domain/taskQueues.ts';
 
 /**
@@ -11,15 +13,25 @@ import { pollQueues } from '../domain/taskQueues.ts';
  */
 const NEVER_INTERRUPT = { isolateExecutionTimeout: 4_294_967_295 };
 
+/** What workflows call to measure. */
+export function measureSinks(measure: Measure = () => undefined): InjectedSinks<MeasureSinks> {
+  return {
+    slipwayMetrics: {
+      measure: { fn: (_, name, value, labels) => measure(name, value, labels), callDuringReplay: false },
+    },
+  };
+}
+
 /**
  * Creates the worker of a task queue, and one beside it for each queue of activities that wait.
  *
  * @param options - of the first; the others take no workflows.
+ * @param measure - what workflows measure. Default: nothing is.
  */
-export function createWorkers(options: WorkerOptions): Promise<readonly Worker[]> {
+export function createWorkers(options: WorkerOptions, measure?: Measure): Promise<readonly Worker[]> {
   const { workflowBundle: _, ...activitiesAlone } = options;
   return Promise.all([
-    Worker.create({ ...options, ...NEVER_INTERRUPT }),
+    Worker.create({ ...options, ...NEVER_INTERRUPT, sinks: measureSinks(measure) }),
     ...pollQueues(options.taskQueue).map((taskQueue) => Worker.create({ ...activitiesAlone, taskQueue })),
   ]);
 }

@@ -5,6 +5,7 @@ import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { RunningCall } from '../domain/heartbeat.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
+import { restoreMs, spentTime, stepMs } from '../domain/metrics/releaseTimes.ts';
 import type { Outcome } from '../domain/release/outcome.ts';
 import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
 import type {
@@ -19,6 +20,7 @@ import type { StepName, StepOverrides } from '../domain/step.ts';
 import { stepTitle, describeProgress } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
+import { measure } from './measure.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
@@ -45,6 +47,7 @@ export class Journal {
   readonly store: string;
   readonly #overrides: StepOverrides;
   readonly #steps: StepRecord[] = [];
+  readonly #waitedMs: Partial<Record<Waiting['for'], number>> = {};
   #progress: Progress;
 
   constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides, store: string) {
@@ -95,10 +98,20 @@ export class Journal {
   /** Notes a check's verdict. */
   verdict(verdict: CheckVerdict): void {
     this.#update({ verdicts: boundedVerdicts([...this.#progress.verdicts, verdict]) });
+    measure('slipway_checks', 1, {
+      verdict: verdict.passed ? 'passed' : 'failed',
+      restoring: String(this.restoring),
+    });
   }
 
   /** Notes what it waits for a person to say, or that it waits no longer. */
   waiting(waiting: Waiting | null): void {
+    const before = this.#progress.waiting;
+    if (before !== null && waiting === null) {
+      const waitedMs = Date.now() - Date.parse(before.since);
+      this.#waitedMs[before.for] = (this.#waitedMs[before.for] ?? 0) + waitedMs;
+      measure('slipway_wait_seconds', waitedMs / 1_000, { for: before.for });
+    }
     this.#update({ waiting, phase: waiting?.note ?? this.#progress.phase });
   }
 
@@ -125,6 +138,13 @@ export class Journal {
   /** Notes how it ended, and what a person must do about it. */
   end(outcome: Outcome, instructions: string | null): void {
     this.#update({ outcome, instructions, phase: outcome });
+    const { kind, startedAt } = this.#progress;
+    const at = Date.now();
+    measure('slipway_release_duration_seconds', (at - Date.parse(startedAt)) / 1_000, { kind, outcome });
+    for (const [spent, ms] of Object.entries(spentTime(startedAt, this.#steps, this.#waitedMs, at)))
+      measure('slipway_release_time_seconds', ms / 1_000, { kind, spent });
+    const restoredIn = restoreMs({ kind, startedAt }, this.#steps);
+    if (restoredIn !== undefined) measure('slipway_restore_duration_seconds', restoredIn / 1_000, { kind });
   }
 
   /**
@@ -153,8 +173,12 @@ export class Journal {
     this.#update({ phase: title, steps: boundedSteps(this.#steps) });
     const settle = ({ detail, ...settled }: Partial<StepRecord>): void => {
       const cut = detail === undefined ? undefined : cutText(detail, DETAIL_MAX_BYTES);
-      this.#steps[index] = { ...record, endedAt: now(), ...settled, detail: cut };
+      const ended: StepRecord = { ...record, endedAt: now(), ...settled, detail: cut };
+      this.#steps[index] = ended;
       this.#update({ steps: boundedSteps(this.#steps), found: undefined });
+      const { status, attempts = 1 } = ended;
+      measure('slipway_step_duration_seconds', (stepMs(ended) ?? 0) / 1_000, { step, status });
+      measure('slipway_step_attempts', attempts, { step });
     };
     try {
       const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);

@@ -18,7 +18,7 @@ import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { createClient, queryAgain } from '../../src/temporal/client/connection.ts';
-import { createWorkers } from '../../src/temporal/createWorkers.ts';
+import { createWorkers, measureSinks } from '../../src/temporal/createWorkers.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS } from './requests.ts';
@@ -142,7 +142,10 @@ export async function replayFailures(
   const begun = histories.filter(({ history }) =>
     history.events?.some((event) => isTaskCompleted(event.eventType)),
   );
-  const results = Worker.runReplayHistories({ workflowBundle: { codePath: workflowBundle } }, begun);
+  const results = Worker.runReplayHistories(
+    { workflowBundle: { codePath: workflowBundle }, sinks: measureSinks() },
+    begun,
+  );
   for await (const { workflowId, error } of results) {
     if (error !== undefined) failures.push(`${workflowId}: ${error.name}: ${error.message}`);
   }

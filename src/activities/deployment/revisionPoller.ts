@@ -70,12 +70,17 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
-/** Polls a control plane for all that wait there. */
+/**
+ * Polls a control plane for all that wait there.
+ *
+ * @param onPolled - called with the number of revisions that this process polls for, whenever it changes.
+ */
 export function revisionPollerActivities(
   outside: { readonly controlPlane: (target: TargetSpec) => WatchedClient },
   rates: RequestRates,
   pause: Pause,
   shuttingDown: AbortSignal,
+  onPolled: (revisions: number) => void = () => undefined,
 ): Untracked<Pick<Activities, 'pollRevisions'>> {
   const watchers = new WeakMap<WatchedClient, RevisionWatcher>();
   const watcherOf = (client: WatchedClient, { controlPlane }: TargetSpec): RevisionWatcher => {
@@ -84,12 +89,15 @@ export function revisionPollerActivities(
     return watcher;
   };
   const reports = atMost(REPORTS_MAX);
+  let polled = 0;
+  const pollMore = (revisions: number): void => onPolled((polled += revisions));
   return {
     pollRevisions: async ({ target, waiting }) => {
       const watcher = watcherOf(outside.controlPlane(target), target);
       const { client } = Context.current();
       const stops: ((isDone: boolean) => void)[] = [];
       const settled: string[] = [];
+      let isOver = false;
       /** Resolves when nobody waits for the revision any more. */
       const poll = (revision: WaitingRevision): Promise<void> =>
         new Promise((resolve) => {
@@ -102,15 +110,20 @@ export function revisionPollerActivities(
             isReporting = false;
             if (!isSettled(status) && Date.now() < revision.until) return;
             settled.push(waitingKey(revision));
+            // A report may still be on its way when the attempt has ended.
+            if (!isOver) pollMore(-1);
             stop(true);
             resolve();
           };
           const stop = watcher.watch(revision, (seen) => void onStatus(seen));
           stops.push(stop);
         });
+      pollMore(waiting.length);
       try {
         await Promise.race([Promise.all(waiting.map(poll)), pause(ATTEMPT_MS)]);
       } finally {
+        isOver = true;
+        pollMore(settled.length - waiting.length);
         for (const stop of stops) stop(shuttingDown.aborted);
       }
       if (shuttingDown.aborted) throw notYet('SLIPWAY_STEP_TIMED_OUT', 'the worker ends', HAND_OVER_MS);

@@ -85,7 +85,7 @@ function endNotice(spec: TargetSpec, row: HistoryRow, after: TargetState): Notic
 }
 
 /** Rows are only ever added, at the end; the oldest go. */
-function rowsSince({ history: before }: TargetState, { history }: TargetState): readonly HistoryRow[] {
+export function rowsSince({ history: before }: TargetState, { history }: TargetState): readonly HistoryRow[] {
   const newest = before.at(-1);
   return history.slice(history.findLastIndex((row) => row === newest) + 1);
 }

@@ -10,6 +10,7 @@ import type { JudgementRecord } from '../../domain/release/release.ts';
 import { describeJudgement } from '../../domain/story.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { now } from '../journal.ts';
+import { measure } from '../measure.ts';
 import { confirmLine, PromotionEnded, type PromotionRun } from '../promotion/promotionRun.ts';
 
 /**
@@ -72,6 +73,7 @@ async function judgeOnce(
       const { report, location, attempt } = await activities.judgeCandidate(input);
       const judgement = recordOf(report, location, input);
       journal.note({ judgement });
+      measure('slipway_judgements', 1, { verdict: judgement.verdict });
       const words = describeJudgement(judgement);
       switch (judgement.verdict) {
         case 'passed':

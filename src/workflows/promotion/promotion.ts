@@ -13,6 +13,7 @@ import { passFreezes } from '../freeze/passFreezes.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal, now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
+import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { confirmLine, type Ending, lookAtLine, type PromotionRun, releaseOnTarget } from './promotionRun.ts';
 import { restoreAfterPromotion } from './restoreAfterPromotion.ts';
@@ -127,6 +128,7 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
   const { journal, request, candidate, notices } = run;
   const { outcome, reason, nothingToDo = false, code = null } = ending;
   journal.end(outcome, null);
+  measure('slipway_promotions', 1, { outcome, target: request.to.name });
   upsertSearchAttributes([
     { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
     { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },

@@ -8,7 +8,7 @@ import {
 
 import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
-import { noticesBetween, startNotice } from '../../domain/notify/noticeContent.ts';
+import { noticesBetween, rowsSince, startNotice } from '../../domain/notify/noticeContent.ts';
 import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
 import { describeTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';
@@ -28,6 +28,7 @@ import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
 import type { TargetInput, TargetWorkflow } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
+import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { stepPolicy } from '../steps.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
@@ -76,9 +77,11 @@ export class Target implements TargetCore {
     return this.#running?.kind === 'release' && this.#child !== null ? this.#child : undefined;
   }
 
-  /** Replaces the state, and notifies the receivers of what changed. */
+  /** Replaces the state, notifies the receivers of what changed, and counts what ended. */
   change(next: TargetState): void {
     const news = noticesBetween(this.#state, next);
+    for (const { kind, outcome } of rowsSince(this.#state, next))
+      measure('slipway_releases', 1, { kind, outcome, target: next.spec?.name ?? '' });
     this.replace(next);
     for (const notice of news) this.#notices.send(notice, this.#state.lastRequest);
   }
@@ -169,6 +172,9 @@ export class Target implements TargetCore {
   }
 
   async #start(work: NextWork, state: TargetState): Promise<void> {
+    const waited = this.#state.queue.find(({ releaseId }) => releaseId === work.releaseId);
+    if (waited !== undefined)
+      measure('slipway_queue_wait_seconds', (Date.now() - Date.parse(waited.queuedAt)) / 1_000, {});
     const running = this.#begin(work, state);
     const settings = this.#settingsOf(work);
     this.#child = await startWork(work, this.#state, running.workflowId);

@@ -1,0 +1,200 @@
+import { ERROR_CATALOGUE } from '../errors.ts';
+import { OUTCOMES } from '../release/outcome.ts';
+import { STEP_NAMES } from '../step.ts';
+
+/** One metric of the worker. */
+export interface Metric {
+  /** `counter` only grows; `histogram` counts values in buckets; `gauge` is a value of now. */
+  readonly kind: 'counter' | 'histogram' | 'gauge';
+  /** What it says, in one sentence. */
+  readonly help: string;
+  /** Each label with its values: a closed list, or how many distinct ones at most. Any other value becomes `other`. */
+  readonly labels: Readonly<Record<string, readonly string[] | number>>;
+  /** The upper bounds of a histogram's buckets. */
+  readonly buckets?: readonly number[];
+}
+
+/** How many targets have a value of their own in the label `target` of one worker. */
+export const TARGETS_MAX = 100;
+/** Routes come from a fixed table of endpoints: this bounds what it may grow to. */
+const ROUTES_MAX = 120;
+/** HTTP statuses, and the codes of failures without one. */
+const STATUSES_MAX = 60;
+
+const KINDS = ['release', 'rollback', 'promotion'] as const;
+const SERVICES = ['control_plane', 'agent'] as const;
+/** What a release waits for. */
+const WAITS = ['approval', 'decision', 'resume', 'freeze'] as const;
+
+/** From a tenth of a second, in which a call is over, to two days, in which a soak is. */
+const WORK_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 14_400, 86_400, 172_800];
+const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * Every metric of the worker that is Slipway's own, by the name of its instrument. Prometheus shows a counter with
+ * `_total` added. Labels never hold an id, an address or a text of others, but for names of targets and deployments.
+ */
+export const METRICS = {
+  slipway_releases: {
+    kind: 'counter',
+    help: 'Releases and rollbacks that ended.',
+    labels: { kind: ['release', 'rollback'], outcome: OUTCOMES, target: TARGETS_MAX },
+  },
+  slipway_promotions: {
+    kind: 'counter',
+    help: 'Promotions that ended, by the target that they release on.',
+    labels: { outcome: OUTCOMES, target: TARGETS_MAX },
+  },
+  slipway_release_duration_seconds: {
+    kind: 'histogram',
+    help: 'Time from the start of a release, a rollback or a promotion to its outcome.',
+    labels: { kind: KINDS, outcome: OUTCOMES },
+    buckets: WORK_SECONDS,
+  },
+  slipway_release_time_seconds: {
+    kind: 'histogram',
+    help: 'The same time, split into what it was spent on.',
+    labels: { kind: KINDS, spent: ['machine', 'control_plane', 'people', 'freeze', 'soak'] },
+    buckets: WORK_SECONDS,
+  },
+  slipway_restore_duration_seconds: {
+    kind: 'histogram',
+    help: 'Time to roll back: from the failure, or from the start of a rollback that a person asked for, until the restored revision serves.',
+    labels: { kind: ['release', 'rollback'] },
+    buckets: WORK_SECONDS,
+  },
+  slipway_queue_wait_seconds: {
+    kind: 'histogram',
+    help: 'Time that a release waited in the queue of its target before it started.',
+    labels: {},
+    buckets: WORK_SECONDS,
+  },
+  slipway_wait_seconds: {
+    kind: 'histogram',
+    help: 'Time that a release or a promotion waited for people or for a freeze to end, each time.',
+    labels: { for: WAITS },
+    buckets: WORK_SECONDS,
+  },
+  slipway_step_duration_seconds: {
+    kind: 'histogram',
+    help: 'Time that a step took, with all its attempts.',
+    labels: { step: STEP_NAMES, status: ['done', 'failed', 'canceled'] },
+    buckets: WORK_SECONDS,
+  },
+  slipway_step_attempts: {
+    kind: 'counter',
+    help: 'Attempts of the steps that ended.',
+    labels: { step: STEP_NAMES },
+  },
+  slipway_checks: {
+    kind: 'counter',
+    help: 'Checks that an agent answered.',
+    labels: { verdict: ['passed', 'failed'], restoring: ['true', 'false'] },
+  },
+  slipway_judgements: {
+    kind: 'counter',
+    help: 'Candidates of promotions that were judged.',
+    labels: { verdict: ['passed', 'failed', 'inconclusive', 'errored'] },
+  },
+  slipway_call_duration_seconds: {
+    kind: 'histogram',
+    help: 'Time that a call to a control plane or an agent took, until its answer was read.',
+    labels: {
+      service: SERVICES,
+      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      route: ROUTES_MAX,
+      status: STATUSES_MAX,
+    },
+    buckets: CALL_SECONDS,
+  },
+  slipway_calls_in_flight: {
+    kind: 'gauge',
+    help: 'Calls that are under way.',
+    labels: { service: SERVICES },
+  },
+  slipway_polled_revisions: {
+    kind: 'gauge',
+    help: 'Revisions that this worker polls control planes for.',
+    labels: {},
+  },
+  slipway_worker_info: {
+    kind: 'gauge',
+    help: '1 for each worker that runs, with its version.',
+    labels: { version: 1 },
+  },
+  slipway_workers: {
+    kind: 'gauge',
+    help: 'Workers that poll the task queue, as Temporal sees them.',
+    labels: {},
+  },
+  slipway_targets: {
+    kind: 'gauge',
+    help: 'Targets that Temporal knows. Only the first 100 have the gauges below.',
+    labels: {},
+  },
+  slipway_unanswered_targets: {
+    kind: 'gauge',
+    help: 'Targets that did not answer when they were asked last.',
+    labels: {},
+  },
+  slipway_target_queue_length: {
+    kind: 'gauge',
+    help: 'Releases that wait for their turn.',
+    labels: { target: TARGETS_MAX },
+  },
+  slipway_target_on_hold: {
+    kind: 'gauge',
+    help: '1 while the target is on hold.',
+    labels: { target: TARGETS_MAX },
+  },
+  slipway_target_needs_person: {
+    kind: 'gauge',
+    help: '1 after an outcome that a person must resolve, until a release or a rollback ends well.',
+    labels: { target: TARGETS_MAX, outcome: ['rollback_failed', 'errored'] },
+  },
+  slipway_target_running_seconds: {
+    kind: 'gauge',
+    help: 'How long the release or rollback that runs has been running; 0: none runs.',
+    labels: { target: TARGETS_MAX },
+  },
+  slipway_target_waiting_seconds: {
+    kind: 'gauge',
+    help: 'How long the release that runs has been waiting for people or a freeze; 0: it does not wait.',
+    labels: { target: TARGETS_MAX, for: WAITS },
+  },
+  slipway_target_step_seconds: {
+    kind: 'gauge',
+    help: 'How long the step that runs has been running, but for waits, soaks and bakes; 0: none runs.',
+    labels: { target: TARGETS_MAX },
+  },
+  slipway_temporal_certificate_expiry_timestamp_seconds: {
+    kind: 'gauge',
+    help: "When the worker's client certificate for Temporal expires, in seconds since 1970.",
+    labels: {},
+  },
+  slipway_temporal_api_key_expiry_timestamp_seconds: {
+    kind: 'gauge',
+    help: "When the worker's API key for Temporal expires, if the key says so, in seconds since 1970.",
+    labels: {},
+  },
+} as const satisfies Record<string, Metric>;
+
+export type MetricName = keyof typeof METRICS;
+
+/** The labels of a metric, all of them. */
+export type MetricLabels<Name extends MetricName> = {
+  readonly [Label in keyof (typeof METRICS)[Name]['labels']]: string;
+};
+
+/** Adds to a counter, records in a histogram, or sets a gauge. */
+export type Measure = <Name extends MetricName>(
+  name: Name,
+  value: number,
+  labels: MetricLabels<Name>,
+) => void;
+
+/** What a call that failed without an HTTP status has as its status: the failure's code. */
+export function statusLabel(status: number | undefined, code: string): string {
+  if (status !== undefined) return String(status);
+  return code in ERROR_CATALOGUE ? code : 'other';
+}

@@ -1,0 +1,63 @@
+import type { MetricCounter, MetricGauge, MetricHistogram, MetricMeter } from '@temporalio/common';
+
+import { type Measure, type Metric, type MetricName, METRICS } from '../domain/metrics/metrics.ts';
+
+/**
+ * Measures on the meter of Temporal's SDK, so that the SDK's own metrics and Slipway's go out together. What a label may
+ * not hold becomes `other`: see {@link Metric.labels}.
+ */
+export function measureOn(meter: MetricMeter): Measure {
+  const instruments = new Map<MetricName, Instrument>();
+  const seen = new Map<string, Set<string>>();
+
+  const bounded = (label: string, allowed: readonly string[] | number, value: string): string => {
+    if (typeof allowed !== 'number') return allowed.includes(value) ? value : OTHER;
+    const values = seen.get(label) ?? new Set();
+    seen.set(label, values);
+    if (!values.has(value) && values.size >= allowed) return OTHER;
+    values.add(value);
+    return value.slice(0, LABEL_MAX_CHARACTERS);
+  };
+
+  return (name, value, labels) => {
+    const metric: Metric = METRICS[name];
+    const record = instruments.get(name) ?? instrumentOf(meter, name, metric);
+    instruments.set(name, record);
+    const given: Readonly<Record<string, string | undefined>> = labels;
+    const entries = Object.entries(metric.labels).map(([label, allowed]) => [
+      label,
+      bounded(label, allowed, given[label] ?? ''),
+    ]);
+    record(value, Object.fromEntries(entries) as Record<string, string>);
+  };
+}
+
+const OTHER = 'other';
+const LABEL_MAX_CHARACTERS = 100;
+
+type Instrument = (value: number, labels: Record<string, string>) => void;
+
+/** Names have their units already, so that they are the same for Prometheus and for OTLP. */
+function instrumentOf(meter: MetricMeter, name: string, { kind, help }: Metric): Instrument {
+  switch (kind) {
+    case 'counter': {
+      const counter: MetricCounter = meter.createCounter(name, '', help);
+      return (value, labels) => counter.add(value, labels);
+    }
+    case 'histogram': {
+      const histogram: MetricHistogram = meter.createHistogram(name, 'float', '', help);
+      return (value, labels) => histogram.record(value, labels);
+    }
+    case 'gauge': {
+      const gauge: MetricGauge = meter.createGauge(name, 'float', '', help);
+      return (value, labels) => gauge.set(value, labels);
+    }
+  }
+}
+
+/** The buckets of every histogram, by its name. */
+export const BUCKETS: Readonly<Record<string, number[]>> = Object.fromEntries(
+  Object.entries<Metric>(METRICS).flatMap(([name, { buckets }]) =>
+    buckets === undefined ? [] : [[name, [...buckets]]],
+  ),
+);

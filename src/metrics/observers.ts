@@ -1,0 +1,31 @@
+import type { Observers } from '../activities/createActivities.ts';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { type Measure, statusLabel } from '../domain/metrics/metrics.ts';
+
+/** Measures what activities do outside of Temporal: their calls to control planes and agents, and their polls. */
+export function observersOf(measure: Measure): Observers {
+  const inFlight = { control_plane: 0, agent: 0 };
+  return {
+    onPolled: (revisions) => measure('slipway_polled_revisions', revisions, {}),
+    onCall: ({ service, method, route }) => {
+      const label = SERVICE_LABELS[service];
+      const count = (more: number): void =>
+        measure('slipway_calls_in_flight', (inFlight[label] += more), { service: label });
+      const began = performance.now();
+      count(1);
+      return ({ status, code = '' }) => {
+        count(-1);
+        const seconds = (performance.now() - began) / 1_000;
+        const labels = { service: label, method, route, status: statusLabel(status, code) };
+        measure('slipway_call_duration_seconds', seconds, labels);
+      };
+    },
+  };
+}
+
+/** A tracing service is called by pre-signed links of agents. */
+const SERVICE_LABELS = {
+  controlPlane: 'control_plane',
+  runApi: 'agent',
+  tracing: 'agent',
+} as const satisfies Record<Endpoint['service'], string>;
