@@ -23,6 +23,7 @@ import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
 import { openApiRoutes } from './openapi/openApiRoutes.ts';
+import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { createContainers } from './runtime/docker/containers.ts';
 import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
@@ -69,6 +70,11 @@ export interface PlatformOptions {
   auditKeptMs?: number;
   /** Called for each request that was answered, for traces. */
   onAnswered?: (answered: Answered) => void;
+  /**
+   * Where metrics are served (`GET /metrics`): a listener of their own, which asks for no key and is for the operator's
+   * network alone. Default: nowhere.
+   */
+  metrics?: { readonly host: string; readonly port: number };
   /** Default: JSON lines on stderr. */
   log?: Logger;
   /** How revisions are built and their agents started. Default: for real. */
@@ -122,9 +128,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
             log.error({ err: error }, 'the connection that holds the database broke; it is made again'),
           );
     undo.push(async () => owner?.release());
+    const metrics = options.metrics && (await openMetrics(options.metrics));
+    undo.push(async () => metrics?.close());
     const database = await openDatabase({
       home: options.home,
       databaseUrl: options.databaseUrl,
+      onQuery: metrics?.onQuery,
       onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
     });
     undo.push(() => database.close());
@@ -133,6 +142,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       kysely: database.kysely,
       adopt: options.adoptDatabase ?? false,
     });
+    const build: BuildRevision =
+      options.buildRevision ?? ((of) => buildRevision({ ...of, limits: options.buildLimits }));
     const agentKeyOf = createAgentKeys();
     const gateway = createGateway({ agentKeyOf });
     undo.push(() => gateway.close());
@@ -154,8 +165,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       access,
       log,
       gateway,
-      buildRevision:
-        options.buildRevision ?? ((build) => buildRevision({ ...build, limits: options.buildLimits })),
+      buildRevision: metrics === undefined ? build : metrics.builds(build),
       startAgent: options.startAgent ?? startAgent,
       containers: createContainers({
         command: options.dockerCommand ?? 'docker',
@@ -170,6 +180,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         SLIPWAY_AGENT_PROJECT_NAME: name,
       }),
     });
+    await metrics?.readFrom({ kysely: database.kysely, agents: controlPlane.agents });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();
     const onAnswered = (answered: Answered): void => {
@@ -177,6 +188,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       options.onAnswered?.(answered);
     };
     app.use(reportAnswers(onAnswered));
+    if (metrics !== undefined) app.use('*', metrics.requests);
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     app.get('/health', async (c) => {
@@ -195,13 +207,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', controlPlane.app);
 
     const listening = await listen(
-      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, onAnswered),
+      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, {
+        onAnswered,
+        onAgentRequest: metrics?.onAgentRequest,
+      }),
       options,
     );
     url = listening.url;
     undo.push(() => shutDown(listening, controlPlane, log));
     await controlPlane.start();
-    log.info({ url, home: options.home }, 'the platform is ready');
+    log.info({ url, home: options.home, metrics: metrics?.url }, 'the platform is ready');
     return {
       url: options.publicUrl ?? url,
       apiKey,
@@ -224,13 +239,19 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   log.error('the platform did not stop in time; the next start continues its work');
 }
 
+/** Who is told of requests to agents. */
+interface AgentRequestObservers {
+  readonly onAnswered: (answered: Answered) => void;
+  readonly onAgentRequest?: ServedMetrics['onAgentRequest'];
+}
+
 /** Requests to agents go to the gateway, if `admit` lets them; all others are the app's. */
 function listenerOf(
   app: Hono,
   gateway: Gateway,
   admit: ReturnType<typeof createAgentAdmission>,
   log: Logger,
-  onAnswered: (answered: Answered) => void,
+  { onAnswered, onAgentRequest }: AgentRequestObservers,
 ): RequestListener {
   const toApp = getRequestListener(app.fetch);
   return (request, response) => {
@@ -240,6 +261,7 @@ function listenerOf(
       return;
     }
     reportPassage(request, response, agent.deploymentId, onAnswered);
+    onAgentRequest?.(request, agent.path, response);
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {
@@ -261,6 +283,12 @@ function agentPath(url: string): { deploymentId: string; path: string } | undefi
   if (groups?.['id'] === undefined) return undefined;
   const rest = groups['rest'] ?? '/';
   return { deploymentId: groups['id'].toLowerCase(), path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/** Loaded only where metrics are served. */
+async function openMetrics(where: NonNullable<PlatformOptions['metrics']>): Promise<ServedMetrics> {
+  const { serveMetrics } = await import('./metrics/serveMetrics.ts');
+  return serveMetrics(where);
 }
 
 async function answers(database: Database): Promise<boolean> {

@@ -27,6 +27,8 @@ export interface PlatformSettings {
   keepAudit?: number;
   /** Start although home and database do not belong together. */
   adoptDatabase?: boolean;
+  /** `host:port` on which metrics are served. Default: nowhere. */
+  metrics?: string;
 }
 
 const MEGABYTE = 1_048_576;
@@ -48,6 +50,7 @@ export function platformOptionsOf(
     buildLimits: buildLimitsFrom(environment),
     rateLimit: rateLimitOf(options),
     host: options.host,
+    metrics: metricsAddress(options.metrics),
     databaseUrl: options.databaseUrl,
     adoptDatabase: options.adoptDatabase,
     vocabulary: options.vocabulary,
@@ -67,6 +70,18 @@ function rateLimitOf(options: PlatformSettings): NonNullable<PlatformOptions['ra
   const { rateLimit: perSecond = RATE_LIMIT.perSecond, rateBurst } = options;
   if (perSecond === 0) return 'none';
   return { perSecond, burst: rateBurst ?? perSecond * (RATE_LIMIT.burst / RATE_LIMIT.perSecond) };
+}
+
+function metricsAddress(address: string | undefined): PlatformOptions['metrics'] {
+  if (address === undefined || address === '') return undefined;
+  const { v6, name, port } =
+    /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^\s:/[\]]+)):(?<port>\d{1,5})$/iu.exec(address)?.groups ?? {};
+  const host = v6 ?? name;
+  if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
+  throw new PlatformError('SLIPWAY_USAGE', `"${address}" is no address to serve metrics on.`, {
+    place: '--metrics, SLIPWAY_METRICS_ADDRESS',
+    hint: 'Give a host and a port: slipway platform --metrics 127.0.0.1:9465',
+  });
 }
 
 function textIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {

@@ -8,7 +8,7 @@ import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platform
 import { jsonLine } from '../output.ts';
 import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
-import { configOption, portOption } from './options.ts';
+import { configOption, metricsOption, portOption } from './options.ts';
 
 /** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
 export function addMachineCommands(table: CommandTable): void {
@@ -60,12 +60,21 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
     .action(runs(async () => (await import('../commands/demo.ts')).runDemoCommand));
 }
 
-function addServiceCommands({ command, runs }: CommandTable): void {
+function addServiceCommands({ program, command, runs }: CommandTable): void {
   command(
     'worker',
     'Run a Temporal worker, which carries out releases',
     'SLIPWAY_API_KEY=… slipway worker',
-  ).action(runs(async () => (await import('../commands/worker/worker.ts')).runWorkerCommand));
+    'slipway worker --metrics 127.0.0.1:9464',
+  )
+    .addOption(metricsOption())
+    .action(
+      runs(async () => {
+        const { runWorkerCommand } = await import('../commands/worker/worker.ts');
+        return (context, { metrics }: { metrics?: string }) =>
+          runWorkerCommand(context, { metrics, version: program.version() ?? '' });
+      }),
+    );
 
   command('dashboard', 'Serve the page that shows targets, releases and promotions', 'slipway dashboard')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)

@@ -35,6 +35,13 @@ export function numberOption(text: string): number {
   return Number(text);
 }
 
+/** `--metrics`: where Prometheus scrapes the process. */
+export function metricsOption(): Option {
+  return new Option('--metrics <host:port>', 'serve metrics for Prometheus there (default: not)').env(
+    'SLIPWAY_METRICS_ADDRESS',
+  );
+}
+
 const FOLLOW_FOR = '1h';
 
 /** `--timeout`: how long a release, or what releases, is followed. Default: an hour. */

@@ -40,7 +40,10 @@ export function spentTime(
 }
 
 /** How long a step took, in milliseconds; `undefined`: it has not ended. */
-export function stepMs({ startedAt, endedAt }: Pick<StepRecord, 'startedAt' | 'endedAt'>): number | undefined {
+export function stepMs({
+  startedAt,
+  endedAt,
+}: Pick<StepRecord, 'startedAt' | 'endedAt'>): number | undefined {
   return endedAt === undefined ? undefined : Math.max(Date.parse(endedAt) - Date.parse(startedAt), 0);
 }
 

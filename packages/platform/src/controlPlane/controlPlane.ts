@@ -15,7 +15,7 @@ import { createRotatingSealing } from '../store/sealing.ts';
 import type { BuildRevision, Containers, StartAgent, Switchboard } from './dependencies.ts';
 import { createStoredSecrets } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
-import { createFleet } from './fleet.ts';
+import { createFleet, type Fleet } from './fleet.ts';
 import { emptyTrash, homeLayout, removeScratches } from './homeLayout.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
@@ -83,6 +83,7 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   /** Its endpoints and the signed uploads. */
   readonly app: Hono;
+  readonly agents: Fleet['count'];
   /** Brings the active revisions' agents back and takes up what was left half done. */
   start(): Promise<void>;
   /** Stops work (to be taken up at the next start) and drains the agents. */
@@ -267,6 +268,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   return {
     app,
+    agents: fleet.count,
     start: async () => {
       // What an earlier process was at when it was killed; nothing is at anything yet.
       await removeScratches(home);

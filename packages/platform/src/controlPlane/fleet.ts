@@ -181,6 +181,11 @@ export function createFleet(options: {
       // Older agents of it may still be draining, too: nothing of it writes any more once this is over.
       await Promise.all([...ending].filter(([, id]) => id === deploymentId).map(([work]) => work));
     },
+    /** How many agents serve, and how many are being started again after they ended by themselves. */
+    count: (): { readonly running: number; readonly starting: number } => {
+      const running = [...posts.values()].filter(({ agent }) => agent !== undefined).length;
+      return { running, starting: posts.size - running };
+    },
     /** Drains everything. */
     close: async (): Promise<void> => {
       const left = [...posts.values()];

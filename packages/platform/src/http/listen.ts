@@ -16,12 +16,12 @@ export interface Listening {
 /**
  * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload over
  * a slow line), none for answers, which stream for as long as they like. `port` 0 takes a free one; `host` defaults to
- * `127.0.0.1`.
+ * `127.0.0.1`. `option` is the command's that chooses the port, for the error.
  * @throws PlatformError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function listen(
   listener: RequestListener,
-  options: { port: number; host?: string },
+  options: { port: number; host?: string; option?: '--port' | '--metrics' },
 ): Promise<Listening> {
   const host = options.host ?? '127.0.0.1';
   const server = createServer(
@@ -30,7 +30,7 @@ export async function listen(
   );
   server.listen(options.port, host);
   await once(server, 'listening').catch((cause: unknown) => {
-    throw portUnavailable(host, options.port, cause as NodeJS.ErrnoException);
+    throw portUnavailable(host, options, cause as NodeJS.ErrnoException);
   });
   const { port } = server.address() as AddressInfo;
   return {
@@ -40,13 +40,17 @@ export async function listen(
   };
 }
 
-function portUnavailable(host: string, port: number, cause: NodeJS.ErrnoException): PlatformError {
+function portUnavailable(
+  host: string,
+  { port, option = '--port' }: { readonly port: number; readonly option?: string },
+  cause: NodeJS.ErrnoException,
+): PlatformError {
   const place = `${host}:${port}`;
   const message =
     cause.code === 'EADDRINUSE' ? `Another process listens on ${place}.` : `${place} cannot be listened on.`;
   return new PlatformError('SLIPWAY_PORT_UNAVAILABLE', message, {
     place,
-    hint: 'Choose another port with --port; 0 takes a free one.',
+    hint: `Choose another port with ${option}; 0 takes a free one.`,
     cause,
   });
 }

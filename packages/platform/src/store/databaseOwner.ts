@@ -132,6 +132,8 @@ export async function openDatabase(options: {
   databaseUrl?: string;
   /** Told about connections that broke while idle, which the pool replaces, and about crashes of the embedded database. */
   onConnectionError?: (error: Error) => void;
+  /** Called after each query, with how long it took. */
+  onQuery?: (seconds: number, result: 'ok' | 'error') => void;
 }): Promise<Database> {
   let closing = false;
   const onConnectionError = (error: Error): void => {
@@ -145,7 +147,16 @@ export async function openDatabase(options: {
   const connectionString = embedded?.connectionString ?? options.databaseUrl ?? '';
   const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 10_000 });
   pool.on('error', onConnectionError);
-  const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  const { onQuery } = options;
+  const kysely = new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool }),
+    ...(onQuery === undefined
+      ? {}
+      : {
+          log: ({ level, queryDurationMillis }) =>
+            onQuery(queryDurationMillis / 1_000, level === 'error' ? 'error' : 'ok'),
+        }),
+  });
   const close = async (): Promise<void> => {
     closing = true;
     await kysely.destroy();

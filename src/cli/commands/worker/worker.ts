@@ -3,7 +3,12 @@ import { NativeConnection, Runtime } from '@temporalio/worker';
 import { makeHome } from '../../../config/home.ts';
 import { parseDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import type { Measure } from '../../../domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
+import { measureExpiry } from '../../../metrics/credentialExpiry.ts';
+import { type MetricsExporter, metricsExporter } from '../../../metrics/exporter.ts';
+import { measureOn } from '../../../metrics/meter.ts';
+import { observeTargets } from '../../../metrics/targets.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   missingSearchAttributes,
@@ -24,15 +29,27 @@ import { exitWithParent, onInterruption } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { logOnStderr } from './workerLog.ts';
 
+/** The options of `slipway worker`. */
+export interface WorkerOptions {
+  /** `host:port` on which metrics are served. Default: nowhere. */
+  readonly metrics?: string;
+  /** Slipway's. */
+  readonly version: string;
+}
+
 /**
  * `slipway worker`: carries releases out, until SIGTERM or SIGINT; what runs gets a moment to finish. Prints
  * `{"event":"ready","taskQueue","namespace"}` once it polls, and `took_over` for each step that a killed worker of this
  * home had begun and that is tried again. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE.
  */
-export async function runWorkerCommand({ output, home, environment }: CommandContext): Promise<number> {
+export async function runWorkerCommand(
+  { output, home, environment }: CommandContext,
+  { metrics: address, version }: WorkerOptions,
+): Promise<number> {
+  const exporter = await metricsExporter(address, environment);
   const interruption = onInterruption();
   exitWithParent(environment);
   const places = placeRules(environment);
@@ -43,9 +60,12 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
   try {
     await requireSearchAttributes(temporal);
     // From here on the native code keeps the process alive, until the last of its connections is closed.
-    logOnStderr('INFO');
+    installRuntime(exporter, address);
     const connection = await connectNative(settings);
     const ending = new AbortController();
+    const measure = exporter === undefined ? undefined : measureOn(Runtime.instance().metricMeter);
+    measure?.('slipway_worker_info', 1, { version });
+    const observing = measure && observe(temporal, measure, ending.signal);
     const takingOver =
       registry === undefined
         ? undefined
@@ -59,6 +79,7 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
         namespace: settings.namespace,
         taskQueue: settings.taskQueue,
         places,
+        measure,
         identity: registry?.identity ?? workerIdentity(),
         signal: interruption.signal,
         onReady: () => {
@@ -66,12 +87,14 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
           output.print(
             `The worker polls the task queue "${settings.taskQueue}" of ${settings.address}, namespace "${settings.namespace}".`,
           );
+          if (address !== undefined) output.print(`Metrics: http://${address}/metrics`);
         },
       });
       return 0;
     } finally {
       ending.abort();
       await takingOver;
+      await observing;
       await connection.close();
     }
   } finally {
@@ -80,6 +103,27 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
     await endTraces();
     interruption.release();
   }
+}
+
+/** @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
+function installRuntime(exporter: MetricsExporter | undefined, address: string | undefined): void {
+  try {
+    logOnStderr('INFO', exporter);
+  } catch (error) {
+    if (address === undefined) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `metrics cannot be served on ${address}: ${why}`, {
+      place: address,
+      hint: 'end what listens there, or choose another port: slipway worker --metrics 127.0.0.1:PORT',
+      cause: error,
+    });
+  }
+}
+
+/** Measures what is no event of this worker. */
+function observe(temporal: TemporalConnection, measure: Measure, signal: AbortSignal): Promise<void> {
+  measureExpiry(measure, temporal.settings);
+  return observeTargets(temporal, measure, { signal });
 }
 
 /** A worker that cannot be registered works as well. */

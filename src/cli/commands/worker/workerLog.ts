@@ -1,16 +1,20 @@
 import { DefaultLogger, type LogEntry, Runtime } from '@temporalio/worker';
 
+import type { MetricsExporter } from '../../../metrics/exporter.ts';
+
 /**
  * Lets the worker of this process log on stderr, before anything else is done with it. By itself, what is native in it
  * writes to stdout, in the middle of what the command prints there.
  *
  * @param level - what is worth a line. `INFO`: what native code warns of, too; `ERROR`: what goes wrong.
+ * @param metrics - where metrics go. Default: nowhere.
+ * @throws what keeps the metrics from being served.
  */
-export function logOnStderr(level: 'INFO' | 'ERROR'): void {
+export function logOnStderr(level: 'INFO' | 'ERROR', metrics?: MetricsExporter): void {
   const core = level === 'INFO' ? 'WARN' : 'ERROR';
   Runtime.install({
     logger: new DefaultLogger(level, (entry) => process.stderr.write(`${logLine(entry)}\n`)),
-    telemetryOptions: { logging: { filter: { core, other: 'ERROR' }, forward: {} } },
+    telemetryOptions: { logging: { filter: { core, other: 'ERROR' }, forward: {} }, metrics },
   });
 }
 

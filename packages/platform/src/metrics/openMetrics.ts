@@ -1,0 +1,87 @@
+import type { RequestListener } from 'node:http';
+
+import type { Histogram } from '@opentelemetry/api';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+
+import { PLATFORM_METRICS, type PlatformMetric, type Reading, type RecordTime } from './metrics.ts';
+
+/** The platform's metrics, and how they are read. */
+export interface OpenMetrics {
+  readonly record: RecordTime;
+  /** Says how gauges are read, each time that metrics are asked for. Default: there are none. */
+  readFrom(read: ReadGauges): void;
+  /** Answers `GET /metrics` in Prometheus' text format. */
+  readonly listener: RequestListener;
+}
+
+/** Reads the gauges. What it throws leaves them out. */
+export type ReadGauges = () => Promise<readonly Reading[]>;
+
+/**
+ * Makes the platform's metrics on OpenTelemetry's SDK. A label's value that is not among those of its metric becomes
+ * `other`.
+ */
+export function openMetrics(): OpenMetrics {
+  let read: ReadGauges = () => Promise.resolve([]);
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    withoutScopeInfo: true,
+    withoutTargetInfo: true,
+  });
+  const meter = new MeterProvider({ readers: [exporter] }).getMeter('slipway');
+  const bounded = createBounds();
+  const histograms = new Map<string, Histogram>();
+  const gauges = new Map<string, ReturnType<typeof meter.createObservableGauge>>();
+  for (const [name, metric] of Object.entries<PlatformMetric>(PLATFORM_METRICS)) {
+    const { kind, help: description, buckets = [] } = metric;
+    if (kind === 'gauge') gauges.set(name, meter.createObservableGauge(name, { description }));
+    else {
+      const advice = { explicitBucketBoundaries: [...buckets] };
+      histograms.set(name, meter.createHistogram(name, { description, advice }));
+    }
+  }
+  meter.addBatchObservableCallback(
+    async (result) => {
+      for (const { name, value, labels = {} } of await read()) {
+        const gauge = gauges.get(name);
+        if (gauge !== undefined) result.observe(gauge, value, bounded(name, labels));
+      }
+    },
+    [...gauges.values()],
+  );
+  return {
+    record: (name, seconds, labels) => histograms.get(name)?.record(seconds, bounded(name, labels)),
+    readFrom: (from) => {
+      read = from;
+    },
+    listener: (request, response) => {
+      if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
+        response.writeHead(404, { 'content-type': 'text/plain' });
+        response.end('Not Found\n');
+        return;
+      }
+      exporter.getMetricsRequestHandler(request, response);
+    },
+  };
+}
+
+const OTHER = 'other';
+
+/** What labels may hold: the values of a closed list, or the first so many. */
+function createBounds() {
+  const seen = new Map<string, Set<string>>();
+  return (name: keyof typeof PLATFORM_METRICS, given: Readonly<Record<string, string>>) => {
+    const { labels }: PlatformMetric = PLATFORM_METRICS[name];
+    const entries = Object.entries(labels).map(([label, allowed]) => {
+      const value = given[label] ?? '';
+      if (typeof allowed !== 'number') return [label, allowed.includes(value) ? value : OTHER];
+      const values = seen.get(label) ?? new Set<string>();
+      seen.set(label, values);
+      if (!values.has(value) && values.size >= allowed) return [label, OTHER];
+      values.add(value);
+      return [label, value];
+    });
+    return Object.fromEntries(entries) as Record<string, string>;
+  };
+}

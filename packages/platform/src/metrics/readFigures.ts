@@ -1,0 +1,99 @@
+import { type Kysely, sql } from 'kysely';
+
+import type { Fleet } from '../controlPlane/fleet.ts';
+import { isSettled, REVISION_STATUSES } from '../controlPlane/revisionStates.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Reading, RecordTime } from './metrics.ts';
+
+const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
+const ACTIVE_RUNS = ['pending', 'running'];
+/** Runs that end between two looks; of more only the first are counted. */
+const ENDED_MAX = 100_000;
+
+/**
+ * What the database and the fleet tell when metrics are asked for. Runs are counted from the first time on, 2 s after they
+ * ended: whatever wrote their end has committed by then.
+ */
+export function createFigures(options: {
+  readonly kysely: Kysely<Schema>;
+  readonly record: RecordTime;
+  readonly agents: Fleet['count'];
+}): () => Promise<readonly Reading[]> {
+  const { kysely, record, agents } = options;
+  /** Until when ended runs have been counted, by the clock of the database. */
+  let countedUntil: string | undefined;
+
+  const countEndedRuns = async (): Promise<void> => {
+    const { rows: clock } = await sql<{ until: string }>`
+      select (now() - interval '2 seconds')::text as until`.execute(kysely);
+    const until = clock[0]?.until;
+    // What ended before the platform started is none of its figures.
+    if (countedUntil !== undefined && until !== undefined) {
+      const { rows } = await sql<{ status: string; seconds: number }>`
+        select status, extract(epoch from updated_at - created_at)::float8 as seconds from slipway_agent.runs
+        where updated_at > ${countedUntil}::timestamptz and updated_at <= ${until}::timestamptz
+          and status <> all (${ACTIVE_RUNS})
+        limit ${ENDED_MAX}`.execute(kysely);
+      for (const { status, seconds } of rows)
+        record('slipway_platform_run_duration_seconds', Math.max(seconds, 0), { status });
+    }
+    countedUntil = until;
+  };
+
+  const readRuns = async (): Promise<readonly Reading[]> => {
+    const none = ACTIVE_RUNS.map((status): [string, number] => [status, 0]);
+    const counts = new Map<string, number>(none);
+    // The first agent makes the table.
+    const { rows: found } = await sql<{
+      name: string | null;
+    }>`select to_regclass('slipway_agent.runs')::text as name`.execute(kysely);
+    if (found[0]?.name != null) {
+      await countEndedRuns();
+      const { rows } = await sql<{ status: string; count: string }>`
+        select status, count(*) as count from slipway_agent.runs where status = any (${ACTIVE_RUNS})
+        group by status`.execute(kysely);
+      for (const { status, count } of rows) counts.set(status, Number(count));
+    } else countedUntil ??= '-infinity';
+    return [...counts].map(([status, value]) => ({
+      name: 'slipway_platform_runs' as const,
+      value,
+      labels: { status },
+    }));
+  };
+
+  const readRevisions = async (): Promise<readonly Reading[]> => {
+    const rows = await kysely
+      .selectFrom('revisions')
+      .select(({ fn }) => ['status', fn.countAll<string>().as('count')])
+      .where('status', 'in', UNSETTLED)
+      .groupBy('status')
+      .execute();
+    return UNSETTLED.map((status) => ({
+      name: 'slipway_platform_revisions' as const,
+      value: Number(rows.find((row) => row.status === status)?.count ?? 0),
+      labels: { status },
+    }));
+  };
+
+  const readKeys = async (): Promise<readonly Reading[]> => {
+    const row = await kysely
+      .selectFrom('api_keys')
+      .select(({ fn }) => fn.min('expires_at').as('next'))
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', new Date())
+      .executeTakeFirst();
+    if (row?.next == null) return [];
+    const value = new Date(row.next).getTime() / 1_000;
+    return [{ name: 'slipway_platform_api_key_expiry_timestamp_seconds', value }];
+  };
+
+  return async () => {
+    const { running, starting } = agents();
+    const read = await Promise.all([readRevisions(), readRuns(), readKeys()]);
+    return [
+      { name: 'slipway_platform_agents', value: running },
+      { name: 'slipway_platform_agents_starting', value: starting },
+      ...read.flat(),
+    ];
+  };
+}

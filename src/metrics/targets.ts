@@ -1,0 +1,147 @@
+import type { QueryDefinition } from '@temporalio/common';
+
+import { type Measure, TARGETS_MAX } from '../domain/metrics/metrics.ts';
+import type { Progress } from '../domain/release/release.ts';
+import { progressQuery } from '../messages/release.ts';
+import { type TargetView, viewQuery } from '../messages/target.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
+import type { TemporalConnection } from '../temporal/client/connection.ts';
+import { pollingWorkers } from '../temporal/client/workerPresence.ts';
+import { type TargetFigures, targetFigures } from './targetFigures.ts';
+
+/** Between two looks. */
+const EVERY_MS = 30_000;
+const ANSWER_WITHIN_MS = 5_000;
+/** Targets that are asked at once. */
+const AT_ONCE = 4;
+const RUNNING_TARGETS = `WorkflowType = '${WORKFLOW_TYPES.target}' AND ExecutionStatus = 'Running'`;
+
+/**
+ * Measures what no single event tells: queues, holds, what runs for how long, workers. It asks Temporal, so every worker
+ * reports the same. A workflow is queried only if its history has grown: nobody pays for looks at what is idle.
+ *
+ * @param signal - ends it.
+ * @param everyMs - between two looks. Default: 30 s.
+ */
+export async function observeTargets(
+  temporal: TemporalConnection,
+  measure: Measure,
+  { signal, everyMs = EVERY_MS }: { readonly signal: AbortSignal; readonly everyMs?: number },
+): Promise<void> {
+  const ask = questionsTo(temporal);
+  const report = reportTo(measure);
+  while (!signal.aborted) {
+    try {
+      const { ids, count } = await runningTargets(temporal);
+      const seen = await atMost(AT_ONCE, ids, (id) => figuresOf(ask, id).catch(() => undefined));
+      const figures = seen.filter((figure) => figure !== undefined);
+      ask.keep();
+      measure('slipway_targets', count, {});
+      measure('slipway_unanswered_targets', ids.length - figures.length, {});
+      report(figures.flatMap((figure) => figure ?? []));
+      measure('slipway_workers', (await pollingWorkers(temporal)).length, {});
+    } catch {
+      // Temporal is away: the SDK's own metrics count its failures. The next look may find it again.
+    }
+    await pause(everyMs, signal);
+  }
+}
+
+async function runningTargets({
+  client,
+}: TemporalConnection): Promise<{ readonly ids: readonly string[]; readonly count: number }> {
+  const { count } = await client.workflow.count(RUNNING_TARGETS);
+  const ids: string[] = [];
+  for await (const { workflowId } of client.workflow.list({
+    query: RUNNING_TARGETS,
+    pageSize: TARGETS_MAX,
+  })) {
+    if (ids.push(workflowId) === TARGETS_MAX) break;
+  }
+  return { ids, count };
+}
+
+/** What is to be measured of a target; `null`: it has never taken a release. */
+async function figuresOf(ask: Questions, workflowId: string): Promise<TargetFigures | null> {
+  const view: TargetView = await ask(workflowId, viewQuery);
+  const progress: Progress | null =
+    view.running === null
+      ? null
+      : // It may have ended a moment ago.
+        await ask(view.running.workflowId, progressQuery).catch(() => null);
+  return targetFigures(view, progress, Date.now());
+}
+
+interface Questions {
+  <T>(workflowId: string, query: QueryDefinition<T>): Promise<T>;
+  /** Forgets the answers of workflows that were not asked since it was called last. */
+  keep(): void;
+}
+
+interface KeptAnswer {
+  readonly version: string;
+  readonly answer: unknown;
+}
+
+/** Queries workflows, but those whose history is as long as when they answered last. */
+function questionsTo({ client }: TemporalConnection): Questions {
+  let before = new Map<string, KeptAnswer>();
+  let now = new Map<string, KeptAnswer>();
+  const ask = async <T>(workflowId: string, query: QueryDefinition<T>): Promise<T> => {
+    const handle = client.workflow.getHandle(workflowId);
+    return client.withDeadline(Date.now() + ANSWER_WITHIN_MS, async () => {
+      const { runId, historyLength } = await handle.describe();
+      const version = `${runId} ${historyLength}`;
+      const known = before.get(workflowId);
+      const kept = known?.version === version ? known : { version, answer: await handle.query(query) };
+      now.set(workflowId, kept);
+      return kept.answer as T;
+    });
+  };
+  const keep = (): void => {
+    before = now;
+    now = new Map();
+  };
+  return Object.assign(ask, { keep });
+}
+
+/** Sets the gauges of targets. One that was set before and is not any more becomes 0. */
+function reportTo(measure: Measure): (all: TargetFigures) => void {
+  let before: TargetFigures = [];
+  return (all) => {
+    const sums = new Map<string, TargetFigures[number]>();
+    // Targets of two repositories may have one name.
+    for (const figure of [...before.map((old) => ({ ...old, value: 0 })), ...all]) {
+      const key = `${figure.name} ${JSON.stringify(figure.labels)}`;
+      const value = (sums.get(key)?.value ?? 0) + figure.value;
+      sums.set(key, { ...figure, value });
+    }
+    for (const { name, value, labels } of sums.values()) measure(name, value, labels as never);
+    before = all;
+  };
+}
+
+async function atMost<T, R>(count: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = [...items.entries()];
+  const take = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift())
+      results[next[0]] = await work(next[1]);
+  };
+  await Promise.all(Array.from({ length: count }, take));
+  return results;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
