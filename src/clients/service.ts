@@ -68,6 +68,8 @@ export type OnCall = (call: {
 export interface CallEnd {
   readonly status?: number;
   readonly code?: ServiceErrorCode;
+  /** The caller gave the call up. */
+  readonly aborted?: boolean;
 }
 
 /**
@@ -87,7 +89,10 @@ export async function observed<T>(
     ended?.({ status });
     return result;
   } catch (error) {
-    ended?.(error instanceof ServiceError ? { status: error.status, code: error.code } : {});
+    if (error instanceof ServiceError) {
+      const { status: answered, code, aborted } = error;
+      ended?.({ status: answered, code, aborted });
+    } else ended?.({});
     throw error;
   }
 }

@@ -13,10 +13,10 @@ export function observersOf(measure: Measure): Observers {
         measure('slipway_calls_in_flight', (inFlight[label] += more), { service: label });
       const began = performance.now();
       count(1);
-      return ({ status, code = '' }) => {
+      return (end) => {
         count(-1);
         const seconds = (performance.now() - began) / 1_000;
-        const labels = { service: label, method, route, status: statusLabel(status, code) };
+        const labels = { service: label, method, route, status: statusLabel(end) };
         measure('slipway_call_duration_seconds', seconds, labels);
       };
     },

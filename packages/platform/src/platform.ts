@@ -180,7 +180,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         SLIPWAY_AGENT_PROJECT_NAME: name,
       }),
     });
-    await metrics?.readFrom({ kysely: database.kysely, agents: controlPlane.agents });
+    await metrics?.readFrom({ kysely: database.kysely, controlPlane });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();
     const onAnswered = (answered: Answered): void => {

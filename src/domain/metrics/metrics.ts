@@ -1,4 +1,3 @@
-import { ERROR_CATALOGUE } from '../errors.ts';
 import { OUTCOMES } from '../release/outcome.ts';
 import { STEP_NAMES } from '../step.ts';
 
@@ -193,8 +192,16 @@ export type Measure = <Name extends MetricName>(
   labels: MetricLabels<Name>,
 ) => void;
 
-/** What a call that failed without an HTTP status has as its status: the failure's code. */
-export function statusLabel(status: number | undefined, code: string): string {
-  if (status !== undefined) return String(status);
-  return code in ERROR_CATALOGUE ? code : 'other';
+/** The label `status` of a call: its HTTP status, `aborted` if the caller gave it up, else the failure's code. */
+export function statusLabel({
+  status,
+  code = '',
+  aborted = false,
+}: {
+  readonly status?: number;
+  readonly code?: string;
+  readonly aborted?: boolean;
+}): string {
+  if (aborted) return 'aborted';
+  return status === undefined ? code : String(status);
 }

@@ -84,6 +84,8 @@ export interface ControlPlane {
   /** Its endpoints and the signed uploads. */
   readonly app: Hono;
   readonly agents: Fleet['count'];
+  /** How many revisions wait for a build slot. */
+  readonly buildQueue: () => number;
   /** Brings the active revisions' agents back and takes up what was left half done. */
   start(): Promise<void>;
   /** Stops work (to be taken up at the next start) and drains the agents. */
@@ -269,6 +271,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   return {
     app,
     agents: fleet.count,
+    buildQueue: orchestrator.queued,
     start: async () => {
       // What an earlier process was at when it was killed; nothing is at anything yet.
       await removeScratches(home);

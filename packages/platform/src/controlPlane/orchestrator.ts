@@ -44,6 +44,8 @@ export function createOrchestrator(options: {
   const stopping = new AbortController();
   let passing: Promise<void> | undefined;
   let again = false;
+  /** Revisions that wait for a build slot. */
+  let queued = 0;
 
   const wake = (): void => {
     again = true;
@@ -75,6 +77,10 @@ export function createOrchestrator(options: {
       if (stopping.signal.aborted) return;
       await act(action);
     }
+    queued = revisions.filter(
+      ({ id, deploymentId, status, hasSource }) =>
+        status === 'AWAITING_BUILD' && hasSource && jobs.get(deploymentId)?.revisionId !== id,
+    ).length;
   };
 
   const act = async (action: Action): Promise<void> => {
@@ -161,6 +167,8 @@ export function createOrchestrator(options: {
     },
     /** Something was stored that may need work. */
     wake,
+    /** How many revisions wait for a build slot. */
+    queued: (): number => queued,
     /** Ends the work on a revision whose interruption is stored already; without effect where nothing runs for it. */
     interrupt: (revisionId: string): void => {
       const job = [...jobs.values()].find((each) => each.revisionId === revisionId);

@@ -31,8 +31,13 @@ export const PLATFORM_METRICS = {
   },
   slipway_platform_revisions: {
     kind: 'gauge',
-    help: 'Revisions that are not deployed yet, by status; AWAITING_BUILD is the build queue.',
+    help: 'Revisions that are on their way, by status; in AWAITING_BUILD also those without a source yet.',
     labels: { status: REVISION_STATUSES },
+  },
+  slipway_platform_builds_queued: {
+    kind: 'gauge',
+    help: 'Revisions that have a source and wait for a build slot.',
+    labels: {},
   },
   slipway_platform_agents: {
     kind: 'gauge',

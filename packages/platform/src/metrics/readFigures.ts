@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-import type { Fleet } from '../controlPlane/fleet.ts';
+import type { ControlPlane } from '../controlPlane/controlPlane.ts';
 import { isSettled, REVISION_STATUSES } from '../controlPlane/revisionStates.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Reading, RecordTime } from './metrics.ts';
@@ -17,9 +17,9 @@ const ENDED_MAX = 100_000;
 export function createFigures(options: {
   readonly kysely: Kysely<Schema>;
   readonly record: RecordTime;
-  readonly agents: Fleet['count'];
+  readonly controlPlane: Pick<ControlPlane, 'agents' | 'buildQueue'>;
 }): () => Promise<readonly Reading[]> {
-  const { kysely, record, agents } = options;
+  const { kysely, record, controlPlane } = options;
   /** Until when ended runs have been counted, by the clock of the database. */
   let countedUntil: string | undefined;
 
@@ -88,9 +88,10 @@ export function createFigures(options: {
   };
 
   return async () => {
-    const { running, starting } = agents();
+    const { running, starting } = controlPlane.agents();
     const read = await Promise.all([readRevisions(), readRuns(), readKeys()]);
     return [
+      { name: 'slipway_platform_builds_queued', value: controlPlane.buildQueue() },
       { name: 'slipway_platform_agents', value: running },
       { name: 'slipway_platform_agents_starting', value: starting },
       ...read.flat(),

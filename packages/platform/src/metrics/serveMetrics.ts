@@ -34,18 +34,18 @@ export async function serveMetrics(where: {
   readonly host: string;
   readonly port: number;
 }): Promise<ServedMetrics> {
-  const { record, readFrom, listener } = openMetrics();
-  const { url, close } = await listen(listener, { ...where, option: '--metrics' });
+  const metrics = openMetrics();
+  const { record } = metrics;
+  const listening = await listen(metrics.listener, { ...where, option: '--metrics' });
   return {
-    url: `${url}/metrics`,
+    url: `${listening.url}/metrics`,
     onQuery: (seconds, result) =>
       record('slipway_platform_database_query_duration_seconds', seconds, { result }),
     requests: measureRequests(record),
     onAgentRequest: ({ method }, path, response) => measureAgentRequest(record, { method, path }, response),
     builds: (build) => async (options) => {
       const began = performance.now();
-      const ended = (result: string): void =>
-        record(BUILDS, (performance.now() - began) / 1_000, { result });
+      const ended = (result: string): void => record(BUILDS, (performance.now() - began) / 1_000, { result });
       try {
         const result = await build(options);
         ended(options.signal.aborted ? 'canceled' : result.ok ? 'built' : 'failed');
@@ -57,11 +57,11 @@ export async function serveMetrics(where: {
     },
     readFrom: async (from) => {
       const read = createFigures({ ...from, record });
-      readFrom(read);
+      metrics.readFrom(read);
       // Runs are counted from here on.
       await read();
     },
-    close: () => close(0),
+    close: () => listening.close(0),
   };
 }
 

@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+import { PLATFORM_METRICS } from '../../packages/platform/src/metrics/metrics.ts';
+import { METRICS } from '../../src/domain/metrics/metrics.ts';
+
+const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
+const read = (name: string): string => readFileSync(`${DEPLOY}${name}`, 'utf8');
+
+const promtool = (...args: string[]) =>
+  spawnSync('promtool', args, { encoding: 'utf8', cwd: `${DEPLOY}prometheus` });
+/** Debian's package `prometheus` has it. */
+const hasPromtool = promtool('--version').status === 0;
+
+describe.skipIf(!hasPromtool)('the alert rules, by promtool (skipped where it is not installed)', () => {
+  it('are valid', () => {
+    const { status, stdout, stderr } = promtool('check', 'rules', 'alerts.yml');
+    expect(status, `${stdout}${stderr}`).toBe(0);
+  });
+
+  it('alert when they should, and only then', () => {
+    const { status, stdout, stderr } = promtool('test', 'rules', 'alerts.test.yml');
+    expect(status, `${stdout}${stderr}`).toBe(0);
+  });
+});
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
+  }[];
+}
+const rules = (parse(read('prometheus/alerts.yml')) as Rules).groups.flatMap((group) => group.rules);
+
+/** Every name that Prometheus knows a metric of ours by. */
+const NAMES = new Set(
+  Object.entries({ ...METRICS, ...PLATFORM_METRICS }).flatMap(([name, { kind }]) => {
+    if (kind === 'counter') return [`${name}_total`];
+    return kind === 'gauge' ? [name] : ['_bucket', '_sum', '_count'].map((suffix) => name + suffix);
+  }),
+);
+
+const namesIn = (text: string): readonly string[] => text.match(/\bslipway_[a-z_]+/g) ?? [];
+
+describe('the alert rules and the dashboard', () => {
+  it.each(['prometheus/alerts.yml', 'prometheus/alerts.test.yml', 'grafana/slipway.json'])(
+    '%s names only metrics that exist',
+    (file) => {
+      const names = namesIn(read(file));
+      expect(names.length).toBeGreaterThan(5);
+      expect(names.filter((name) => !NAMES.has(name))).toEqual([]);
+    },
+  );
+
+  it('every rule has a test', () => {
+    const tested = read('prometheus/alerts.test.yml');
+    expect(rules.filter(({ alert }) => !tested.includes(`alertname: ${alert}\n`))).toEqual([]);
+  });
+});

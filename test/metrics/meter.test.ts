@@ -1,0 +1,86 @@
+import type { MetricMeter, MetricTags } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+
+import { METRICS, TARGETS_MAX } from '../../src/domain/metrics/metrics.ts';
+import { BUCKETS, measureOn } from '../../src/metrics/meter.ts';
+import { observersOf } from '../../src/metrics/observers.ts';
+
+const SECRET = 'planted-secret-77aa';
+
+/** A meter that keeps what is measured. */
+function keeping() {
+  const kept: { name: string; value: number; labels: MetricTags }[] = [];
+  const made: string[] = [];
+  const create = (name: string) => {
+    made.push(name);
+    const keep = (value: number, labels: MetricTags = {}) => void kept.push({ name, value, labels });
+    return { add: keep, record: keep, set: keep };
+  };
+  const meter = { createCounter: create, createHistogram: create, createGauge: create };
+  return { kept, made, measure: measureOn(meter as unknown as MetricMeter) };
+}
+
+describe('what is measured', () => {
+  it('has the labels of its metric, and of a closed list only its values', () => {
+    const { kept, measure } = keeping();
+    measure('slipway_checks', 1, { verdict: 'passed', restoring: 'false' });
+    measure('slipway_checks', 1, { verdict: SECRET, restoring: 'false', [SECRET]: SECRET } as never);
+    expect(kept.map(({ labels }) => labels)).toEqual([
+      { verdict: 'passed', restoring: 'false' },
+      { verdict: 'other', restoring: 'false' },
+    ]);
+  });
+
+  it('has so many values of an open label at most: later ones become "other"', () => {
+    const { kept, measure } = keeping();
+    for (let number = 0; number < TARGETS_MAX + 20; number++)
+      measure('slipway_target_on_hold', 0, { target: `target-${number}` });
+    measure('slipway_target_on_hold', 0, { target: 'target-0' });
+    expect(new Set(kept.map(({ labels }) => labels['target'])).size).toBe(TARGETS_MAX + 1);
+    expect(kept.at(-1)?.labels).toEqual({ target: 'target-0' });
+  });
+
+  it('makes each instrument once', () => {
+    const { made, measure } = keeping();
+    for (let times = 0; times < 3; times++) measure('slipway_targets', 1, {});
+    expect(made).toEqual(['slipway_targets']);
+  });
+});
+
+describe('calls', () => {
+  it('are measured by route and status; one that failed without a status by its code', () => {
+    const { kept, measure } = keeping();
+    const { onCall } = observersOf(measure);
+    const call = {
+      service: 'controlPlane',
+      method: 'GET',
+      route: '/v2/deployments/{deployment_id}',
+    } as const;
+    const first = onCall!(call);
+    const second = onCall!({ ...call, service: 'runApi' });
+    const third = onCall!(call);
+    first({ status: 200 });
+    second({ code: 'SLIPWAY_UNREACHABLE' });
+    third({ code: 'SLIPWAY_NO_ANSWER', aborted: true });
+    const durations = kept.filter(({ name }) => name === 'slipway_call_duration_seconds');
+    expect(durations.map(({ labels }) => [labels['service'], labels['status']])).toEqual([
+      ['control_plane', '200'],
+      ['agent', 'SLIPWAY_UNREACHABLE'],
+      ['control_plane', 'aborted'],
+    ]);
+    const inFlight = kept.filter(({ name }) => name === 'slipway_calls_in_flight');
+    expect(inFlight.map(({ value }) => value)).toEqual([1, 1, 2, 1, 0, 0]);
+  });
+});
+
+describe('names', () => {
+  it.each(Object.entries(METRICS))('%s follows the conventions of Prometheus', (name, metric) => {
+    expect(name).toMatch(/^slipway_[a-z_]+$/);
+    // The exporter adds it.
+    expect(name).not.toMatch(/_total$/);
+    if (metric.kind === 'histogram') {
+      expect(name).toMatch(/_seconds$/);
+      expect(BUCKETS[name]).toEqual([...metric.buckets].sort((one, other) => one - other));
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+
+import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
+import { targetFigures } from '../../src/metrics/targetFigures.ts';
+import { observeTargets } from '../../src/metrics/targets.ts';
+
+const NOW = Date.parse('2026-01-01T01:00:00Z');
+const HALF_PAST = '2026-01-01T00:30:00Z';
+const state = { ...EMPTY_TARGET, spec: { name: 'production' } } as never as typeof EMPTY_TARGET;
+const running = { releaseId: 'release-7', workflowId: 'w/release-7', kind: 'release' } as never;
+
+const valuesOf = (figures: ReturnType<typeof targetFigures>): Record<string, number> =>
+  Object.fromEntries((figures ?? []).map(({ name, value }) => [name, value]));
+
+describe('the gauges of a target', () => {
+  it('are none before its first release', () => {
+    expect(targetFigures({ state: EMPTY_TARGET, running: null }, null, NOW)).toBeNull();
+  });
+
+  it('tell how long a release and its step run', () => {
+    const progress = {
+      startedAt: '2026-01-01T00:00:00Z',
+      waiting: null,
+      steps: [{ step: 'deployed', status: 'running', startedAt: HALF_PAST }],
+    } as never;
+    expect(valuesOf(targetFigures({ state, running }, progress, NOW))).toMatchObject({
+      slipway_target_running_seconds: 3_600,
+      slipway_target_step_seconds: 1_800,
+    });
+  });
+
+  it('do not take a soak, or what waits for people, for a step that is stuck', () => {
+    const soaking = {
+      startedAt: HALF_PAST,
+      waiting: null,
+      steps: [{ step: 'soak', status: 'running', startedAt: HALF_PAST }],
+    } as never;
+    expect(valuesOf(targetFigures({ state, running }, soaking, NOW))['slipway_target_step_seconds']).toBe(0);
+    const waiting = {
+      startedAt: HALF_PAST,
+      steps: [],
+      waiting: { for: 'approval', since: HALF_PAST },
+    } as never;
+    expect(valuesOf(targetFigures({ state, running }, waiting, NOW))).toMatchObject({
+      slipway_target_step_seconds: 0,
+      slipway_target_waiting_seconds: 1_800,
+    });
+  });
+
+  it('name the outcome that needs a person', () => {
+    const needsPerson = { releaseId: 'release-7', since: HALF_PAST, instructions: 'secret words' };
+    const history = [{ releaseId: 'release-7', outcome: 'rollback_failed' }] as never;
+    const figures = targetFigures({ state: { ...state, needsPerson, history }, running: null }, null, NOW);
+    expect(figures).toContainEqual({
+      name: 'slipway_target_needs_person',
+      value: 1,
+      labels: { target: 'production', outcome: 'rollback_failed' },
+    });
+    expect(JSON.stringify(figures)).not.toContain('secret');
+  });
+});
+
+/** A Temporal with one target. */
+function temporalWith(target: { historyLength: number; hold: unknown; queries: number }) {
+  const handle = {
+    describe: () => Promise.resolve({ runId: 'run', historyLength: target.historyLength }),
+    query: () => {
+      target.queries += 1;
+      return Promise.resolve({ state: { ...state, hold: target.hold }, running: null });
+    },
+  };
+  const workflow = {
+    count: () => Promise.resolve({ count: 1 }),
+    list: async function* () {
+      yield await Promise.resolve({ workflowId: 'target:1' });
+    },
+    getHandle: () => handle,
+  };
+  const connection = {
+    withDeadline: (_: number, work: () => unknown) => work(),
+    workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [] }) },
+  };
+  const client = { workflow, withDeadline: connection.withDeadline };
+  return { client, connection, settings: { taskQueue: 'slipway', namespace: 'default' } } as never;
+}
+
+describe('looking at targets', () => {
+  it('queries a target again only once its history has grown, and takes back what is over', async () => {
+    const target = { historyLength: 10, hold: {} as unknown, queries: 0 };
+    const looks: (() => void)[] = [];
+    const holds: number[] = [];
+    const ending = new AbortController();
+    const observed = observeTargets(
+      temporalWith(target),
+      (name, value) => {
+        if (name === 'slipway_target_on_hold') holds.push(value);
+        if (name === 'slipway_workers') looks.shift()?.();
+      },
+      { signal: ending.signal, everyMs: 5 },
+    );
+    const look = () => new Promise<void>((resolve) => looks.push(resolve));
+    await look();
+    await look();
+    await look();
+    expect(target.queries).toBe(1);
+    expect(new Set(holds)).toEqual(new Set([1]));
+    target.historyLength = 12;
+    target.hold = null;
+    await look();
+    await look();
+    expect(target.queries).toBe(2);
+    expect(holds.at(-1)).toBe(0);
+    ending.abort();
+    await observed;
+  });
+});
