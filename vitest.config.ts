@@ -27,7 +27,7 @@ const withCacheAlone = [
 const endToEnd = ['test/e2e/**/*.test.ts'];
 /** What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills. */
 const nightly = [
-  'test/e2e/{brokenVariants,dev,packedInstall,promotions,readme,tutorial,workerSuccession}.test.ts',
+  'test/e2e/{brokenVariants,dev,metrics,packedInstall,promotions,readme,tutorial,workerSuccession}.test.ts',
   'test/e2e/{chaos,crash}/*.test.ts',
 ];
 /** What stands on a platform: their processes have the database's engine compiled. */

@@ -21,6 +21,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Operate it', link: '/operating' },
       { text: 'Sign in to the page', link: '/sign-in' },
       { text: 'Traces and logs', link: '/traces' },
+      { text: 'Metrics and alerts', link: '/metrics' },
       { text: 'Run it in containers', link: '/containers' },
       { text: 'Talk to the public service', link: '/public-vocabulary' },
     ],

@@ -65,7 +65,7 @@ export type OnCall = (call: {
 }) => (end: CallEnd) => void;
 
 /** How a call ended: with an HTTP status, with the error's code, or with both. */
-export interface CallEnd {
+interface CallEnd {
   readonly status?: number;
   readonly code?: ServiceErrorCode;
   /** The caller gave the call up. */

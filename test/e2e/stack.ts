@@ -174,7 +174,8 @@ export class Stack {
   }
 
   async startWorker(): Promise<void> {
-    const env = this.#gated ? { ...this.env, TEMPORAL_ADDRESS: this.gate.address } : this.env;
+    const gate: Record<string, string> = this.#gated ? { TEMPORAL_ADDRESS: this.gate.address } : {};
+    const env = { ...this.env, ...gate };
     this.#worker = slipway(['worker', '--json'], { env });
     await this.#worker.ready();
   }
@@ -245,7 +246,8 @@ export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 6
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port that no process listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

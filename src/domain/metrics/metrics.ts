@@ -181,7 +181,7 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 
 /** The labels of a metric, all of them. */
-export type MetricLabels<Name extends MetricName> = {
+type MetricLabels<Name extends MetricName> = {
   readonly [Label in keyof (typeof METRICS)[Name]['labels']]: string;
 };
 

@@ -16,7 +16,7 @@ export interface OpenMetrics {
 }
 
 /** Reads the gauges. What it throws leaves them out. */
-export type ReadGauges = () => Promise<readonly Reading[]>;
+type ReadGauges = () => Promise<readonly Reading[]>;
 
 /**
  * Makes the platform's metrics on OpenTelemetry's SDK. A label's value that is not among those of its metric becomes
