@@ -11,6 +11,7 @@ const worker = await Worker.create({
   workflowBundle: { codePath },
   activities: { default: leaveToServer },
   enableNonLocalActivities: false,
+  sinks: { slipwayMetrics: { measure: { fn: () => undefined, callDuringReplay: false } } },
   stickyQueueScheduleToStartTimeout: '3 seconds',
 });
 const running = worker.run();

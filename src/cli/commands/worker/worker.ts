@@ -47,8 +47,9 @@ export interface WorkerOptions {
  */
 export async function runWorkerCommand(
   { output, home, environment }: CommandContext,
-  { metrics: address, version }: WorkerOptions,
+  { metrics, version }: WorkerOptions,
 ): Promise<number> {
+  const address = metrics === '' ? undefined : metrics;
   const exporter = await metricsExporter(address, environment);
   const interruption = onInterruption();
   exitWithParent(environment);
@@ -107,6 +108,8 @@ export async function runWorkerCommand(
 
 /** @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
 function installRuntime(exporter: MetricsExporter | undefined, address: string | undefined): void {
+  // What OTLP names the sender by. The SDK takes it from nowhere else.
+  process.env['OTEL_SERVICE_NAME'] ??= 'slipway-worker';
   try {
     logOnStderr('INFO', exporter);
   } catch (error) {
