@@ -39,6 +39,18 @@ export async function sourceCommit(environment: Environment, git: Git): Promise<
   return changes === undefined ? head : `${head}-dirty`;
 }
 
+/**
+ * When the commit that the source stands at was made, as git says. `undefined` outside of a repository, where git has not
+ * fetched the commit that CI names, or where files differ from it.
+ *
+ * @param commit - of {@link sourceCommit}.
+ */
+export async function sourceCommittedAt(git: Git, commit: string | undefined): Promise<string | undefined> {
+  if (commit === undefined || !/^[0-9a-f]{7,64}$/u.test(commit)) return undefined;
+  const time = Date.parse((await git('show', '--no-patch', '--format=%cI', commit)) ?? '');
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+}
+
 /** The branch or tag that the source stands at: the one that CI names, else git's branch. */
 export async function sourceRef(environment: Environment, git: Git): Promise<string | undefined> {
   return ciRun(environment)?.ref ?? (await git('symbolic-ref', '--short', 'HEAD'));

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Git, sourceCommit, sourceRef, readRequester } from '../../src/cli/provenance.ts';
+import {
+  type Git,
+  readRequester,
+  sourceCommit,
+  sourceCommittedAt,
+  sourceRef,
+} from '../../src/cli/provenance.ts';
 
 /** A git that answers by a table; what is not in it, it does not know. */
 function git(answers: Readonly<Record<string, string>>): Git {
@@ -70,6 +76,24 @@ describe('the commit', () => {
 
   it('is not known outside of a repository', async () => {
     expect(await sourceCommit({}, git({}))).toBeUndefined();
+  });
+});
+
+describe('the commit’s time', () => {
+  const known = git({ 'show --no-patch': '2026-01-01T12:00:00+02:00' });
+
+  it('is the one that git says, in UTC', async () => {
+    expect(await sourceCommittedAt(known, 'abcdef0')).toBe('2026-01-01T10:00:00.000Z');
+  });
+
+  it('is not known of files that differ from their commit, or where git does not know it', async () => {
+    expect(await sourceCommittedAt(known, 'abcdef0-dirty')).toBeUndefined();
+    expect(await sourceCommittedAt(known, undefined)).toBeUndefined();
+    expect(await sourceCommittedAt(git({}), 'abcdef0')).toBeUndefined();
+  });
+
+  it('is never asked for by a name that git takes for an option', async () => {
+    expect(await sourceCommittedAt(known, '--output=x')).toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
 import { whoAndWhy } from '../actor.ts';
 import type { DeploymentSnapshot } from '../deployment/revision.ts';
+import type { Instant } from '../scalars.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
 /** The targets that a promotion has to do with, as they are seen at one moment. */
@@ -19,6 +20,8 @@ export interface Candidate {
   /** ISO 8601. */
   readonly verifiedAt: string;
   readonly commit: string | null;
+  /** When the commit was made. Absent: not known. */
+  readonly committedAt?: Instant;
   /** Who released it on `from`; `null` where nobody knows. */
   readonly releasedBy: string | null;
 }
@@ -46,8 +49,17 @@ export function chooseCandidate(line: Line): Choice {
   if (to.artifact === artifact) {
     return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortIdentity(artifact)} already` };
   }
-  const { commit, releasedBy } = from;
-  const candidate = { artifact, revisionId, deploymentId, agentUrl, verifiedAt, commit, releasedBy };
+  const { commit, committedAt, releasedBy } = from;
+  const candidate = {
+    artifact,
+    revisionId,
+    deploymentId,
+    agentUrl,
+    verifiedAt,
+    commit,
+    committedAt,
+    releasedBy,
+  };
   return { kind: 'candidate', candidate };
 }
 
@@ -130,6 +142,8 @@ export interface TargetSeen {
   /** The identity of the artifact that serves; `null` where it was not shipped from here. */
   readonly artifact: string | null;
   readonly commit: string | null;
+  /** When the commit was made. Absent: not known. */
+  readonly committedAt?: Instant;
   /** Who released it. */
   readonly releasedBy: string | null;
   /** The artifacts that it does not take any more. */
@@ -167,6 +181,7 @@ export function seeTarget(
     verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
     artifact: revision?.artifact ?? null,
     commit: row?.commit ?? null,
+    committedAt: row?.committedAt,
     releasedBy: row?.requestedBy.who ?? null,
     quarantined: (state?.quarantined ?? []).map(({ artifact }) => artifact),
   };

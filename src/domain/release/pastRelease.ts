@@ -1,4 +1,5 @@
 import type { Actor } from '../actor.ts';
+import { type RestoreSpan, restoreSpanOf } from '../delivery/restoreSpan.ts';
 import { artifactIdentity } from '../artifact/artifact.ts';
 import type { WorkFact } from '../audit/facts.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -28,18 +29,22 @@ export interface PastRelease {
   /** The revision that served when it ended. */
   readonly servingRevisionId: string | null;
   readonly requestedBy: Actor;
+  /** When its commit was made. Absent: not known. */
+  readonly committedAt?: Instant;
+  /** The restore of an earlier revision. Absent: none succeeded, or not known. */
+  readonly restore?: RestoreSpan;
 }
 
 /** A row of the target's own history. */
 export function pastOfRow(row: HistoryRow): PastRelease {
-  return { ...endOf(row), startedAt: null };
+  return { ...endOf(row), startedAt: row.startedAt ?? null, restore: row.restore };
 }
 
 /** What its own history tells of a release or a rollback: nobody need be there to answer. */
 export function pastOfWork(work: WorkFact): PastRelease {
   const { workflowId, kind, result, ended } = work;
   const startedAt = new Date(work.startedAt).toISOString();
-  const { artifact, commit, requestedBy } = asked(work.request);
+  const { artifact, commit, committedAt, requestedBy } = asked(work.request);
   // A result names its artifact by the beginning of its digest.
   if (result !== null) return { ...pastOfResult(result), startedAt, artifact: artifact ?? result.artifact };
   return {
@@ -50,29 +55,30 @@ export function pastOfWork(work: WorkFact): PastRelease {
     reason: ended === 'running' ? null : `its workflow was ended from outside: ${ended.replaceAll('_', ' ')}`,
     startedAt,
     endedAt: work.endedAt === null ? null : new Date(work.endedAt).toISOString(),
-    ...{ artifact, commit, revisionId: null, servingRevisionId: null, requestedBy },
+    ...{ artifact, commit, committedAt, revisionId: null, servingRevisionId: null, requestedBy },
   };
 }
 
 /** What a release's record tells. */
 export function pastOfResult(result: ReleaseResult): PastRelease {
-  return { ...endOf(result), startedAt: result.startedAt };
+  return { ...endOf(result), startedAt: result.startedAt, restore: restoreSpanOf(result) };
 }
 
 /** What a row and a record tell alike. */
-function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt'> {
+function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt' | 'restore'> {
   const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
-  const { revisionId, servingRevisionId, requestedBy } = ended;
+  const { revisionId, servingRevisionId, requestedBy, committedAt } = ended;
   return {
     ...{ releaseId, kind, outcome, reason, code, endedAt, artifact, commit },
-    ...{ revisionId, servingRevisionId, requestedBy },
+    ...{ revisionId, servingRevisionId, requestedBy, committedAt },
   };
 }
 
 function asked(
   request: ReleaseRequest | RollbackRequest,
-): Pick<PastRelease, 'artifact' | 'commit' | 'requestedBy'> {
+): Pick<PastRelease, 'artifact' | 'commit' | 'committedAt' | 'requestedBy'> {
   const { requestedBy } = request;
   if (!('artifact' in request)) return { artifact: null, commit: null, requestedBy };
-  return { artifact: artifactIdentity(request.artifact), commit: request.commit ?? null, requestedBy };
+  const { artifact, commit = null, committedAt } = request;
+  return { artifact: artifactIdentity(artifact), commit, committedAt, requestedBy };
 }

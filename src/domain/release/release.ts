@@ -59,6 +59,8 @@ export interface ReleaseRequest {
   readonly queue: QueuePolicy;
   /** The commit that the artifact was made from. */
   readonly commit?: string;
+  /** When the commit was made. Absent: not known, or the files differ from the commit. */
+  readonly committedAt?: Instant;
   /** The branch or tag that the commit was taken from. */
   readonly ref?: string;
   /** Where records are kept: the artifact store's URL. */
@@ -227,6 +229,8 @@ export interface ReleaseResult {
   /** For people: the beginning of its digest, the URI of its image, or its git ref. */
   readonly artifact: string | null;
   readonly commit: string | null;
+  /** When the commit was made. Absent: not known. */
+  readonly committedAt?: Instant;
   readonly requestKey: string | null;
   readonly outcome: Outcome;
   /** Why it ended this way: one sentence. */

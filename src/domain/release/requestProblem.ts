@@ -58,6 +58,10 @@ const DURATION = whole(1, DURATION_MAX_MS);
 const DURATION_OR_NONE = whole(0, DURATION_MAX_MS);
 const URL_OF_SERVICE = textWhere(1_000, serviceUrlProblem);
 const URL_OF_STORE = textWhere(1_000, storeUrlProblem);
+const INSTANT = textLike(
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/u,
+  'a time in ISO 8601',
+);
 const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
 const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
@@ -191,6 +195,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   soakMs: DURATION_OR_NONE,
   queue: choice<ReleaseRequest['queue']>({ latest: true, all: true }),
   commit: optional(TEXT),
+  committedAt: optional(INSTANT),
   ref: optional(TEXT),
   recordStore: URL_OF_STORE,
   overrideHold: optional(flag),

@@ -1,3 +1,4 @@
+import { restoreSpanOf } from '../delivery/restoreSpan.ts';
 import { isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
 import { needsPerson } from '../release/outcome.ts';
 import type { KnownRevision, ReleaseResult, RollbackRequest } from '../release/release.ts';
@@ -16,12 +17,13 @@ const REASON_MAX_CHARACTERS = 1_000;
 export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
   const satisfied = satisfiedRollbacks(state, result);
   const { releaseId, kind, requestKey, artifact, commit, outcome, reason, code } = result;
-  const { revisionId, servingRevisionId, requestedBy, endedAt } = result;
+  const { revisionId, servingRevisionId, requestedBy, startedAt, endedAt, committedAt } = result;
   const row: HistoryRow = {
     ...{ releaseId, kind, requestKey, artifact, commit, outcome },
     reason: reason.slice(0, REASON_MAX_CHARACTERS),
     code: code ?? undefined,
-    ...{ revisionId, servingRevisionId, requestedBy, endedAt },
+    ...{ revisionId, servingRevisionId, requestedBy, startedAt, endedAt, committedAt },
+    restore: restoreSpanOf(result),
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,
   };

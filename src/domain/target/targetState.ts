@@ -3,6 +3,7 @@ import { type Bound, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Outcome } from '../release/outcome.ts';
+import type { RestoreSpan } from '../delivery/restoreSpan.ts';
 import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import type { TargetSpec } from './targetSpec.ts';
@@ -54,7 +55,13 @@ export interface HistoryRow {
   readonly revisionId: string | null;
   readonly servingRevisionId: string | null;
   readonly requestedBy: Actor;
+  /** Absent: not known, or it never started. */
+  readonly startedAt?: Instant;
   readonly endedAt: Instant;
+  /** When its commit was made. Absent: not known. */
+  readonly committedAt?: Instant;
+  /** The restore of an earlier revision. Absent: none succeeded, or not known. */
+  readonly restore?: RestoreSpan;
   /** The rollback requests that it carried out. */
   readonly rollbackRequestIds: readonly string[];
   /** It restored the revision that served at its end. */

@@ -148,6 +148,7 @@ function releaseRequest(
     queue: 'all',
     recordStore: store,
     commit: candidate.commit ?? undefined,
+    committedAt: candidate.committedAt,
     ...(freezes.length === 0 ? {} : { freezes }),
     overrideFreeze: overrideFreeze === true || interventions.wasSkipped(FREEZE) || undefined,
     requestedBy: {

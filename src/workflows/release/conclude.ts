@@ -43,6 +43,7 @@ export function emptyConclusion(
     deploymentId: null,
     artifact: isRelease ? describeArtifact(request.artifact) : null,
     commit: isRelease ? (request.commit ?? null) : null,
+    committedAt: isRelease ? request.committedAt : undefined,
     requestKey: isRelease ? request.requestKey : null,
     code: null,
     instructions: null,

@@ -20,6 +20,24 @@ describe('a result', () => {
     expect(state.known.map(({ revisionId }) => revisionId)).toEqual(['old', 'new']);
   });
 
+  it('becomes a row with its times: the commit’s, its beginning, its restore', () => {
+    const serving = {
+      step: 'serving',
+      restoring: true,
+      status: 'done',
+      startedAt: NOW,
+      endedAt: NOW,
+    } as const;
+    const ending = {
+      outcome: 'rolled_back',
+      committedAt: '2025-12-31T00:00:00.000Z',
+      steps: [serving],
+    } as const;
+    const [row] = after(seasoned(), ending).history;
+    expect(row).toMatchObject({ startedAt: NOW, committedAt: ending.committedAt });
+    expect(row?.restore).toEqual({ since: NOW, servedAt: NOW });
+  });
+
   it('knows a revision for quarantined whose artifact came into quarantine while it was released', () => {
     const artifact = 'sha256:x';
     const knownRevisions = [{ ...verified('new'), artifact }, verified('other')];

@@ -11,7 +11,15 @@ import { type Git, sourceRepository } from '../../provenance.ts';
 /** What of a request the file does not say. */
 type Asked = Pick<
   ReleaseRequest,
-  'target' | 'artifact' | 'commit' | 'ref' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'
+  | 'target'
+  | 'artifact'
+  | 'commit'
+  | 'committedAt'
+  | 'ref'
+  | 'recordStore'
+  | 'requestedBy'
+  | 'overrideHold'
+  | 'overrideFreeze'
 >;
 
 /** Makes the request for a release, as the file has it for the target. */
@@ -28,7 +36,17 @@ export function releaseRequest(
     freezes = [],
     notify = [],
   }: ReleaseSettings,
-  { target, artifact, commit, ref, recordStore, requestedBy, overrideHold, overrideFreeze }: Asked,
+  {
+    target,
+    artifact,
+    commit,
+    committedAt,
+    ref,
+    recordStore,
+    requestedBy,
+    overrideHold,
+    overrideFreeze,
+  }: Asked,
 ): ReleaseRequest {
   const content = {
     target,
@@ -45,6 +63,7 @@ export function releaseRequest(
     queue,
     recordStore,
     requestedBy,
+    committedAt,
     ref,
     overrideHold,
     pauseMs,

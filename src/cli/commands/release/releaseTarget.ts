@@ -16,7 +16,7 @@ import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
 import type { Output } from '../../output.ts';
-import { gitIn, readRequester, sourceCommit, sourceRef } from '../../provenance.ts';
+import { gitIn, readRequester, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
 import { sizeText } from '../../ui/text.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
@@ -91,6 +91,7 @@ export async function releaseTarget(
       ...prepared,
       requestedBy,
       commit,
+      committedAt: await sourceCommittedAt(git, commit),
       ref,
       overrideHold: order.overrideHold || undefined,
       overrideFreeze: overrideFreeze || undefined,

@@ -1,0 +1,157 @@
+import { type Change, changesOf, type TargetRelease } from './changes.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The time that is measured, in milliseconds since 1970. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A figure that needs releases to be told. `count`: from how many it is. */
+export type Measured<T> = { readonly state: 'measured'; readonly count: number } & T;
+
+/** Nothing happened in the period that the figure could be told from. */
+interface NotEnoughData {
+  readonly state: 'not_enough_data';
+  /** What is missing: one sentence. */
+  readonly why: string;
+}
+
+/** Durations in milliseconds: the middle one, and the one that nine of ten stay below. */
+export interface Durations {
+  readonly medianMs: number;
+  readonly p90Ms: number;
+}
+
+/** The four measures of DORA. {@link DEFINITIONS} says what each of them means here. */
+export interface DeliveryMeasures {
+  readonly deploymentFrequency: Measured<{ readonly perDay: number }> | NotEnoughData;
+  readonly leadTime: Measured<Durations & { readonly unknown: number }> | NotEnoughData;
+  readonly changeFailureRate: Measured<{ readonly failed: number; readonly rate: number }> | NotEnoughData;
+  readonly timeToRestore: Measured<Durations> | NotEnoughData;
+}
+
+/** What each measure means, for people: one or two sentences. */
+export const DEFINITIONS: Readonly<Record<keyof DeliveryMeasures, string>> = {
+  deploymentFrequency: 'Releases that ended "released", for each day or week of the period.',
+  leadTime:
+    'From the commit’s time to the moment in which its release ended "released": the median. The command sends the commit’s time with a release; releases of files that differ from their commit have none.',
+  changeFailureRate:
+    'Of the releases that changed what their target serves, the share that was rolled back, needs a person, or was released and rolled back later. Releases that a person aborted do not count.',
+  timeToRestore:
+    'From the failure of a release, or the beginning of a rollback, to the moment in which the restored revision served: the median.',
+};
+
+/**
+ * Measures the releases of a period. A release belongs to the period in which it ended.
+ *
+ * @param releases - everything that is known, also from outside of the period: a later rollback makes a release of the
+ * period a failed one.
+ */
+export function measureDelivery(releases: readonly TargetRelease[], period: Period): DeliveryMeasures {
+  const changes = changesOf(releases).filter(({ release }) => isWithin(release, period));
+  const released = releases.filter((release) => isReleased(release) && isWithin(release, period));
+  return {
+    deploymentFrequency: frequency(released, period),
+    leadTime: leadTime(released),
+    changeFailureRate: failureRate(changes),
+    timeToRestore: timeToRestore(releases.filter((release) => isWithin(release, period))),
+  };
+}
+
+/** How many releases ended "released" in each day of a period, and how many changes failed; days begin at midnight, UTC. */
+export interface Day {
+  /** Its midnight: milliseconds since 1970. */
+  readonly at: number;
+  readonly released: number;
+  readonly failed: number;
+}
+
+/** The days of a period, oldest first, those without a release too. */
+export function daysOf(releases: readonly TargetRelease[], period: Period): readonly Day[] {
+  const first = Math.floor(period.from / DAY_MS);
+  const last = Math.floor((period.to - 1) / DAY_MS);
+  const days = Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => ({
+    at: (first + index) * DAY_MS,
+    released: 0,
+    failed: 0,
+  }));
+  for (const { release, failed } of changesOf(releases)) {
+    if (!isWithin(release, period)) continue;
+    const day = days[Math.floor(endOf(release) / DAY_MS) - first];
+    if (day === undefined) continue;
+    if (isReleased(release)) day.released++;
+    if (failed) day.failed++;
+  }
+  return days;
+}
+
+function frequency(released: readonly TargetRelease[], { from, to }: Period) {
+  const count = released.length;
+  if (count === 0) return lacking('No release ended "released".');
+  return { state: 'measured', count, perDay: count / Math.max((to - from) / DAY_MS, 1) } as const;
+}
+
+function leadTime(released: readonly TargetRelease[]): DeliveryMeasures['leadTime'] {
+  const times = released.flatMap((release) => {
+    const { committedAt } = release;
+    const ms = committedAt === undefined ? NaN : endOf(release) - Date.parse(committedAt);
+    // The clock of whoever committed may be ahead.
+    return Number.isNaN(ms) ? [] : [Math.max(ms, 0)];
+  });
+  if (times.length === 0) return lacking('No release ended "released" whose commit’s time is known.');
+  return { ...measured(times), unknown: released.length - times.length };
+}
+
+function failureRate(changes: readonly Change[]): DeliveryMeasures['changeFailureRate'] {
+  const count = changes.length;
+  if (count === 0) return lacking('No release changed what its target serves.');
+  const failed = changes.filter((change) => change.failed).length;
+  return { state: 'measured', count, failed, rate: failed / count };
+}
+
+function timeToRestore(releases: readonly TargetRelease[]): DeliveryMeasures['timeToRestore'] {
+  const times = releases.flatMap(({ outcome, restore }) => {
+    if (outcome !== 'rolled_back' || restore === undefined) return [];
+    const ms = Date.parse(restore.servedAt) - Date.parse(restore.since);
+    return Number.isNaN(ms) ? [] : [Math.max(ms, 0)];
+  });
+  return times.length === 0 ? lacking('No earlier revision was restored.') : measured(times);
+}
+
+function measured(times: readonly number[]): Measured<Durations> {
+  const sorted = times.toSorted((one, other) => one - other);
+  return {
+    state: 'measured',
+    count: sorted.length,
+    medianMs: quantile(sorted, 0.5),
+    p90Ms: quantile(sorted, 0.9),
+  };
+}
+
+/** Between the two nearest, in proportion. `sorted`: at least one. */
+function quantile(sorted: readonly number[], share: number): number {
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)] ?? 0;
+  const above = sorted[Math.ceil(place)] ?? 0;
+  return below + (above - below) * (place - Math.floor(place));
+}
+
+function isReleased({ kind, outcome }: TargetRelease): boolean {
+  return kind === 'release' && outcome === 'released';
+}
+
+function isWithin(release: TargetRelease, { from, to }: Period): boolean {
+  const end = endOf(release);
+  return end >= from && end < to;
+}
+
+/** In milliseconds since 1970; `NaN`: it has not ended. */
+function endOf({ endedAt }: TargetRelease): number {
+  return endedAt === null ? NaN : Date.parse(endedAt);
+}
+
+function lacking(why: string): NotEnoughData {
+  return { state: 'not_enough_data', why };
+}

@@ -1,0 +1,33 @@
+import type { ReleaseResult, StepRecord } from '../release/release.ts';
+import type { Instant } from '../scalars.ts';
+
+/** How long it took to restore an earlier revision. */
+export interface RestoreSpan {
+  /** When the release failed or was stopped, or the rollback began. */
+  readonly since: Instant;
+  /** When the restored revision served. */
+  readonly servedAt: Instant;
+}
+
+/** The restore that a release or a rollback carried out; `undefined` if it restored nothing, or not with success. */
+export function restoreSpanOf({
+  kind,
+  outcome,
+  steps,
+  startedAt,
+}: Pick<ReleaseResult, 'kind' | 'outcome' | 'steps' | 'startedAt'>): RestoreSpan | undefined {
+  const servedAt = steps.findLast(isServedAgain)?.endedAt;
+  if (servedAt === undefined || outcome === 'rollback_failed') return undefined;
+  return { since: kind === 'rollback' ? startedAt : stoppedAt(steps), servedAt };
+}
+
+function isServedAgain({ restoring, step, status }: StepRecord): boolean {
+  return restoring && step === 'serving' && status === 'done';
+}
+
+/** The end of the step that failed or was canceled; if none did, the restore's own beginning. */
+function stoppedAt(steps: readonly StepRecord[]): Instant {
+  const begin = steps.findIndex(({ restoring }) => restoring);
+  const last = steps.slice(0, begin).findLast(({ status }) => status === 'failed' || status === 'canceled');
+  return last?.endedAt ?? steps[begin]?.startedAt ?? '';
+}
