@@ -3,7 +3,8 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 
 import { isRecord } from '../domain/scalars.ts';
-import { currentTrace, inSpan, type Span, type SpanAttributes, traceIdOf } from '../traces/trace.ts';
+import type { Span, SpanAttributes } from '../traces/span.ts';
+import { currentTrace, inSpan, traceIdOf } from '../traces/trace.ts';
 import { recordedSpan } from './recordedSpan.ts';
 import { workflowTrace } from './workflowTrace.ts';
 

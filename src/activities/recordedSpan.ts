@@ -1,6 +1,7 @@
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../domain/release/release.ts';
-import { type SpanAttributes, startSpan, traceIdOf } from '../traces/trace.ts';
+import type { SpanAttributes } from '../traces/span.ts';
+import { startSpan, traceIdOf } from '../traces/trace.ts';
 import type { WorkflowTrace } from './workflowTrace.ts';
 
 /**

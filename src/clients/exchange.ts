@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 
-import { type Span, type SpanStart, startSpan } from '../traces/trace.ts';
+import type { Span, SpanStart } from '../traces/span.ts';
+import { startSpan } from '../traces/trace.ts';
 import { describeDetail, errorDetail } from './errorDetail.ts';
 import {
   retryAfterMs,

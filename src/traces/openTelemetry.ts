@@ -19,7 +19,7 @@ import {
   RandomIdGenerator,
 } from '@opentelemetry/sdk-trace-node';
 
-import type { Span, SpanAttributes, SpanStart, Tracer } from './trace.ts';
+import type { Span, SpanAttributes, SpanStart, Tracer } from './span.ts';
 
 /** What a killed process takes with it at most, in milliseconds: spans that have ended and are not sent. */
 const SEND_AFTER_MS = 1_000;
