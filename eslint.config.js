@@ -17,8 +17,9 @@ const ARROWS = {
   judge: ['clients', 'config'],
   activities: ['clients', 'artifact', 'config', 'judge', 'messages', 'traces'],
   workflows: ['activities', 'messages'],
-  dashboard: ['temporal', 'config', 'artifact', 'clients', 'messages'],
   metrics: ['activities', 'clients', 'messages', 'temporal', '@slipway/contract'],
+  inspection: ['temporal', 'config', 'artifact', 'clients', 'messages'],
+  dashboard: ['inspection', 'temporal', 'config', 'artifact', 'clients', 'messages'],
   rehearsal: ['activities', 'artifact', 'clients', 'temporal', 'config', 'worker.ts', 'messages'],
   cli: [
     'messages',
@@ -28,6 +29,7 @@ const ARROWS = {
     'clients',
     'judge',
     'rehearsal',
+    'inspection',
     'dashboard',
     'metrics',
     'worker.ts',

@@ -13,7 +13,7 @@ const PACKAGES_OF_CLIENT = /^(@temporalio\/(client|common|envconfig)(\/.*)?|@grp
 /** What runs in a worker asks with the client of `@temporalio/worker`, and needs the classes of that copy. */
 const OF_WORKER = /^(activities\/|worker\.js$|temporal\/createWorkers\.js$|cli\/commands\/worker\/)/;
 /** The command's modules: in `dist`, but not its bundles. */
-const MODULES = /^(activities|cli|domain|rehearsal|temporal)\/.*\.js$/;
+const MODULES = /^(activities|cli|dashboard|domain|inspection|rehearsal|temporal)\/.*\.js$/;
 
 /** Leaves the client outside for the modules of the worker, and bundles it for all others with the calls that are used. */
 export function temporalClient() {

@@ -6,13 +6,14 @@ import { audit } from '../../domain/audit/audit.ts';
 import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
-import { chooseTargetSpec, findDeployment, withControlPlane } from './target/targetAccess.ts';
+import { chooseTargetSpec } from './target/targetAccess.ts';
 
 /** The options of `slipway audit [TARGET]`. */
 export interface AuditOptions {

@@ -13,12 +13,12 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
+import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../context.ts';
 import { INTERRUPTED, onInterruption } from '../interruption.ts';
 import { MARKS } from '../ui/style.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
-import { withControlPlane } from './target/targetAccess.ts';
 
 /** The options of `slipway demo`. */
 interface DemoOptions {

@@ -17,6 +17,7 @@ import type {
   AcceptedMessage,
   Undelivered,
 } from '../../domain/target/targetState.ts';
+import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
 import type { LocalHold } from '../commands/target/localHold.ts';
 import type { ScheduleStatus } from './promotions.ts';
 
@@ -118,15 +119,6 @@ interface StatusOfTarget {
   readonly lastKnownRevisionId: string | null;
   /** `null`: the control plane did not answer. */
   readonly deployment: DeploymentSeen | null;
-}
-
-/** A deployment as the control plane describes it. */
-export interface DeploymentSeen {
-  readonly deploymentId: string;
-  /** The revision that serves. `null`: none. */
-  readonly activeRevisionId: string | null;
-  /** The newest revision, which may not be the one that serves. */
-  readonly latestRevisionId: string | null;
 }
 
 /** A release or a rollback that runs, as Temporal's history describes it. */

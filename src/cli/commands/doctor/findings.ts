@@ -6,6 +6,7 @@ import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
+import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   missingSearchAttributes,
@@ -19,7 +20,6 @@ import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { counted } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
-import { withControlPlane } from '../target/targetAccess.ts';
 
 /**
  * Looks at everything that a release needs, one thing after the other, and never throws for what it finds.

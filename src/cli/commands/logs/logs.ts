@@ -6,25 +6,24 @@ import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { ServiceError } from '../../../clients/serviceError.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { CommandContext } from '../../context.ts';
-import { onInterruption } from '../../interruption.ts';
-import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import {
-  chooseTargetSpec,
-  type ChosenTarget,
   type Deployment,
   findDeployment,
   withControlPlane,
-} from '../target/targetAccess.ts';
+} from '../../../inspection/deployment/deploymentAccess.ts';
 import {
   lineOf,
   logEnd,
   type LogLine,
-  logPrinter,
   type LogStage,
   revisionMeant,
   type RevisionOf,
-} from './revisionLog.ts';
+} from '../../../inspection/deployment/revisionLog.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
+import { logPrinter } from './printRevisionLog.ts';
 import { printReleaseLog } from './releaseLog.ts';
 
 /** The options of `slipway logs [TARGET]`. */

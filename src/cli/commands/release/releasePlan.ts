@@ -27,6 +27,11 @@ import { restoreCandidates } from '../../../domain/restore/restoreDecision.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../domain/target/targetState.ts';
+import {
+  type Deployment,
+  findDeployment,
+  withControlPlane,
+} from '../../../inspection/deployment/deploymentAccess.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../../context.ts';
@@ -35,12 +40,7 @@ import { gitIn, readRequester, sourceCommit, sourceRef } from '../../provenance.
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
-import {
-  type ChosenTarget,
-  type Deployment,
-  findDeployment,
-  withControlPlane,
-} from '../target/targetAccess.ts';
+import type { ChosenTarget } from '../target/targetAccess.ts';
 import { releaseRequest } from './releaseRequest.ts';
 
 /** What a release on a target would do at this moment. */

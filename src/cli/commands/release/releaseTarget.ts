@@ -21,7 +21,7 @@ import { announceFreezes } from '../../ui/freezes.ts';
 import { sizeText } from '../../ui/text.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
-import { printFailedRevision } from '../logs/revisionLog.ts';
+import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { notifyOf, releaseRequest } from './releaseRequest.ts';

@@ -5,11 +5,15 @@ import { revisionPhase } from '../../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { redeployCommand } from '../../../domain/release/instructions.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
+import {
+  type Deployment,
+  findDeployment,
+  withControlPlane,
+} from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP } from '../../follow/followToEnd.ts';
 import { MARKS } from '../../ui/style.ts';
 import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
-import { type Deployment, findDeployment, withControlPlane } from '../target/targetAccess.ts';
 
 /** What is put back without Temporal. */
 interface BreakGlassOrder {

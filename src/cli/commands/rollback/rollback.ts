@@ -11,12 +11,13 @@ import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { chooseTargetSpec, findDeployment, withControlPlane } from '../target/targetAccess.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
+import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 
 /** The options of `slipway rollback [TARGET]`. */
 interface RollbackOptions {

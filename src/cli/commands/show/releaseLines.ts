@@ -3,12 +3,12 @@ import { formatDuration } from '../../../domain/duration.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
+import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { exactText, timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
-import type { FoundRelease } from './findRelease.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;

@@ -1,17 +1,17 @@
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
-import type { CheckVerdict } from '../../../domain/release/release.ts';
+import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
+import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
+import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
+import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
-import { newestBuildLines } from '../../follow/buildLog.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { printFailedRevision } from '../logs/revisionLog.ts';
+import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { differenceLines, releaseDifference } from './difference.ts';
-import { findRelease, type FoundRelease, LATEST } from './findRelease.ts';
+import { differenceLines } from './difference.ts';
 import { releaseLines } from './releaseLines.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
@@ -90,18 +90,4 @@ function readWords(
 function releaseEvent(found: FoundRelease & UnderWay): EventOf<'release'> {
   const { target, past, result, progress, call, buildLog, workflowUrl, from } = found;
   return { event: 'release', target, ...past, workflowUrl, from, progress, call, buildLog, result };
-}
-
-/** The answers that were too long for their verdicts, by their records' names. One that the store has not is left out. */
-export async function wholeAnswers(
-  store: ArtifactStore,
-  verdicts: readonly CheckVerdict[],
-): Promise<ReadonlyMap<string, string>> {
-  const answers = new Map<string, string>();
-  for (const { answerRecord } of verdicts) {
-    if (answerRecord === undefined || answers.has(answerRecord)) continue;
-    const answer = await store.getRecord(answerRecord);
-    if (typeof answer === 'string') answers.set(answerRecord, answer);
-  }
-  return answers;
 }

@@ -2,13 +2,13 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import type { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork } from '../../../domain/release/pastRelease.ts';
+import { describeRevision } from '../../../domain/target/describeRevision.ts';
+import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
-import type { DeploymentSeen } from '../../events/status.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
 import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
-import { describeRevision } from './servesLines.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
 

@@ -5,6 +5,7 @@ import { describeUndelivered } from '../../../domain/notify/noticeText.ts';
 import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
+import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import type { TargetState } from '../../../domain/target/targetState.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
@@ -13,7 +14,7 @@ import { counted } from '../../ui/text.ts';
 import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
 import { describeHold } from '../target/localHold.ts';
-import { describedText, describeRevision, type Serves, servesLines } from './servesLines.ts';
+import { describedText, type Serves, servesLines } from './servesLines.ts';
 import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;

@@ -1,17 +1,17 @@
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
-import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
+import { type DeploymentSeen, seeDeployment } from '../../../inspection/deployment/seeDeployment.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';
 import type { CommandContext } from '../../context.ts';
-import type { DeploymentSeen } from '../../events/status.ts';
-import { newestBuildLines } from '../../follow/buildLog.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
-import { type ChosenTarget, findDeployment, withControlPlane } from '../target/targetAccess.ts';
+import type { ChosenTarget } from '../target/targetAccess.ts';
 
 /** Everything that is known of a target. */
 export interface TargetStatus extends UnderWay {
@@ -104,23 +104,6 @@ async function askTarget(
     };
   } catch (error) {
     if (isUnanswered(error)) return error;
-    throw error;
-  }
-}
-
-/** Asks the control plane for a target's deployment; a sentence where that cannot be done from here. */
-async function seeDeployment(context: CommandContext, spec: TargetSpec): Promise<DeploymentSeen | string> {
-  try {
-    return await withControlPlane(context, spec, async (client) => {
-      const { id, active_revision_id, latest_revision_id } = await findDeployment(client, spec);
-      return {
-        deploymentId: id,
-        activeRevisionId: active_revision_id ?? null,
-        latestRevisionId: latest_revision_id ?? null,
-      };
-    });
-  } catch (error) {
-    if (error instanceof SlipwayError) return error.message;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { followLog, type LogsOptions, runLogsCommand } from '../../../../src/cli/commands/logs/logs.ts';
-import { logEnd, type LogLine } from '../../../../src/cli/commands/logs/revisionLog.ts';
+import { logEnd, type LogLine } from '../../../../src/inspection/deployment/revisionLog.ts';
 import type { ControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
 import { ServiceError } from '../../../../src/clients/serviceError.ts';
 import {

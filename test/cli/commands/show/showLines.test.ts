@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
-import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';
+import type { FoundRelease } from '../../../../src/inspection/release/findRelease.ts';
 import { releaseLines } from '../../../../src/cli/commands/show/releaseLines.ts';
-import { wholeAnswers } from '../../../../src/cli/commands/show/show.ts';
+import { wholeAnswers } from '../../../../src/inspection/release/wholeAnswers.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { UnderWay } from '../../../../src/domain/heartbeat.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { statusLines } from '../../../../src/cli/commands/status/statusLines.ts';
 import type { TargetStatus } from '../../../../src/cli/commands/status/targetStatus.ts';
-import type { DeploymentSeen } from '../../../../src/cli/events/status.ts';
+import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
 import { EMPTY_TARGET, type HistoryRow } from '../../../../src/domain/target/targetState.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Unanswered } from '../../../../src/cli/commands/status/targetStatus.ts';
 import { unansweredLines } from '../../../../src/cli/commands/status/statusLines.ts';
-import type { DeploymentSeen } from '../../../../src/cli/events/status.ts';
+import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { WorkFact } from '../../../../src/domain/audit/facts.ts';
 import { SlipwayError } from '../../../../src/domain/errors.ts';

@@ -1,13 +1,8 @@
-import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
-import { removeSecrets } from '../../../clients/removeSecrets.ts';
-import type { CallOptions } from '../../../clients/service.ts';
-import { ServiceError } from '../../../clients/serviceError.ts';
-import { knownSecrets } from '../../../config/secretReference.ts';
-import { isRevisionId } from '../../../domain/deployment/revisionName.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
-import type { ReleaseResult } from '../../../domain/release/release.ts';
-import type { CommandContext } from '../../context.ts';
-import { type ChosenTarget, withControlPlane } from '../target/targetAccess.ts';
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import type { CallOptions } from '../../clients/service.ts';
+import { ServiceError } from '../../clients/serviceError.ts';
+import { isRevisionId } from '../../domain/deployment/revisionName.ts';
+import { SlipwayError } from '../../domain/errors.ts';
 
 /** Which part of a revision's life a line is from: its build, or its agent. */
 export type LogStage = 'build' | 'deploy';
@@ -170,53 +165,4 @@ function isNotFound(error: unknown): boolean {
   return error.status === undefined
     ? error.code === 'SLIPWAY_REFUSED'
     : [404, 405, 422].includes(error.status);
-}
-
-const STAGE_WIDTH = 'deploy'.length;
-
-/**
- * Prints the lines of a revision's log, without the secrets of its target that this process has: a build or an agent may
- * print them.
- *
- * @returns prints one line.
- */
-export function logPrinter(
-  { output, environment }: CommandContext,
-  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
-  revisionId: string,
-): (line: LogLine) => void {
-  const secrets = knownSecrets(spec, environment);
-  return ({ stage, message: written, timestamp }) => {
-    const message = removeSecrets(written, secrets);
-    output.event({ event: 'log', target, revisionId, stage, message, timestamp });
-    const time = timestamp === null ? '' : `${new Date(timestamp).toISOString().slice(11, 19)} `;
-    output.print(`${output.style.faint(`${time}${stage.padEnd(STAGE_WIDTH)}`)} ${message.trimEnd()}`);
-  };
-}
-
-const LINES = 20;
-
-/**
- * Where a release ended because its revision was not built, or did not start: shows the last lines of its log, so that
- * nobody has to ask for them. Without the control plane's key here it says how they are to be had.
- */
-export async function printFailedRevision(
-  context: CommandContext,
-  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
-  { code, deploymentId, revisionId }: ReleaseResult,
-): Promise<void> {
-  if (code !== 'SLIPWAY_REVISION_FAILED' || deploymentId === null || revisionId === null) return;
-  const { output } = context;
-  const command = `slipway logs ${target} --revision ${revisionId}`;
-  try {
-    const { lines } = await withControlPlane(context, spec, (client) =>
-      logEnd(client, { deploymentId, revisionId }, undefined, LINES),
-    );
-    if (lines.length === 0) return;
-    output.print(`The last lines of revision ${revisionId} (all of them: ${command}):`);
-    lines.forEach(logPrinter(context, { name: target, spec }, revisionId));
-  } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
-    output.note(`to see why the revision failed, run this with access to the control plane: ${command}`);
-  }
 }

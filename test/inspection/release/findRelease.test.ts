@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { findRelease } from '../../../../src/cli/commands/show/findRelease.ts';
-import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
-import { sampleResult } from '../../ui/sampleProgress.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
+import { findRelease } from '../../../src/inspection/release/findRelease.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { sampleResult } from '../../cli/ui/sampleProgress.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,21 +1,20 @@
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import type { ActivityFact } from '../../../domain/audit/facts.ts';
-import type { RunningCall } from '../../../domain/heartbeat.ts';
-import { type PastRelease, pastOfResult, pastOfWork } from '../../../domain/release/pastRelease.ts';
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import type { ActivityFact } from '../../domain/audit/facts.ts';
+import type { RunningCall } from '../../domain/heartbeat.ts';
+import { type PastRelease, pastOfResult, pastOfWork } from '../../domain/release/pastRelease.ts';
 import type {
   Progress,
   ReleaseRequest,
   ReleaseResult,
   RollbackRequest,
-} from '../../../domain/release/release.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import { releaseUnknown } from '../../../temporal/client/ask.ts';
-import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import { findWork, pastReleases } from '../../../temporal/client/release/pastReleases.ts';
-import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
-import { readProgress } from '../../../temporal/client/target/targetClient.ts';
-import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
-import type { ChosenTarget } from '../target/targetAccess.ts';
+} from '../../domain/release/release.ts';
+import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { releaseUnknown } from '../../temporal/client/ask.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
+import { readRunningCall } from '../../temporal/client/release/pastReleases.ts';
+import { readProgress } from '../../temporal/client/target/targetClient.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 
 /** The word for a target's newest release. */
 export const LATEST = 'latest';
@@ -49,7 +48,7 @@ export interface FoundRelease {
 export async function findRelease(
   temporal: TemporalConnection,
   store: ArtifactStore,
-  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
+  { name: target, spec }: { readonly name: string; readonly spec: TargetSpec },
   wanted: string,
 ): Promise<FoundRelease> {
   const targetId = targetWorkflowId(spec);

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { packSource } from '../../../../src/artifact/pack.ts';
-import { releaseDifference } from '../../../../src/cli/commands/show/difference.ts';
-import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';
-import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
-import { result } from '../../../domain/target/targets.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
+import { packSource } from '../../../src/artifact/pack.ts';
+import { releaseDifference } from '../../../src/inspection/release/releaseDifference.ts';
+import type { FoundRelease } from '../../../src/inspection/release/findRelease.ts';
+import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
+import { result } from '../../domain/target/targets.ts';
 
 let folder: string;
 beforeEach(async () => {

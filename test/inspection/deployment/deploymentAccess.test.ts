@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { withControlPlane } from '../../../../src/cli/commands/target/targetAccess.ts';
-import { testOutput } from '../../testOutput.ts';
+import { withControlPlane } from '../../../src/inspection/deployment/deploymentAccess.ts';
+import { testOutput } from '../../cli/testOutput.ts';
 
 it('asks for a key that is not set where the command itself runs, which calls the control plane', async () => {
   const context = { output: testOutput(), home: join(tmpdir(), 'slipway-no-such-home'), environment: {} };
@@ -13,6 +13,6 @@ it('asks for a key that is not set where the command itself runs, which calls th
   await expect(called).rejects.toMatchObject({
     code: 'SLIPWAY_SECRET_MISSING',
     place: 'env:SOME_KEY',
-    hint: 'set it here: this command calls http://127.0.0.1:4700 itself',
+    hint: 'set it here: this process calls http://127.0.0.1:4700 itself',
   });
 });

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { newestBuildLines } from '../../../src/cli/follow/buildLog.ts';
+import { newestBuildLines } from '../../../src/inspection/deployment/newestBuildLines.ts';
 import { DEPLOYMENT_ID, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../clients/faultyService.ts';
-import { testOutput } from '../testOutput.ts';
-import { runningStep, sampleProgress } from '../ui/sampleProgress.ts';
+import { testOutput } from '../../cli/testOutput.ts';
+import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
 
 it('the newest lines of a build hold no secret of the target', async () => {
   const line = {

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import type { CallOptions } from '../../clients/service.ts';
+import { knownSecrets, resolveSecret } from '../../config/secretReference.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { type SecretReference, type TargetSpec, tenantHeaders } from '../../domain/target/targetSpec.ts';
+import { type DevState, readDevState } from '../../temporal/server/devState.ts';
+
+/** What this machine knows of control planes and their keys. */
+export interface Machine {
+  /** Where a `slipway dev` of this machine keeps its state. */
+  readonly home: string;
+  /** Where references to keys lead to: `env:NAME`. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A deployment as the control plane tells it. */
+export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
+
+/**
+ * Calls a target's control plane from this process.
+ *
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING where the key is not to be had here.
+ */
+export async function withControlPlane<T>(
+  machine: Machine,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary' | 'secrets'>,
+  work: (client: ControlPlaneClient) => Promise<T>,
+): Promise<T> {
+  const apiKey = await keyOf(machine, target.controlPlane, target.apiKey);
+  const { controlPlane: baseUrl, vocabulary = 'contract' } = target;
+  // Loaded where it is needed: the client and the contract are a quarter of what a command loads that asks Temporal alone.
+  const { createControlPlaneClient } = await import('../../clients/controlPlane.ts');
+  const client = createControlPlaneClient({
+    baseUrl,
+    apiKey,
+    headers: tenantHeaders(target),
+    vocabulary,
+    secrets: knownSecrets(target, machine.environment),
+    timeoutMs: 15_000,
+  });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/**
+ * A target's deployment, by its id or its name.
+ *
+ * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's own.
+ */
+export async function findDeployment(
+  client: ControlPlaneClient,
+  target: TargetSpec,
+  call: CallOptions = {},
+): Promise<Deployment> {
+  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId, call);
+  for await (const candidate of client.eachDeployment({ name_contains: target.deployment }, call)) {
+    if (candidate.name === target.deployment) return candidate;
+  }
+  throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {
+    place: target.controlPlane,
+    hint: `check targets.${target.name} in slipway.yaml`,
+  });
+}
+
+/**
+ * The secret behind a reference, as this process has it. The key of the control plane that `slipway dev` runs in this
+ * home is known without setting it: `env:SLIPWAY_API_KEY` leads to it as it does in dev's own worker.
+ */
+async function keyOf(
+  { home, environment }: Machine,
+  controlPlane: string,
+  reference: SecretReference,
+): Promise<string> {
+  const dev = await readDevState(home);
+  if (dev !== undefined && isKeyOfDev(dev, controlPlane, reference, environment)) {
+    return (await readFile(dev.apiKeyFile, 'utf8')).trim();
+  }
+  try {
+    return resolveSecret(reference, environment);
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    throw new SlipwayError(error.code, error.message, {
+      place: reference.from,
+      hint: `set it here: this process calls ${controlPlane} itself`,
+      cause: error,
+    });
+  }
+}
+
+function isKeyOfDev(
+  dev: DevState,
+  controlPlane: string,
+  { from }: SecretReference,
+  environment: Machine['environment'],
+): boolean {
+  const unset = (environment['SLIPWAY_API_KEY'] ?? '') === '';
+  return (
+    from === 'env:SLIPWAY_API_KEY' &&
+    unset &&
+    new URL(dev.controlPlane).origin === new URL(controlPlane).origin
+  );
+}

@@ -1,0 +1,37 @@
+import { removeSecrets } from '../../clients/removeSecrets.ts';
+import { knownSecrets } from '../../config/secretReference.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Progress } from '../../domain/release/release.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { type Machine, withControlPlane } from './deploymentAccess.ts';
+import { logEnd } from './revisionLog.ts';
+
+const BUILD_LINES = 5;
+
+/**
+ * The newest lines of the build of a revision that a release waits for, without the target's secrets that this process
+ * has; none if they cannot be read from here.
+ */
+export async function newestBuildLines(
+  machine: Machine,
+  spec: TargetSpec,
+  { steps, deploymentId, revisionId }: Progress,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  // A restore follows another revision than the one that the release made.
+  const waits = steps.some(
+    ({ step, status, restoring }) => step === 'deployed' && status === 'running' && !restoring,
+  );
+  if (!waits || deploymentId === null || revisionId === null) return [];
+  try {
+    const { lines } = await withControlPlane(machine, spec, (client) =>
+      logEnd(client, { deploymentId, revisionId }, 'build', BUILD_LINES, { signal }),
+    );
+    const secrets = knownSecrets(spec, machine.environment);
+    return lines.map(({ message }) => removeSecrets(message, secrets));
+  } catch (error) {
+    // Whether the control plane answers at all is said by the step that waits.
+    if (error instanceof SlipwayError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import { artifactFiles, filesDifference, type FilesDifference } from '../../artifact/artifactFiles.ts';
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { isDigest } from '../../artifact/digest.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { type FieldDifference, fieldDifferences } from '../../domain/release/fieldDifferences.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { FoundRelease } from './findRelease.ts';
+
+/** In what two releases differ. */
+export interface ReleaseDifference {
+  readonly from: FoundRelease;
+  readonly to: FoundRelease;
+  /** The fields of their configuration; a sentence where it cannot be told. */
+  readonly configuration: readonly FieldDifference[] | string;
+  /** The files of their artifacts; a sentence where it cannot be told. */
+  readonly files: FilesDifference | string;
+}
+
+/**
+ * Compares two releases: the configuration that each was asked for with, and what their artifacts hold.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_CORRUPT.
+ */
+export async function releaseDifference(
+  store: ArtifactStore,
+  from: FoundRelease,
+  to: FoundRelease,
+): Promise<ReleaseDifference> {
+  return { from, to, configuration: configurationOf(from, to), files: await filesOf(store, from, to) };
+}
+
+function configurationOf(from: FoundRelease, to: FoundRelease): ReleaseDifference['configuration'] {
+  const [one, other] = [configured(from), configured(to)];
+  if (typeof one === 'string') return one;
+  if (typeof other === 'string') return other;
+  return fieldDifferences(one, other);
+}
+
+/** What of a request is configuration; a sentence where there is none. */
+function configured({ request, past }: FoundRelease): Partial<ReleaseRequest> | string {
+  if (request === null) return `${past.releaseId}: Temporal no longer keeps its request`;
+  if (!('artifact' in request)) return `${past.releaseId}: a rollback has no configuration of its own`;
+  const { target, graphConfigPath, checks, steps, soakMs, queue } = request;
+  const { onError, pauseMs, approval, freezes } = request;
+  return {
+    target,
+    graphConfigPath,
+    checks,
+    steps,
+    soakMs,
+    queue,
+    onError,
+    pauseMs,
+    approval,
+    freezes,
+  };
+}
+
+async function filesOf(
+  store: ArtifactStore,
+  from: FoundRelease,
+  to: FoundRelease,
+): Promise<ReleaseDifference['files']> {
+  const listed = [];
+  for (const { past } of [from, to]) {
+    if (past.artifact?.startsWith('sha256:') !== true)
+      return `${past.releaseId}: its artifact is not a tarball`;
+    try {
+      listed.push(await artifactFiles(await store.open(await wholeDigest(store, past.artifact))));
+    } catch (error) {
+      if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_ARTIFACT_NOT_FOUND') throw error;
+      return `${past.releaseId}: its artifact is not in this artifact store`;
+    }
+  }
+  const [one = new Map(), other = new Map()] = listed;
+  return filesDifference(one, other);
+}
+
+/** The digest that a record names by its beginning, by what the store holds; as it is where that does not tell. */
+async function wholeDigest(store: ArtifactStore, named: string): Promise<string> {
+  if (isDigest(named)) return named;
+  const held = await store.listArtifacts();
+  const [only, ...others] = held.filter(({ digest }) => digest.startsWith(named));
+  return only === undefined || others.length > 0 ? named : only.digest;
+}
