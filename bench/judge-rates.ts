@@ -5,7 +5,7 @@
 import { SIDES } from '../src/domain/judge/report.ts';
 import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgePolicy } from '../src/domain/judge/settings.ts';
 import type { MetricVerdict } from '../src/domain/judge/verdict.ts';
-import type { Trial } from '../src/judge/judgedAgent.ts';
+import type { Trial } from '../src/domain/judge/trial.ts';
 import { type Random, randomFrom } from '../src/judge/random.ts';
 import { reportOf } from '../src/judge/reportOf.ts';
 import { numbersOf, say, sayResult } from './statistics.ts';

@@ -21,6 +21,8 @@ const A_YEAR = 'public, max-age=31536000, immutable';
 export interface PageFiles {
   /** A file's address, which changes with its content. */
   readonly address: (name: PageFileName) => string;
+  /** Changes with any of the files. */
+  readonly version: string;
   readonly routes: Hono;
 }
 
@@ -51,7 +53,8 @@ export async function loadPageFiles(folder = FOLDER): Promise<PageFiles> {
       return c.body(encoded[encoding ?? 'identity'], 200, headers);
     });
   }
-  return { address: (name) => addresses.get(name) ?? '', routes };
+  const version = [...addresses.values()].join(' ');
+  return { version, address: (name) => addresses.get(name) ?? '', routes };
 }
 
 async function encodings(content: Buffer) {

@@ -8,6 +8,8 @@ import { SlipwayError } from '../domain/errors.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
+import { LiveRooms } from './live/liveRooms.ts';
+import { TargetWatches } from './live/targetWatches.ts';
 import { loadPageFiles } from './pageFiles.ts';
 
 /** How a dashboard is started. */
@@ -41,7 +43,8 @@ export interface Dashboard {
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { host, port, filesFolder, ...context } = options;
   const files = await loadPageFiles(filesFolder);
-  const app = createApp({ ...context, files });
+  const watches = new TargetWatches(context);
+  const app = createApp({ ...context, files, watches, rooms: new LiveRooms() });
   const answer = getRequestListener(app.fetch);
   const server = createServer((request, response) => void answer(request, response));
   await listen(server, host, port);
@@ -49,6 +52,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   return {
     url: `http://${reachable(host)}:${listened}`,
     close: async () => {
+      watches.close();
       const closed = once(server, 'close');
       server.close();
       // Pages that follow live keep their connections for as long as they are open.

@@ -8,6 +8,7 @@ import { answerText, type Expectation, judge, type ObservedRun, valueAt } from '
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { Side } from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
+import type { Trial } from '../domain/judge/trial.ts';
 import type { Input } from './inputs.ts';
 
 /** One side of a judgement could not be asked: nothing is said about the candidate. */
@@ -151,29 +152,6 @@ async function recordVerdict(
     if (!(error instanceof SlipwayError)) throw error;
     return false;
   }
-}
-
-/** One run that counts, reduced to what is compared: small, so that thousands can be kept. */
-export interface Trial {
-  /** Its place in the plan: the same in every attempt at the same judgement. */
-  readonly place: number;
-  readonly side: Side;
-  readonly status: ObservedRun['status'];
-  /** Whether it ended in the status that was expected. */
-  readonly ended: boolean;
-  /** Whether everything that was expected held. */
-  readonly held: boolean;
-  /** Why not: the first reason. */
-  readonly reason: string | null;
-  readonly latencyMs: number;
-  readonly firstTokenMs: number | null;
-  readonly outputSize: number;
-  readonly outputTokens: number | null;
-  readonly score: number | null;
-  /** How often it was begun again because the agent was away. */
-  readonly repeated: number;
-  /** Whether the verdict was recorded through the feedback link; `null`: it was not to be. */
-  readonly feedback: boolean | null;
 }
 
 /** What a run measured, without its place in the judgement. */

@@ -5,7 +5,8 @@ import type { RunApiClient } from '../clients/runApi.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
-import { AgentAway, type JudgedAgent, makeTrial, type Trial } from './judgedAgent.ts';
+import type { Trial } from '../domain/judge/trial.ts';
+import { AgentAway, type JudgedAgent, makeTrial } from './judgedAgent.ts';
 import { type Random, randomFrom, shuffled } from './random.ts';
 import type { Input } from './inputs.ts';
 

@@ -3,7 +3,7 @@ import type { JudgeError, JudgeReport, MetricReport, Side, SideReport } from '..
 import type { JudgeSettings } from '../domain/judge/settings.ts';
 import { decide } from '../domain/judge/verdict.ts';
 import { compareDistributions, compareRates } from './statistics/compare.ts';
-import type { Trial } from './judgedAgent.ts';
+import type { Trial } from '../domain/judge/trial.ts';
 
 const FAILURES_KEPT = 5;
 const REASON_MAX_CHARACTERS = 300;

@@ -4,7 +4,10 @@ import type { Viewer } from '../access/viewer.ts';
 import type { PageFiles } from '../pageFiles.ts';
 
 /** The parts of the dashboard, as the navigation has them. */
-const PARTS = [{ name: 'Targets', path: '/' }] as const;
+const PARTS = [
+  { name: 'Targets', path: '/' },
+  { name: 'Promotions', path: '/promotions' },
+] as const;
 
 export type PartName = (typeof PARTS)[number]['name'];
 
@@ -17,11 +20,24 @@ interface LayoutProps {
   readonly part?: PartName;
   /** Where the page's changes come from. Absent: it does not change. */
   readonly live?: string;
+  /** `false`: something has not been read yet; a browser without the script loads the page again. Default: `true`. */
+  readonly isWhole?: boolean;
+  /** Whether the page has charts. */
+  readonly charts?: boolean;
   readonly children?: Child;
 }
 
 /** The frame of every page: head, navigation, who looks, the page's own content. */
-export function Layout({ title, files, viewer, part, live, children }: LayoutProps) {
+export function Layout({
+  title,
+  files,
+  viewer,
+  part,
+  live,
+  isWhole = true,
+  charts = false,
+  children,
+}: LayoutProps) {
   return (
     <html lang="en">
       <head>
@@ -32,8 +48,19 @@ export function Layout({ title, files, viewer, part, live, children }: LayoutPro
         <link rel="icon" href={ICON} />
         <link rel="stylesheet" href={files.address('page.css')} />
         <script type="module" src={files.address('page.js')}></script>
+        {charts ? (
+          <>
+            <link rel="stylesheet" href={files.address('charts.css')} />
+            <script type="module" src={files.address('charts.js')}></script>
+          </>
+        ) : null}
+        {isWhole ? null : (
+          <noscript>
+            <meta http-equiv="refresh" content="2" />
+          </noscript>
+        )}
       </head>
-      <body data-live={live}>
+      <body data-live={live} data-version={files.version}>
         <a class="skip" href="#content">
           Skip to content
         </a>
@@ -59,6 +86,9 @@ export function Layout({ title, files, viewer, part, live, children }: LayoutPro
         <main id="content" tabindex={-1}>
           {children}
         </main>
+        <p id="connection" class="connection" role="status" hidden>
+          Not connected. What is shown may be old. Connecting again …
+        </p>
         <p id="announcer" class="unseen" role="status" aria-live="polite"></p>
       </body>
     </html>

@@ -1,29 +1,76 @@
 import { Hono } from 'hono';
 
-import { listTargets } from '../../temporal/client/target/listTargets.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { PageEnv } from '../access/access.ts';
+import { liveTargets } from '../live/liveTargets.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { document } from '../page/html.ts';
 import { targetAddress } from '../page/addresses.ts';
 import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
+import { TargetDetails, targetFragments } from './targetPage.tsx';
+import { Targets, targetsFragments } from './targetsPage.tsx';
 
-/** The pages of targets. */
-export function targetRoutes({ temporal, files }: PageContext): Hono<PageEnv> {
+/** The pages of targets, and their changes. */
+export function targetRoutes({ temporal, files, watches, rooms }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
+
   routes.get('/', async (c) => {
-    const targets = await listTargets(temporal);
+    const viewer = c.get('viewer');
+    const snapshots = await watches.snapshots(await watches.targets());
+    const isWhole = snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
     return c.html(
       document(
-        <Layout title="Targets" part="Targets" files={files} viewer={c.get('viewer')}>
-          <h1>Targets</h1>
-          <ul>
-            {targets.map(({ workflowId, name }) => (
-              <li>
-                <a href={targetAddress(workflowId)}>{name}</a>
-              </li>
-            ))}
-          </ul>
+        <Layout
+          title="Targets"
+          part="Targets"
+          live="/live/targets"
+          files={files}
+          viewer={viewer}
+          isWhole={isWhole}
+        >
+          <Targets snapshots={snapshots} viewer={viewer} now={Date.now()} />
         </Layout>,
+      ),
+    );
+  });
+  routes.get('/live/targets', (c) =>
+    rooms.open('/', c.get('viewer'), files.version, async () =>
+      liveTargets(
+        watches,
+        await watches.targets(),
+        (snapshots, viewer) => targetsFragments({ snapshots, viewer, now: Date.now() }),
+        () => watches.targets(),
+      ),
+    ),
+  );
+
+  const propsOf = (snapshot: TargetSnapshot) => ({
+    snapshot,
+    now: Date.now(),
+    temporalPage: workflowPage(temporal.settings, snapshot.workflowId),
+  });
+  routes.get('/targets/:id', async (c) => {
+    const viewer = c.get('viewer');
+    const target = (await watches.targets()).find(({ workflowId }) => workflowId === c.req.param('id'));
+    if (target === undefined) return c.notFound();
+    const [snapshot] = await watches.snapshots([target]);
+    if (snapshot === undefined) return c.notFound();
+    const live = `/live${targetAddress(target.workflowId)}`;
+    return c.html(
+      document(
+        <Layout title={snapshot.name} part="Targets" live={live} files={files} viewer={viewer}>
+          <TargetDetails {...propsOf(snapshot)} viewer={viewer} />
+        </Layout>,
+      ),
+    );
+  });
+  routes.get('/live/targets/:id', async (c) => {
+    const target = (await watches.targets()).find(({ workflowId }) => workflowId === c.req.param('id'));
+    if (target === undefined) return c.notFound();
+    return rooms.open(targetAddress(target.workflowId), c.get('viewer'), files.version, () =>
+      liveTargets(watches, [target], ([snapshot], viewer) =>
+        snapshot === undefined ? new Map() : targetFragments({ ...propsOf(snapshot), viewer }),
       ),
     );
   });

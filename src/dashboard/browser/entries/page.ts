@@ -1,1 +1,5 @@
-export {};
+import { followLive } from '../live.ts';
+import { keepTimes } from '../times.ts';
+
+keepTimes();
+followLive();

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { RunningCall } from '../../../domain/heartbeat.ts';
@@ -11,6 +9,7 @@ import { lookupQuery } from '../../../messages/target.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { refuseStuck } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
+import { HistoryNews, pause } from './historyNews.ts';
 import { runningCallOf } from './pastReleases.ts';
 
 export type FollowEvent =
@@ -108,7 +107,7 @@ class Trail {
   /** The last one that ended, and how: a rollback is settled only when the target says so. */
   #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
   #progress = '';
-  #news: News | undefined;
+  #news: HistoryNews | undefined;
 
   constructor(temporal: TemporalConnection, targetId: string, id: string) {
     this.#temporal = temporal;
@@ -129,7 +128,7 @@ class Trail {
   async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
     const workflowId = this.#running?.workflowId;
     if (workflowId === undefined) return pause(Math.min(QUEUE_LOOK_MS, atMostMs), signal);
-    if (this.#news?.workflowId !== workflowId) this.#news = new News(this.#temporal, workflowId);
+    if (this.#news?.workflowId !== workflowId) this.#news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
     await this.#news.wait(Math.min(LONGEST_WAIT_MS, atMostMs), signal);
   }
 
@@ -219,55 +218,6 @@ class Trail {
   }
 }
 
-/** The new events of a workflow's history: the server holds the call until there are some, and no worker is asked. */
-class News {
-  readonly workflowId: string;
-  readonly #temporal: TemporalConnection;
-  /** Where the history that was read ends. */
-  #token: Uint8Array | undefined;
-
-  constructor(temporal: TemporalConnection, workflowId: string) {
-    this.#temporal = temporal;
-    this.workflowId = workflowId;
-  }
-
-  /** Waits for events: not for less than the spacing, unless the workflow has ended. */
-  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const earliest = Date.now() + Math.min(SPACING_MS, atMostMs);
-    let until = Date.now() + atMostMs;
-    while (Date.now() < until && signal?.aborted !== true) {
-      const isOpen = await this.#next(until, signal);
-      if (!isOpen) return;
-      until = Math.min(until, Math.max(earliest, Date.now()));
-    }
-  }
-
-  /** Waits for the next events, or until then. @returns whether more may follow. */
-  async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { client, settings } = this.#temporal;
-    const request = {
-      namespace: settings.namespace,
-      execution: { workflowId: this.workflowId },
-      waitNewEvent: true,
-      nextPageToken: this.#token ?? null,
-    };
-    const read = (): Promise<{ nextPageToken?: Uint8Array | null }> =>
-      client.workflowService.getWorkflowExecutionHistory(request);
-    try {
-      const { nextPageToken } = await client.withDeadline(until, () =>
-        // The SDK never takes its listener off: each call gets a signal of its own.
-        signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
-      );
-      this.#token = nextPageToken ?? undefined;
-      return nextPageToken != null && nextPageToken.length > 0;
-    } catch {
-      // Whoever looks next finds out why.
-      await pause(until - Date.now(), signal);
-      return true;
-    }
-  }
-}
-
 /** A result's steps, as the query would have answered at the end: the last steps are over too fast to be asked for. */
 function asProgress(result: ReleaseResult): Progress {
   const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
@@ -299,8 +249,4 @@ class WorkerSilent extends Error {
 function whoIsSilent(error: unknown): 'worker' | 'temporal' | undefined {
   if (error instanceof WorkerSilent || isWorkerSilent(error)) return 'worker';
   return isTemporalSilent(error) ? 'temporal' : undefined;
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }

@@ -1,0 +1,159 @@
+import type { Viewer } from '../access/viewer.ts';
+
+/** The parts of a page that change, by the ids of their elements, as HTML. */
+export type Fragments = ReadonlyMap<string, string>;
+
+/** A page that changes while it is open. */
+export interface LivePage {
+  /** Its parts as they are now. */
+  readonly fragments: (viewer: Viewer) => Fragments | Promise<Fragments>;
+  /** Has the page told when a part may have changed. @returns what ends that. */
+  readonly subscribe: (changed: () => void) => () => void;
+}
+
+/** The comment that keeps proxies from closing a silent connection is sent so often, in milliseconds. */
+const PING_MS = 15_000;
+/** A reader that has not taken so many bytes is let go: it connects again, and begins anew. */
+const UNREAD_MAX_BYTES = 1_000_000;
+
+const encoder = new TextEncoder();
+const PING = encoder.encode(':\n\n');
+
+/** One open page. */
+class Reader {
+  readonly body: ReadableStream<Uint8Array>;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #ping: NodeJS.Timeout;
+
+  /** @param onLeave - told when the browser has gone. */
+  constructor(onLeave: (reader: Reader) => void) {
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => {
+          this.#end();
+          onLeave(this);
+        },
+      },
+      { highWaterMark: UNREAD_MAX_BYTES, size: (chunk) => chunk.byteLength },
+    );
+    this.#ping = setInterval(() => this.send(PING), PING_MS);
+    this.#ping.unref();
+  }
+
+  /** @returns whether the browser keeps up with what it is sent. */
+  send(bytes: Uint8Array): boolean {
+    this.#controller?.enqueue(bytes);
+    return (this.#controller?.desiredSize ?? 0) > 0;
+  }
+
+  close(): void {
+    this.#controller?.close();
+    this.#end();
+  }
+
+  #end(): void {
+    this.#controller = undefined;
+    clearInterval(this.#ping);
+  }
+}
+
+interface Room {
+  readonly readers: Set<Reader>;
+  readonly end: () => void;
+  sent: Fragments;
+}
+
+/** The open pages, in rooms of those that show the same to the same viewer: each change is rendered and encoded once. */
+export class LiveRooms {
+  readonly #rooms = new Map<string, Promise<Room>>();
+
+  /**
+   * The changes of a page as server-sent events, beginning with all of its parts.
+   *
+   * @param address - the page's own.
+   * @param version - of the page's files: a browser that has another one loads the page anew.
+   */
+  async open(
+    address: string,
+    viewer: Viewer,
+    version: string,
+    makePage: () => Promise<LivePage>,
+  ): Promise<Response> {
+    const key = JSON.stringify([address, viewer]);
+    let opening = this.#rooms.get(key);
+    if (opening === undefined) {
+      opening = makePage().then((page) => this.#makeRoom(key, viewer, page));
+      this.#rooms.set(key, opening);
+      opening.catch(() => this.#rooms.delete(key));
+    }
+    const room = await opening;
+    const reader = new Reader((gone) => this.#leave(key, room, gone));
+    room.readers.add(reader);
+    reader.send(encoder.encode(`retry: 1000\nevent: version\ndata: ${version}\n\n`));
+    reader.send(eventOf(room.sent));
+    return new Response(reader.body, {
+      headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' },
+    });
+  }
+
+  async #makeRoom(key: string, viewer: Viewer, page: LivePage): Promise<Room> {
+    let isRendering = false;
+    let isStale = false;
+    const render = async (): Promise<void> => {
+      isStale = true;
+      if (isRendering) return;
+      isRendering = true;
+      try {
+        while (isStale) {
+          isStale = false;
+          this.#send(key, room, await page.fragments(viewer));
+        }
+      } finally {
+        isRendering = false;
+      }
+    };
+    const room: Room = {
+      readers: new Set(),
+      sent: await page.fragments(viewer),
+      end: page.subscribe(() => {
+        render().catch((error: unknown) => {
+          process.stderr.write(`a page could not be rendered: ${String(error)}\n`);
+          for (const reader of [...room.readers]) this.#drop(key, room, reader);
+        });
+      }),
+    };
+    return room;
+  }
+
+  /** Sends the parts that have changed. */
+  #send(key: string, room: Room, fragments: Fragments): void {
+    const changed = new Map([...fragments].filter(([id, html]) => room.sent.get(id) !== html));
+    room.sent = fragments;
+    if (changed.size === 0) return;
+    const event = eventOf(changed);
+    for (const reader of [...room.readers]) {
+      if (!reader.send(event)) this.#drop(key, room, reader);
+    }
+  }
+
+  /** Closes a connection from here: the browser makes another one. */
+  #drop(key: string, room: Room, reader: Reader): void {
+    reader.close();
+    this.#leave(key, room, reader);
+  }
+
+  #leave(key: string, room: Room, reader: Reader): void {
+    room.readers.delete(reader);
+    if (room.readers.size > 0) return;
+    room.end();
+    this.#rooms.delete(key);
+  }
+}
+
+function eventOf(fragments: Fragments): Uint8Array {
+  const data = JSON.stringify(Object.fromEntries(fragments));
+  return encoder.encode(`event: fragments\ndata: ${data}\n\n`);
+}

@@ -1,0 +1,50 @@
+import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
+import type { Viewer } from '../access/viewer.ts';
+import type { Fragments, LivePage } from './liveRooms.ts';
+import type { TargetSnapshot } from './targetSnapshot.ts';
+import type { TargetWatches } from './targetWatches.ts';
+
+/** How often new targets are looked for, in milliseconds. */
+const NEW_EVERY_MS = 5_000;
+
+/**
+ * A page that changes as targets do: rendered anew from their snapshots whenever one of them changes.
+ *
+ * @param list - the targets as they are now, for a page that shows them all. Absent: the page shows these alone.
+ */
+export async function liveTargets(
+  watches: TargetWatches,
+  targets: readonly ListedTarget[],
+  render: (snapshots: readonly TargetSnapshot[], viewer: Viewer) => Fragments | Promise<Fragments>,
+  list?: () => Promise<readonly ListedTarget[]>,
+): Promise<LivePage> {
+  await watches.snapshots(targets);
+  let shown = targets;
+  return {
+    fragments: (viewer) => render(watches.current(shown), viewer),
+    subscribe: (changed) => {
+      const ends = new Map<string, () => void>();
+      const follow = (): void => {
+        for (const target of shown) {
+          if (!ends.has(target.workflowId)) ends.set(target.workflowId, watches.subscribe(target, changed));
+        }
+      };
+      const lookForNew = async (): Promise<void> => {
+        const listed = (await list?.()) ?? shown;
+        if (listed.every(({ workflowId }) => ends.has(workflowId))) return;
+        shown = listed;
+        follow();
+        changed();
+      };
+      follow();
+      // If Temporal does not answer, the targets say so themselves.
+      const timer = setInterval(() => void lookForNew().catch(() => undefined), NEW_EVERY_MS);
+      timer.unref();
+      return () => {
+        clearInterval(timer);
+        for (const end of ends.values()) end();
+        ends.clear();
+      };
+    },
+  };
+}

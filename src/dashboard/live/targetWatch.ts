@@ -1,0 +1,170 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Running } from '../../domain/target/targetState.ts';
+import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
+import { seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
+import { HistoryNews, pause } from '../../temporal/client/release/historyNews.ts';
+import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
+import { viewTarget } from '../../temporal/client/target/targetClient.ts';
+import { progressQuery } from '../../messages/release.ts';
+import { viewQuery } from '../../messages/target.ts';
+import type { ReadContext } from '../pageContext.ts';
+import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
+
+/** The shortest time between two looks at one workflow, in milliseconds. */
+const SPACING_MS = 100;
+/** The longest: a target is looked at although nothing seems to happen. */
+const TARGET_WAIT_MS = 60_000;
+/** What an activity reports while it runs leaves no event. */
+const RELEASE_WAIT_MS = 2_000;
+/** How often the control plane is asked what serves. */
+const DEPLOYMENT_EVERY_MS = 30_000;
+const BUILD_LOG_EVERY_MS = 2_000;
+const CALL_TIMEOUT_MS = 5_000;
+/** Between two attempts, if a target does not answer. */
+const SILENT_PAUSE_MS = 1_000;
+
+/**
+ * Watches one target until it is stopped: its workflow and that of what runs on it by their histories, which Temporal
+ * sends as they grow, with one query after each change; the control plane now and then.
+ */
+export class TargetWatch {
+  #snapshot: TargetSnapshot;
+  readonly #context: ReadContext;
+  readonly #onChange: (snapshot: TargetSnapshot) => void;
+  readonly #stopping = new AbortController();
+  #watched: string | undefined;
+  #deploymentSeenAt = 0;
+  #buildLogReadAt = 0;
+
+  /** @param onChange - told each change, and once when there is an answer at all. */
+  constructor(
+    context: ReadContext,
+    target: Pick<TargetSnapshot, 'workflowId' | 'name'>,
+    onChange: (snapshot: TargetSnapshot) => void,
+  ) {
+    this.#context = context;
+    this.#snapshot = unreadTarget(target);
+    this.#onChange = onChange;
+    void this.#watchTarget();
+  }
+
+  get snapshot(): TargetSnapshot {
+    return this.#snapshot;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #watchTarget(): Promise<void> {
+    const { workflowId } = this.#snapshot;
+    const { signal } = this.#stopping;
+    const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
+    while (!signal.aborted) {
+      const answered = await this.#readTarget();
+      if (answered) await news.wait(TARGET_WAIT_MS, signal);
+      else await pause(SILENT_PAUSE_MS, signal);
+    }
+  }
+
+  /** @returns whether the target answered. */
+  async #readTarget(): Promise<boolean> {
+    const { client } = this.#context.temporal;
+    const { workflowId, name } = this.#snapshot;
+    try {
+      const view = await this.#call(() => client.workflow.getHandle(workflowId).query(viewQuery));
+      if (view.recovering === true) return await this.#explainSilence();
+      const { running } = view;
+      if (running === null) this.#change({ progress: undefined, call: null, buildLog: [] });
+      this.#change({ view, name: view.state.spec?.name ?? name, silence: undefined });
+      if (running !== null && running.workflowId !== this.#watched) void this.#watchRelease(running);
+      void this.#lookAtDeployment();
+      return true;
+    } catch {
+      return this.#explainSilence();
+    }
+  }
+
+  /** Asks once more, in the way that finds out why there is no answer. */
+  async #explainSilence(): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false;
+    try {
+      const view = await viewTarget(this.#context.temporal, this.#snapshot.workflowId);
+      if (view !== undefined) {
+        this.#change({ view, silence: undefined });
+        return true;
+      }
+      this.#silent('its workflow has ended in Temporal', undefined);
+    } catch (error) {
+      if (error instanceof SlipwayError) this.#silent(error.message, error.hint);
+      else this.#silent('it could not be asked', undefined);
+    }
+    return false;
+  }
+
+  #silent(why: string, hint: string | undefined): void {
+    const since = this.#snapshot.silence?.since ?? Date.now();
+    this.#change({ silence: { why, hint, since } });
+  }
+
+  async #watchRelease({ workflowId }: Running): Promise<void> {
+    this.#watched = workflowId;
+    const { signal } = this.#stopping;
+    const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
+    while (!signal.aborted && this.#watched === workflowId) {
+      const runs = await this.#readRelease(workflowId);
+      if (!runs) break;
+      void this.#lookAtBuild();
+      await news.wait(RELEASE_WAIT_MS, signal);
+    }
+    if (this.#watched === workflowId) this.#watched = undefined;
+  }
+
+  /** @returns whether it may go on. */
+  async #readRelease(workflowId: string): Promise<boolean> {
+    const handle = this.#context.temporal.client.workflow.getHandle(workflowId);
+    try {
+      const [described, progress] = await Promise.all([
+        this.#call(() => handle.describe()),
+        this.#call(() => handle.query(progressQuery)),
+      ]);
+      if (this.#snapshot.view?.running?.workflowId !== workflowId) return false;
+      this.#change({ progress, call: runningCallOf(described) ?? progress.found ?? null });
+      return described.status.name === 'RUNNING';
+    } catch {
+      // The target says whether it still runs, and why nothing answers.
+      await pause(SILENT_PAUSE_MS, this.#stopping.signal);
+      return this.#snapshot.view?.running?.workflowId === workflowId;
+    }
+  }
+
+  async #lookAtDeployment(): Promise<void> {
+    const { state } = this.#snapshot.view ?? {};
+    if (state?.spec == null || Date.now() - this.#deploymentSeenAt < DEPLOYMENT_EVERY_MS) return;
+    this.#deploymentSeenAt = Date.now();
+    this.#change({ deployment: await seeDeployment(this.#context, state.spec) });
+  }
+
+  async #lookAtBuild(): Promise<void> {
+    const { progress, view } = this.#snapshot;
+    const spec = view?.state.spec ?? null;
+    if (progress === undefined || spec === null) return;
+    if (Date.now() - this.#buildLogReadAt < BUILD_LOG_EVERY_MS) return;
+    this.#buildLogReadAt = Date.now();
+    this.#change({
+      buildLog: await newestBuildLines(this.#context, spec, progress, this.#stopping.signal),
+    });
+  }
+
+  #change(changes: Partial<{ [Field in keyof TargetSnapshot]: TargetSnapshot[Field] | undefined }>): void {
+    if (this.#stopping.signal.aborted) return;
+    const changed = { ...this.#snapshot, ...changes } as TargetSnapshot;
+    const isSame = JSON.stringify(changed) === JSON.stringify(this.#snapshot);
+    this.#snapshot = changed;
+    if (!isSame) this.#onChange(changed);
+  }
+
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    return this.#context.temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  }
+}

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
+import type { ReadContext } from '../pageContext.ts';
+import type { TargetSnapshot } from './targetSnapshot.ts';
+import { TargetWatch } from './targetWatch.ts';
+
+/** A target that no page looks at is watched for so much longer, in milliseconds: who reloads finds it read. */
+const KEPT_MS = 30_000;
+/** How long a page waits for targets that have not been read yet, in milliseconds; then it shows them as they come. */
+const FIRST_READ_MS = 400;
+/** How old the list of targets may be, in milliseconds. */
+const LIST_AGE_MS = 5_000;
+
+interface Watched {
+  readonly watch: TargetWatch;
+  readonly listeners: Set<() => void>;
+  ending: NodeJS.Timeout | undefined;
+}
+
+/** The watches of this process: one for each target, however many pages look at it. */
+export class TargetWatches {
+  readonly #watched = new Map<string, Watched>();
+  readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
+  readonly #list: () => Promise<readonly ListedTarget[]>;
+  #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
+
+  constructor(context: ReadContext) {
+    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange);
+    this.#list = () => listTargets(context.temporal);
+  }
+
+  /** The targets of the namespace: read at most every few seconds. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+  targets(): Promise<readonly ListedTarget[]> {
+    if (this.#listed === undefined || Date.now() - this.#listed.at > LIST_AGE_MS) {
+      const targets = this.#list();
+      this.#listed = { at: Date.now(), targets };
+      targets.catch(() => (this.#listed = undefined));
+    }
+    return this.#listed.targets;
+  }
+
+  /** The snapshots of some targets: waits a little for those that have not been read yet. */
+  async snapshots(targets: readonly ListedTarget[]): Promise<readonly TargetSnapshot[]> {
+    const ends = targets.map((target) => this.subscribe(target, () => undefined));
+    try {
+      const waited = new AbortController();
+      const read = Promise.all(targets.map((target) => this.#firstRead(target)));
+      await Promise.race([
+        read,
+        sleep(FIRST_READ_MS, undefined, { signal: waited.signal }).catch(() => undefined),
+      ]);
+      waited.abort();
+      return this.current(targets);
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  /** The snapshots of some targets as they are. */
+  current(targets: readonly ListedTarget[]): readonly TargetSnapshot[] {
+    return targets.map((target) => this.#of(target).watch.snapshot);
+  }
+
+  /** Has a target watched, and a listener told of its changes. @returns what ends that. */
+  subscribe(target: ListedTarget, listener: () => void): () => void {
+    const watched = this.#of(target);
+    clearTimeout(watched.ending);
+    // The same function may listen for two pages.
+    const own = (): void => listener();
+    watched.listeners.add(own);
+    return () => {
+      watched.listeners.delete(own);
+      if (watched.listeners.size > 0) return;
+      clearTimeout(watched.ending);
+      watched.ending = setTimeout(() => this.#end(target.workflowId), KEPT_MS);
+      watched.ending.unref();
+    };
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const workflowId of [...this.#watched.keys()]) this.#end(workflowId);
+  }
+
+  #of(target: ListedTarget): Watched {
+    const known = this.#watched.get(target.workflowId);
+    if (known !== undefined) return known;
+    const listeners = new Set<() => void>();
+    const watch = this.#makeWatch(target, () => {
+      for (const listener of listeners) listener();
+    });
+    const watched: Watched = { watch, listeners, ending: undefined };
+    this.#watched.set(target.workflowId, watched);
+    return watched;
+  }
+
+  #end(workflowId: string): void {
+    const watched = this.#watched.get(workflowId);
+    if (watched === undefined) return;
+    clearTimeout(watched.ending);
+    watched.watch.stop();
+    this.#watched.delete(workflowId);
+  }
+
+  #firstRead(target: ListedTarget): Promise<void> {
+    return new Promise((resolve) => {
+      const isRead = (): boolean => {
+        const { view, silence, progress } = this.#of(target).watch.snapshot;
+        if (silence !== undefined) return true;
+        return view !== undefined && (view.running === null || progress !== undefined);
+      };
+      if (isRead()) {
+        resolve();
+        return;
+      }
+      const end = this.subscribe(target, () => {
+        if (!isRead()) return;
+        end();
+        resolve();
+      });
+    });
+  }
+}

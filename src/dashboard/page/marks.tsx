@@ -1,0 +1,50 @@
+import type { Child } from 'hono/jsx';
+
+import type { PastRelease } from '../../domain/release/pastRelease.ts';
+
+/** What a color says. Red is for what needs a person, and for nothing else. */
+export type Tone = 'good' | 'active' | 'warn' | 'bad' | 'quiet';
+
+/** A word with its color, and a shape for those who see no colors. */
+export function Chip({ tone, children }: { readonly tone: Tone; readonly children?: Child }) {
+  return <span class={`chip ${tone}`}>{children}</span>;
+}
+
+const OUTCOMES: Readonly<Record<PastRelease['outcome'], readonly [words: string, tone: Tone]>> = {
+  running: ['running', 'active'],
+  released: ['released', 'good'],
+  rolled_back: ['rolled back', 'warn'],
+  failed: ['failed, nothing changed', 'warn'],
+  rollback_failed: ['rollback failed', 'bad'],
+  errored: ['errored', 'bad'],
+  aborted: ['aborted', 'quiet'],
+  superseded: ['superseded', 'quiet'],
+  rejected: ['rejected', 'quiet'],
+  stopped: ['terminated in Temporal', 'quiet'],
+};
+
+/** How a release ended, in a word. A rollback that was asked for ended well. */
+export function OutcomeChip({ outcome, kind }: Pick<PastRelease, 'outcome' | 'kind'>) {
+  const [words, tone] = OUTCOMES[outcome];
+  return <Chip tone={kind === 'rollback' && outcome === 'rolled_back' ? 'good' : tone}>{words}</Chip>;
+}
+
+/** A commit, shortened. */
+export function Commit({ commit }: { readonly commit: string }) {
+  return <code title={commit}>{commit.slice(0, 10)}</code>;
+}
+
+/** An artifact: the beginning of its digest, or the end of its image's name. */
+export function ArtifactName({ artifact }: { readonly artifact: string }) {
+  const short = artifact.replace(/^sha256:([0-9a-f]{12})[0-9a-f]*$/, '$1');
+  return (
+    <code title={artifact} class="artifact">
+      {short}
+    </code>
+  );
+}
+
+/** The beginning of a revision's id. */
+export function RevisionId({ id }: { readonly id: string }) {
+  return <code title={id}>{id.slice(0, 8)}</code>;
+}

@@ -1,0 +1,53 @@
+import { formatDuration } from '../../domain/duration.ts';
+
+const FORMAT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+const CLOCK = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZone: 'UTC',
+});
+
+/** An instant as it stands without a script; the script adds how long ago it was. `at`: ISO 8601. */
+export function Moment({ at }: { readonly at: string }) {
+  return (
+    <time datetime={at} data-tells="ago">
+      {`${FORMAT.format(Date.parse(at))} UTC`}
+    </time>
+  );
+}
+
+/** How long something has lasted: the script counts on. `since`: ISO 8601. */
+export function Elapsed({ since }: { readonly since: string }) {
+  return (
+    <time datetime={since} data-tells="elapsed">
+      {`since ${CLOCK.format(Date.parse(since))} UTC`}
+    </time>
+  );
+}
+
+/** When something ends that lasts: the script says how much is left. `at`: ISO 8601. */
+export function Until({ at }: { readonly at: string }) {
+  return (
+    <time datetime={at} data-tells="left">
+      {`until ${FORMAT.format(Date.parse(at))} UTC`}
+    </time>
+  );
+}
+
+/** The time of day, for a row among others of the same day. */
+export function Clock({ at }: { readonly at: string }) {
+  return <time datetime={at}>{CLOCK.format(Date.parse(at))}</time>;
+}
+
+/** How long something took, in words. */
+export function durationText(milliseconds: number): string {
+  return formatDuration(Math.max(milliseconds, 0));
+}

@@ -1,0 +1,85 @@
+import type { RunningCall } from '../../domain/heartbeat.ts';
+import type { Progress, StepRecord } from '../../domain/release/release.ts';
+import { Elapsed } from '../page/times.tsx';
+
+const STEP_WORDS: Readonly<Record<StepRecord['step'], string>> = {
+  candidate: 'choose candidate',
+  find: 'find deployment',
+  create: 'create deployment',
+  baseline: 'check baseline',
+  freeze: 'look at freezes',
+  upload: 'upload',
+  patch: 'patch',
+  deployed: 'deploy',
+  serving: 'confirm serving',
+  check: 'check',
+  soak: 'soak',
+  judge: 'judge',
+  promote: 'release',
+  bake: 'watch',
+  redeploy: 'redeploy',
+  watch: 'look for late revision',
+  record: 'record',
+  notify: 'notify',
+};
+
+/** A step in words: `check greets`. */
+export function stepWords({ step, subject }: Pick<StepRecord, 'step' | 'subject'>): string {
+  const isNamed = step === 'check' || step === 'baseline' || step === 'soak' || step === 'bake';
+  return isNamed && subject !== undefined ? `${STEP_WORDS[step]} ${subject}` : STEP_WORDS[step];
+}
+
+/** What a step's state is called where it is read aloud. */
+export const STATUS_WORDS: Readonly<Record<StepRecord['status'], string>> = {
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  canceled: 'canceled',
+  skipped: 'skipped',
+};
+
+/** The steps of something under way, small, in their order; the one that runs with its time. */
+export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) {
+  return (
+    <ol class="strip" aria-label="Steps">
+      {steps.map((step) => (
+        <li class={`${step.status}${step.restoring ? ' restoring' : ''}`}>
+          <span class="unseen">{`${STATUS_WORDS[step.status]}: `}</span>
+          {`${step.restoring ? '↩ ' : ''}${stepWords(step)}`}
+          {step.status === 'running' ? (
+            <>
+              {' '}
+              <Elapsed since={step.startedAt} />
+            </>
+          ) : null}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** What is said of something under way beside its steps. */
+interface UnderWayProps {
+  readonly progress: Progress;
+  readonly call: RunningCall | null;
+  readonly buildLog: readonly string[];
+}
+
+/** The steps, what the last of them found, and the newest lines of the build. */
+export function UnderWay({ progress, call, buildLog }: UnderWayProps) {
+  return (
+    <>
+      <StepStrip steps={progress.steps} />
+      {call === null ? null : (
+        <p class="found">
+          {call.says} <Elapsed since={call.since} />
+        </p>
+      )}
+      {buildLog.length === 0 ? null : (
+        <pre class="log" tabindex={0} aria-label="Newest lines of the build">
+          {buildLog.join('\n')}
+        </pre>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+import type { Viewer } from '../access/viewer.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { targetAddress } from '../page/addresses.ts';
+import { elementId } from '../page/elementId.ts';
+import { Chip } from '../page/marks.tsx';
+import { Alarm, Conditions, Past, Queue, Running, Serving } from './targetParts.tsx';
+import { headlineOf } from './targetTexts.ts';
+
+const PAST_SHOWN = 3;
+
+interface TargetCardProps {
+  readonly snapshot: TargetSnapshot;
+  readonly viewer: Viewer;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A target among others: what needs a person, what runs, what serves. */
+export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
+  const { workflowId, name, view } = snapshot;
+  const { tone, words } = headlineOf(snapshot, now);
+  const id = elementId('target', workflowId);
+  return (
+    <article
+      id={id}
+      class={`card ${tone}`}
+      aria-labelledby={`${id}-name`}
+      data-announce={`${name}: ${words}`}
+    >
+      <header>
+        <h2 id={`${id}-name`}>
+          <a href={targetAddress(workflowId)}>{name}</a>
+        </h2>
+        <Chip tone={tone}>{words}</Chip>
+      </header>
+      {view?.state.spec == null ? null : (
+        <p class="place quiet">{`${view.state.spec.deployment} on ${hostOf(view.state.spec.controlPlane)}`}</p>
+      )}
+      <Alarm snapshot={snapshot} />
+      <Running snapshot={snapshot} viewer={viewer} />
+      <Serving snapshot={snapshot} />
+      <Conditions snapshot={snapshot} now={now} />
+      {view === undefined ? null : (
+        <>
+          <Queue state={view.state} />
+          <Past state={view.state} workflowId={workflowId} count={PAST_SHOWN} />
+        </>
+      )}
+    </article>
+  );
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}

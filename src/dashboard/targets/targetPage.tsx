@@ -1,0 +1,195 @@
+import type { KnownRevision } from '../../domain/release/release.ts';
+import type { TargetState } from '../../domain/target/targetState.ts';
+import type { Viewer } from '../access/viewer.ts';
+import type { Fragments } from '../live/liveRooms.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { releaseAddress } from '../page/addresses.ts';
+import { renderText } from '../page/html.ts';
+import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
+import { Moment } from '../page/times.tsx';
+import { Alarm, Conditions, Queue, Running, Serving } from './targetParts.tsx';
+import { headlineOf } from './targetTexts.ts';
+
+interface TargetProps {
+  readonly snapshot: TargetSnapshot;
+  readonly viewer: Viewer;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The target's workflow in Temporal's UI. `null`: it is not known. */
+  readonly temporalPage: string | null;
+}
+
+/** One target: its state, its past, the revisions that it knows. */
+export function TargetDetails(props: TargetProps) {
+  const { snapshot, temporalPage } = props;
+  const { view } = snapshot;
+  return (
+    <>
+      <TargetNow {...props} />
+      {view === undefined ? <div id="past"></div> : <TargetPast state={view.state} snapshot={snapshot} />}
+      {temporalPage === null ? null : (
+        <p>
+          <a href={temporalPage} rel="noreferrer">
+            Open in Temporal
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The parts of the page that change. */
+export function targetFragments(props: TargetProps): Fragments {
+  const { view } = props.snapshot;
+  const now = ['now', renderText(<TargetNow {...props} />)] as const;
+  if (view === undefined) return new Map([now]);
+  return new Map([now, ['past', renderText(<TargetPast state={view.state} snapshot={props.snapshot} />)]]);
+}
+
+function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage'>) {
+  const { name, view } = snapshot;
+  const { tone, words } = headlineOf(snapshot, now);
+  const spec = view?.state.spec ?? null;
+  return (
+    <div id="now" class="stack" data-announce={`${name}: ${words}`}>
+      <header class="title">
+        <h1>{name}</h1>
+        <Chip tone={tone}>{words}</Chip>
+      </header>
+      {spec === null ? null : <p class="place quiet">{`${spec.deployment} on ${spec.controlPlane}`}</p>}
+      <Alarm snapshot={snapshot} />
+      <Running snapshot={snapshot} viewer={viewer} />
+      <section>
+        <h2>Serves</h2>
+        <Serving snapshot={snapshot} />
+      </section>
+      <Conditions snapshot={snapshot} now={now} />
+      {view === undefined ? null : <Queue state={view.state} />}
+    </div>
+  );
+}
+
+function TargetPast({
+  state,
+  snapshot: { workflowId },
+}: {
+  readonly state: TargetState;
+  readonly snapshot: TargetSnapshot;
+}) {
+  return (
+    <div id="past" class="stack">
+      <section>
+        <h2>Releases and rollbacks</h2>
+        {state.history.length === 0 ? <p class="quiet">None has ended yet.</p> : null}
+        {state.history.length === 0 ? null : (
+          <div class="scroll" tabindex={0} role="region" aria-label="Releases and rollbacks">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Release</th>
+                  <th scope="col">Outcome</th>
+                  <th scope="col">Commit</th>
+                  <th scope="col">By</th>
+                  <th scope="col">Ended</th>
+                  <th scope="col">Why</th>
+                </tr>
+              </thead>
+              <tbody>
+                {[...state.history].reverse().map((row) => (
+                  <tr>
+                    <th scope="row">
+                      <a href={releaseAddress(workflowId, row.releaseId)}>{row.releaseId}</a>
+                    </th>
+                    <td>
+                      <OutcomeChip outcome={row.outcome} kind={row.kind} />
+                    </td>
+                    <td>{row.commit === null ? '' : <Commit commit={row.commit} />}</td>
+                    <td>{row.requestedBy.who}</td>
+                    <td>
+                      <Moment at={row.endedAt} />
+                    </td>
+                    <td class="why">{row.reason}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </section>
+      <section>
+        <h2>Revisions</h2>
+        <p class="quiet">
+          What the target knows, newest first. A verified revision is one that a rollback can restore.
+        </p>
+        <div class="scroll" tabindex={0} role="region" aria-label="Revisions">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Revision</th>
+                <th scope="col">State</th>
+                <th scope="col">Release</th>
+                <th scope="col">Commit</th>
+                <th scope="col">Artifact</th>
+                <th scope="col">Checked</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...state.known].reverse().map((known) => (
+                <RevisionRow known={known} isServing={known.revisionId === state.activeRevisionId} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      {state.said.length + state.ignored.length === 0 ? null : (
+        <section>
+          <h2>Messages</h2>
+          <ul class="lines">
+            {[...state.said].reverse().map(({ at, message, by, note }) => (
+              <li>
+                <Moment at={at} /> <strong>{message}</strong>
+                {` by ${by.who}${by.reason === undefined ? '' : ` (${by.reason})`}: ${note}`}
+              </li>
+            ))}
+            {[...state.ignored].reverse().map(({ at, message, reason }) => (
+              <li class="quiet">
+                <Moment at={at} /> {`ignored ${message}: ${reason}`}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function RevisionRow({ known, isServing }: { readonly known: KnownRevision; readonly isServing: boolean }) {
+  const { revisionId, verified, quarantined, release, commit, artifact, copyOf, at } = known;
+  return (
+    <tr>
+      <th scope="row">
+        <RevisionId id={revisionId} />
+      </th>
+      <td>
+        {isServing ? <Chip tone="good">serves</Chip> : null}{' '}
+        {quarantined === true ? (
+          <Chip tone="warn">in quarantine</Chip>
+        ) : (
+          <span class={verified ? 'verified' : 'unverified'}>{verified ? 'verified' : 'not verified'}</span>
+        )}
+        {copyOf === undefined ? null : (
+          <span class="quiet">
+            {' copy of '}
+            <RevisionId id={copyOf} />
+          </span>
+        )}
+      </td>
+      <td>{release ?? ''}</td>
+      <td>{commit === undefined ? '' : <Commit commit={commit} />}</td>
+      <td>{artifact === undefined ? '' : <ArtifactName artifact={artifact} />}</td>
+      <td>
+        <Moment at={at} />
+      </td>
+    </tr>
+  );
+}

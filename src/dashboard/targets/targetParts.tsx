@@ -1,0 +1,263 @@
+import type { Hold, Quarantined, TargetState } from '../../domain/target/targetState.ts';
+import { describeUndelivered } from '../../domain/notify/noticeText.ts';
+import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
+import { describeRevision } from '../../domain/target/describeRevision.ts';
+import type { Viewer } from '../access/viewer.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { releaseAddress } from '../page/addresses.ts';
+import { ArtifactName, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
+import { Elapsed, Moment } from '../page/times.tsx';
+import { UnderWay } from '../releases/steps.tsx';
+import { Wait } from '../releases/waits.tsx';
+import { frozenOf, servingOf } from './targetTexts.ts';
+
+interface PartProps {
+  readonly snapshot: TargetSnapshot;
+  readonly viewer: Viewer;
+}
+
+/** What serves: release, commit and artifact, since when, and whether it passed its checks. */
+export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
+  const { view, progress, deployment, workflowId } = snapshot;
+  if (view === undefined) return null;
+  const revisionId = servingOf(snapshot);
+  if (revisionId === null) return <p class="serving quiet">Nothing serves.</p>;
+  const { state, running } = view;
+  const { release, commit, artifact, verified, at, copyOf } = describeRevision(
+    state,
+    running,
+    progress,
+    revisionId,
+  );
+  return (
+    <div class="serving">
+      <p class="what">
+        {release === null ? (
+          <span>a revision that Slipway did not make</span>
+        ) : (
+          <a href={releaseAddress(workflowId, release)}>{release}</a>
+        )}
+        {verified === true ? <span class="verified">verified</span> : null}
+        {verified === false ? <span class="unverified">not verified</span> : null}
+      </p>
+      <dl class="facts">
+        {commit === null ? null : (
+          <div>
+            <dt>commit</dt>
+            <dd>
+              <Commit commit={commit} />
+            </dd>
+          </div>
+        )}
+        {artifact === null ? null : (
+          <div>
+            <dt>artifact</dt>
+            <dd>
+              <ArtifactName artifact={artifact} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>revision</dt>
+          <dd>
+            <RevisionId id={revisionId} />
+            {copyOf === null ? null : (
+              <>
+                {', a copy of '}
+                <RevisionId id={copyOf} />
+              </>
+            )}
+          </dd>
+        </div>
+        {at === null ? null : (
+          <div>
+            <dt>{verified === true ? 'verified' : 'checked'}</dt>
+            <dd>
+              <Moment at={at} />
+            </dd>
+          </div>
+        )}
+      </dl>
+      {typeof deployment === 'string' ? (
+        <p class="quiet small">{`As the target last knew. The control plane was not read: ${deployment}`}</p>
+      ) : null}
+    </div>
+  );
+}
+
+/** What needs a person: in red, before everything else. */
+export function Alarm({ snapshot: { view, workflowId } }: { readonly snapshot: TargetSnapshot }) {
+  const needs = view?.state.needsPerson ?? null;
+  if (needs === null) return null;
+  return (
+    <section class="notice bad">
+      <h3>
+        Needs a person since <a href={releaseAddress(workflowId, needs.releaseId)}>{needs.releaseId}</a>
+      </h3>
+      <p class="facts">
+        <Moment at={needs.since} />
+      </p>
+      <pre tabindex={0} aria-label="What to do">
+        {needs.instructions}
+      </pre>
+    </section>
+  );
+}
+
+/** What runs, with its steps and what it waits for. */
+export function Running({ snapshot, viewer }: PartProps) {
+  const { view, progress, call, buildLog, workflowId } = snapshot;
+  const running = view?.running ?? null;
+  if (running === null) return null;
+  return (
+    <section class="running">
+      <h3>
+        <a href={releaseAddress(workflowId, running.releaseId)}>{running.releaseId}</a>{' '}
+        {progress === undefined ? null : (
+          <>
+            <span class="phase">{progress.phase}</span> <Elapsed since={progress.startedAt} />
+          </>
+        )}
+      </h3>
+      {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+      {progress === undefined ? null : <UnderWay progress={progress} call={call} buildLog={buildLog} />}
+    </section>
+  );
+}
+
+/** What waits for its turn. */
+export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetState }) {
+  if (queue.length + rollbacks.length === 0) return null;
+  return (
+    <section class="queue">
+      <h3>Waits</h3>
+      <ul>
+        {rollbacks.map(({ to, requestedBy }) => (
+          <li>{`rollback to ${to ?? 'the newest verified revision'}, by ${requestedBy.who}`}</li>
+        ))}
+        {queue.map(({ releaseId, queuedAt, request: { commit, requestedBy } }) => (
+          <li>
+            {releaseId}
+            {commit === undefined ? null : (
+              <>
+                {' '}
+                <Commit commit={commit} />
+              </>
+            )}
+            {` by ${requestedBy.who} `}
+            <Elapsed since={queuedAt} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Why the next release may not go as usual: hold, freeze, quarantine, changes by hand, lost notices. */
+export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapshot; readonly now: number }) {
+  const { view, silence } = snapshot;
+  if (view === undefined) {
+    return silence === undefined ? null : <Silence why={silence.why} hint={silence.hint} />;
+  }
+  const { hold, quarantined, drift, extras, undelivered, late, lateUploads } = view.state;
+  const frozen = frozenOf(snapshot, now);
+  const lost = undelivered?.at(-1);
+  return (
+    <>
+      {silence === undefined ? null : <Silence why={silence.why} hint={silence.hint} />}
+      {hold === null ? null : <OnHold hold={hold} />}
+      {frozen === null ? null : (
+        <p class="condition">
+          <strong>{`Frozen by ${frozen.name} `}</strong>
+          {frozen.then === 'refuse' ? 'Releases are refused ' : 'Releases wait '}
+          <time datetime={new Date(frozen.until).toISOString()} data-tells="left">
+            {`until ${new Date(frozen.until).toISOString().slice(0, 16).replace('T', ' ')} UTC`}
+          </time>
+        </p>
+      )}
+      {quarantined.map((artifact) => (
+        <Quarantine quarantined={artifact} />
+      ))}
+      {drift === null ? null : <p class="condition">{describeDrift(drift)}</p>}
+      {extras.map((extra) => (
+        <p class="condition">{describeExtraRevision(extra)}</p>
+      ))}
+      {late.map(({ revisionId, until }) => (
+        <p class="condition">
+          {'Watches for '}
+          <RevisionId id={revisionId} />
+          {', which was given up on and may still come up, '}
+          <time datetime={until} data-tells="left">{`until ${until}`}</time>
+        </p>
+      ))}
+      {lateUploads.map(({ releaseId, until }) => (
+        <p class="condition">
+          {`Watches for a late PATCH of ${releaseId} `}
+          <time datetime={until} data-tells="left">{`until ${until}`}</time>
+        </p>
+      ))}
+      {lost === undefined ? null : <p class="condition">{describeUndelivered(lost)}</p>}
+    </>
+  );
+}
+
+function Silence({ why, hint }: { readonly why: string; readonly hint: string | undefined }) {
+  return (
+    <section class="notice warn">
+      <h3>The target does not answer</h3>
+      <p>{`${why}. What is shown is what it said last.`}</p>
+      {hint === undefined ? null : <p class="small">{hint}</p>}
+    </section>
+  );
+}
+
+function OnHold({ hold: { by, since } }: { readonly hold: Hold }) {
+  return (
+    <p class="condition">
+      <strong>On hold</strong> {`by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`} `}
+      <Moment at={since} />
+    </p>
+  );
+}
+
+function Quarantine({ quarantined: { artifact, by, since } }: { readonly quarantined: Quarantined }) {
+  return (
+    <p class="condition">
+      <strong>In quarantine</strong> <ArtifactName artifact={artifact} />
+      {` by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`} `}
+      <Moment at={since} />
+    </p>
+  );
+}
+
+/** The newest ended releases. */
+export function Past({
+  state: { history },
+  workflowId,
+  count,
+}: {
+  readonly state: TargetState;
+  readonly workflowId: string;
+  readonly count: number;
+}) {
+  if (history.length === 0) return null;
+  return (
+    <section class="past">
+      <h3>Last</h3>
+      <ul>
+        {history
+          .slice(-count)
+          .reverse()
+          .map((row) => (
+            <li>
+              <a href={releaseAddress(workflowId, row.releaseId)}>{row.releaseId}</a>
+              <OutcomeChip outcome={row.outcome} kind={row.kind} />
+              <span class="quiet when">
+                <Moment at={row.endedAt} />
+              </span>
+            </li>
+          ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+import { frozenAt } from '../../domain/freeze/freeze.ts';
+import type { Frozen } from '../../domain/freeze/freeze.ts';
+import type { Tone } from '../page/marks.tsx';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+
+/** A target's state in a word, and the color of it. */
+export interface Headline {
+  readonly tone: Tone;
+  readonly words: string;
+}
+
+/** What a person must know first of a target. `now`: milliseconds since 1970. */
+export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
+  const { view, progress, silence } = snapshot;
+  if (view === undefined) {
+    return silence === undefined
+      ? { tone: 'quiet', words: 'reading' }
+      : { tone: 'bad', words: 'does not answer' };
+  }
+  const { state, running } = view;
+  if (state.needsPerson !== null) return { tone: 'bad', words: 'needs a person' };
+  if (silence !== undefined) return { tone: 'warn', words: 'does not answer' };
+  const waiting = progress?.waiting ?? null;
+  if (waiting?.for === 'decision') return { tone: 'bad', words: 'waits for a decision' };
+  if (waiting?.for === 'approval') return { tone: 'warn', words: 'waits for approval' };
+  if (waiting?.for === 'resume') return { tone: 'warn', words: 'paused' };
+  if (waiting?.for === 'freeze') return { tone: 'warn', words: 'waits for a freeze to end' };
+  if (running !== null) {
+    const isBack = running.kind === 'rollback' || progress?.steps.some(({ restoring }) => restoring) === true;
+    return { tone: 'active', words: isBack ? 'rolling back' : 'releasing' };
+  }
+  if (state.hold !== null) return { tone: 'warn', words: 'on hold' };
+  if (frozenOf(snapshot, now) !== null) return { tone: 'quiet', words: 'frozen' };
+  return { tone: 'good', words: state.activeRevisionId === null ? 'never released' : 'serving' };
+}
+
+/** The freeze that is in force for the next release, as the newest request declared it. */
+export function frozenOf({ view }: TargetSnapshot, now: number): Frozen | null {
+  return frozenAt(view?.state.lastRequest?.freezes ?? [], now);
+}
+
+/** What serves: by the control plane, which alone knows, else by the target's last knowledge. */
+export function servingOf({ view, deployment }: TargetSnapshot): string | null {
+  if (deployment !== undefined && typeof deployment !== 'string') return deployment.activeRevisionId;
+  return view?.state.activeRevisionId ?? null;
+}

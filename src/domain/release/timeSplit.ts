@@ -1,0 +1,78 @@
+import type { InterventionRecord } from '../intervention/intervention.ts';
+import type { StepName } from '../step.ts';
+import type { StepRecord, Waiting } from './release.ts';
+
+/** Where the time of a release went, in milliseconds. The parts add up to the whole. */
+export interface TimeSplit {
+  /** Calls to the control plane, and its builds and deployments. */
+  readonly controlPlane: number;
+  /** Checks, soaks, and the pipeline itself. */
+  readonly machine: number;
+  /** Approvals, pauses and decisions. */
+  readonly people: number;
+  /** Freezes. */
+  readonly freezes: number;
+}
+
+/** What a release has gone through. */
+export interface TimedRelease {
+  readonly startedAt: string;
+  /** Absent: it has not ended. */
+  readonly endedAt?: string;
+  readonly steps: readonly StepRecord[];
+  readonly interventions: readonly InterventionRecord[];
+  /** What it waits for at this moment. */
+  readonly waiting: Waiting | null;
+}
+
+const OF_CONTROL_PLANE: ReadonlySet<StepName> = new Set([
+  'find',
+  'create',
+  'upload',
+  'patch',
+  'deployed',
+  'serving',
+  'redeploy',
+  'watch',
+]);
+/** The shortest time between two steps that counts as a wait, in milliseconds. */
+const SHORTEST_WAIT_MS = 250;
+
+/**
+ * Splits the time of a release. Between two steps it waits: for a person if one said something meanwhile, or is waited
+ * for; after a look at freezes, for a freeze to end. Of steps that overlap, the first counts.
+ *
+ * @param now - for a release that has not ended, in milliseconds since 1970.
+ */
+export function splitTime(
+  { startedAt, endedAt, steps, interventions, waiting }: TimedRelease,
+  now: number,
+): TimeSplit {
+  const split = { controlPlane: 0, machine: 0, people: 0, freezes: 0 };
+  const end = endedAt === undefined ? now : Date.parse(endedAt);
+  let at = Date.parse(startedAt);
+  let before: StepRecord | undefined;
+  const wait = (until: number): void => {
+    const gap = Math.max(until - at, 0);
+    const said = interventions.some(({ at: when, taken }) => {
+      const time = Date.parse(when);
+      return taken && time >= at && time <= until + SHORTEST_WAIT_MS;
+    });
+    const isForPeople = said || (until === end && waiting !== null && waiting.for !== 'freeze');
+    if (gap < SHORTEST_WAIT_MS) split.machine += gap;
+    else if (isForPeople) split.people += gap;
+    else split[before?.step === 'freeze' ? 'freezes' : 'machine'] += gap;
+    at = Math.max(at, until);
+  };
+  const ordered = [...steps].sort((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt));
+  for (const step of ordered) {
+    wait(Math.min(Date.parse(step.startedAt), end));
+    const until = Math.min(step.endedAt === undefined ? end : Date.parse(step.endedAt), end);
+    const took = Math.max(until - at, 0);
+    split[OF_CONTROL_PLANE.has(step.step) ? 'controlPlane' : 'machine'] += took;
+    at = Math.max(at, until);
+    before = step;
+  }
+  wait(end);
+  return split;
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { TemporalConnection } from '../connection.ts';
+
+/** The new events of a workflow's history: the server holds the call until there are some, and no worker is asked. */
+export class HistoryNews {
+  readonly workflowId: string;
+  readonly #temporal: TemporalConnection;
+  readonly #spacingMs: number;
+  /** Where the history that was read ends. */
+  #token: Uint8Array | undefined;
+
+  /** @param spacingMs - the shortest wait, in milliseconds, unless the workflow has ended. */
+  constructor(temporal: TemporalConnection, workflowId: string, spacingMs: number) {
+    this.#temporal = temporal;
+    this.workflowId = workflowId;
+    this.#spacingMs = spacingMs;
+  }
+
+  /** Waits for events: not for less than the spacing, unless the workflow has ended. */
+  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const earliest = Date.now() + Math.min(this.#spacingMs, atMostMs);
+    let until = Date.now() + atMostMs;
+    while (Date.now() < until && signal?.aborted !== true) {
+      const isOpen = await this.#next(until, signal);
+      if (!isOpen) return;
+      until = Math.min(until, Math.max(earliest, Date.now()));
+    }
+  }
+
+  /** Waits for the next events, or until then. @returns whether more may follow. */
+  async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { client, settings } = this.#temporal;
+    const request = {
+      namespace: settings.namespace,
+      execution: { workflowId: this.workflowId },
+      waitNewEvent: true,
+      nextPageToken: this.#token ?? null,
+    };
+    const read = (): Promise<{ nextPageToken?: Uint8Array | null }> =>
+      client.workflowService.getWorkflowExecutionHistory(request);
+    try {
+      const { nextPageToken } = await client.withDeadline(until, () =>
+        // The SDK never takes its listener off: each call gets a signal of its own.
+        signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
+      );
+      this.#token = nextPageToken ?? undefined;
+      return nextPageToken != null && nextPageToken.length > 0;
+    } catch {
+      // Whoever looks next finds out why.
+      await pause(until - Date.now(), signal);
+      return true;
+    }
+  }
+}
+
+
+/** Waits, unless the signal ends it. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+}
