@@ -5,6 +5,7 @@ import type { AccessSettings } from './access/accessSettings.ts';
 import { protectiveHeaders } from './headers.ts';
 import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';
+import { releaseRoutes } from './releases/releaseRoutes.tsx';
 import { targetRoutes } from './targets/targetRoutes.tsx';
 
 /** What the dashboard is made of. */
@@ -24,5 +25,6 @@ export function createApp({ access: settings, ...context }: AppOptions): Hono<Pa
   app.route('/', routes);
   app.use(requireViewer);
   app.route('/', targetRoutes(context));
+  app.route('/', releaseRoutes(context));
   return app;
 }

@@ -158,7 +158,7 @@ export class TargetWatch {
 
   #change(changes: Partial<{ [Field in keyof TargetSnapshot]: TargetSnapshot[Field] | undefined }>): void {
     if (this.#stopping.signal.aborted) return;
-    const changed = { ...this.#snapshot, ...changes } as TargetSnapshot;
+    const changed = { ...this.#snapshot, ...changes };
     const isSame = JSON.stringify(changed) === JSON.stringify(this.#snapshot);
     this.#snapshot = changed;
     if (!isSame) this.#onChange(changed);

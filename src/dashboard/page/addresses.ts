@@ -12,3 +12,8 @@ export function releaseAddress(targetWorkflowId: string, releaseId: string): str
 export function promotionAddress(workflowId: string): string {
   return `/promotions/${encodeURIComponent(workflowId)}`;
 }
+
+/** The page that compares a release with the one before. */
+export function changesAddress(targetWorkflowId: string, releaseId: string): string {
+  return `${releaseAddress(targetWorkflowId, releaseId)}/changes`;
+}

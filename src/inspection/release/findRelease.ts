@@ -8,7 +8,6 @@ import type {
   ReleaseResult,
   RollbackRequest,
 } from '../../domain/release/release.ts';
-import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { releaseUnknown } from '../../temporal/client/ask.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { findWork, pastReleases } from '../../temporal/client/release/pastReleases.ts';
@@ -42,23 +41,23 @@ export interface FoundRelease {
  * Finds a release or a rollback of a target: with Temporal, else among the records, which outlive it, else in the
  * target's own history, which also has what never started. The target need not answer.
  *
+ * @param store - where its record is. Absent: not known.
  * @param wanted - its id, or `latest`.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function findRelease(
   temporal: TemporalConnection,
-  store: ArtifactStore,
-  { name: target, spec }: { readonly name: string; readonly spec: TargetSpec },
+  store: ArtifactStore | undefined,
+  { name: target, workflowId: targetId }: { readonly name: string; readonly workflowId: string },
   wanted: string,
 ): Promise<FoundRelease> {
-  const targetId = targetWorkflowId(spec);
   const past = wanted === LATEST ? await pastReleases(temporal, targetId) : undefined;
   const releaseId = wanted === LATEST ? past?.releases[0]?.releaseId : wanted;
   if (releaseId !== undefined) {
     const kept = await keptByTemporal(temporal, target, `${targetId}/${releaseId}`);
     if (kept !== undefined) return kept;
   }
-  const record = await recordOf(store, target, releaseId);
+  const record = store === undefined ? undefined : await recordOf(store, target, releaseId);
   if (record !== undefined) return { ...BARE, target, past: pastOfResult(record), result: record };
   const { releases = [] } = past ?? (await pastReleases(temporal, targetId)) ?? {};
   const row = releases.find((release) => release.releaseId === releaseId);

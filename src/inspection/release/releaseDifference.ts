@@ -26,10 +26,19 @@ export async function releaseDifference(
   from: FoundRelease,
   to: FoundRelease,
 ): Promise<ReleaseDifference> {
-  return { from, to, configuration: configurationOf(from, to), files: await filesOf(store, from, to) };
+  return {
+    from,
+    to,
+    configuration: configurationDifference(from, to),
+    files: await filesOf(store, from, to),
+  };
 }
 
-function configurationOf(from: FoundRelease, to: FoundRelease): ReleaseDifference['configuration'] {
+/** The fields of their configuration in which two releases differ; a sentence where it cannot be told. */
+export function configurationDifference(
+  from: FoundRelease,
+  to: FoundRelease,
+): ReleaseDifference['configuration'] {
   const [one, other] = [configured(from), configured(to)];
   if (typeof one === 'string') return one;
   if (typeof other === 'string') return other;

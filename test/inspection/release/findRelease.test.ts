@@ -34,10 +34,7 @@ function forgetful(): TemporalConnection {
   } as unknown as TemporalConnection;
 }
 
-const target = {
-  name: 'production',
-  spec: { controlPlane: 'http://localhost:1', deployment: 'greeter' },
-} as unknown as Parameters<typeof findRelease>[2];
+const target = { name: 'production', workflowId: 'target:http://127.0.0.1:1:greeter' };
 
 describe('a release that Temporal has forgotten', () => {
   it.each(['release-1', 'latest'])('is told from its record, asked for as %s', async (wanted) => {

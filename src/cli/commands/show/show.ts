@@ -1,5 +1,6 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
@@ -34,13 +35,14 @@ export async function runShowCommand(
   options: ShowOptions,
 ): Promise<number> {
   const { output } = context;
-  const { releases, target } = readWords(words, options.diff ?? false);
+  const { releases, target: named } = readWords(words, options.diff ?? false);
   const { config, folder } = await loadConfig(options.config);
-  const chosen = await chooseTargetSpec(context, config, target);
+  const chosen = await chooseTargetSpec(context, config, named);
   const store = artifactStoreOf({ config, folder }, context);
   return withTemporal(context, async (temporal) => {
+    const target = { name: chosen.name, workflowId: targetWorkflowId(chosen.spec) };
     const found: FoundRelease[] = [];
-    for (const wanted of releases) found.push(await findRelease(temporal, store, chosen, wanted));
+    for (const wanted of releases) found.push(await findRelease(temporal, store, target, wanted));
     const [one, other] = found;
     if (one === undefined) return 0;
     if (other === undefined) {

@@ -1,0 +1,83 @@
+import type { Check, Expectation } from '../../domain/check/check.ts';
+import type { CheckVerdict } from '../../domain/release/release.ts';
+import { Chip, RevisionId } from '../page/marks.tsx';
+import { durationText } from '../page/times.tsx';
+
+interface ChecksProps {
+  readonly verdicts: readonly CheckVerdict[];
+  readonly checks: readonly Check[];
+  /** Whole answers, by the names of their records. */
+  readonly answers: ReadonlyMap<string, string>;
+}
+
+/** Each check as it went: the question, what was expected, the answer, the verdict. */
+export function Checks({ verdicts, checks, answers }: ChecksProps) {
+  return (
+    <div class="checks">
+      {verdicts.map((verdict, index) => {
+        const asked = checks.find(({ name }) => name === verdict.check);
+        const answer = answers.get(verdict.answerRecord ?? '') ?? verdict.answer;
+        return (
+          <article class={verdict.passed ? 'check' : 'check failed'} aria-labelledby={`check-${index}`}>
+            <header>
+              <h3 id={`check-${index}`}>{verdict.check}</h3>
+              <Chip tone={verdict.passed ? 'good' : 'warn'}>{verdict.passed ? 'passed' : 'failed'}</Chip>
+              <span class="quiet small">
+                {'on revision '}
+                <RevisionId id={verdict.revisionId} />
+                {`, ${durationText(verdict.latencyMs)}`}
+              </span>
+            </header>
+            {verdict.reasons.map((reason) => (
+              <p class="reason">{reason}</p>
+            ))}
+            <dl class="qa">
+              {asked === undefined ? null : (
+                <>
+                  <dt>Question</dt>
+                  <dd>
+                    <pre tabindex={0}>{shown(asked.input)}</pre>
+                  </dd>
+                  <dt>Expected</dt>
+                  <dd>{expectationText(asked.expect)}</dd>
+                </>
+              )}
+              <dt>Answer</dt>
+              <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
+              {verdict.runId === null ? null : (
+                <>
+                  <dt>Run</dt>
+                  <dd>
+                    <code>{verdict.runId}</code>
+                  </dd>
+                </>
+              )}
+            </dl>
+          </article>
+        );
+      })}
+    </div>
+  );
+}
+
+/** A question's only text as it is; anything else as JSON. */
+function shown(input: Check['input']): string {
+  const { messages } = input as { readonly messages?: unknown };
+  const only: unknown = Array.isArray(messages) && messages.length === 1 ? messages[0] : undefined;
+  if (typeof only === 'object' && only !== null && 'content' in only && typeof only.content === 'string') {
+    return only.content;
+  }
+  return JSON.stringify(input, null, 2);
+}
+
+function expectationText(expect: Expectation): string {
+  const { status = 'success', contains, matches, path, equals, maxLatencyMs } = expect;
+  const what = path === undefined ? 'the answer' : `“${path}”`;
+  return [
+    `the run ends in ${status}`,
+    ...(contains === undefined ? [] : [`${what} contains “${contains}”`]),
+    ...(matches === undefined ? [] : [`${what} matches /${matches}/`]),
+    ...(equals === undefined ? [] : [`${what} equals ${JSON.stringify(equals)}`]),
+    ...(maxLatencyMs === undefined ? [] : [`within ${durationText(maxLatencyMs)}`]),
+  ].join('; ');
+}

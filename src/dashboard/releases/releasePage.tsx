@@ -1,0 +1,335 @@
+import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
+import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
+import { restoredRevisions } from '../../domain/release/restored.ts';
+import type { TimedRelease } from '../../domain/release/timeSplit.ts';
+import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import type { Viewer } from '../access/viewer.ts';
+import type { Fragments } from '../live/liveRooms.ts';
+import { changesAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
+import { renderText } from '../page/html.ts';
+import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
+import { durationText, Elapsed, Moment } from '../page/times.tsx';
+import { Checks } from './checks.tsx';
+import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
+import { TimeBar, Timeline } from './timeline.tsx';
+import { Wait } from './waits.tsx';
+
+interface StoryProps {
+  readonly story: ReleaseStory;
+  readonly viewer: Viewer;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A release's story; all of it changes while the release runs. */
+export function Story(props: StoryProps) {
+  const { story, viewer, now } = props;
+  const { found, snapshot, checks, answers, failedLog, changed } = story;
+  const { past, result, progress, call, workflowUrl } = found;
+  const told: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
+  const timed = timedOf(story);
+  return (
+    <div id="story" class="stack" data-announce={`${past.releaseId}: ${past.outcome.replaceAll('_', ' ')}`}>
+      <header class="title">
+        <h1>{past.releaseId}</h1>
+        <span>
+          on <a href={targetAddress(snapshot.workflowId)}>{snapshot.name}</a>
+        </span>
+        <OutcomeChip outcome={past.outcome} kind={past.kind} />
+      </header>
+      {past.reason === null ? null : <p class="lead">{past.reason}</p>}
+      {result?.instructions == null ? null : (
+        <section class="notice bad">
+          <h3>A person is needed</h3>
+          <pre tabindex={0} aria-label="What to do">
+            {result.instructions}
+          </pre>
+        </section>
+      )}
+      {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+      <Facts story={story} />
+      <section>
+        <h2>Timeline</h2>
+        {timed === null ? (
+          <p class="quiet">{NO_STEPS[found.from]}</p>
+        ) : (
+          <>
+            <TimeBar timed={timed} now={now} />
+            {call === null || result !== null ? null : (
+              <p class="found">
+                {call.says} <Elapsed since={call.since} />
+              </p>
+            )}
+            <Timeline timed={timed} now={now} />
+          </>
+        )}
+      </section>
+      {failedLog === null ? null : (
+        <section>
+          <h2>Log of the failed revision</h2>
+          {typeof failedLog === 'string' ? (
+            <p class="quiet">{`The log could not be read: ${failedLog}`}</p>
+          ) : (
+            <pre class="log" tabindex={0} aria-label="Log of the failed revision">
+              {failedLog.join('\n')}
+            </pre>
+          )}
+        </section>
+      )}
+      {result === null ? null : <Restored story={story} result={result} />}
+      {told === null || told.verdicts.length === 0 ? null : (
+        <section>
+          <h2>Checks</h2>
+          <Checks verdicts={told.verdicts} checks={checks} answers={answers} />
+        </section>
+      )}
+      {told === null || told.interventions.length === 0 ? null : (
+        <section>
+          <h2>What people said</h2>
+          <ul class="lines">
+            {told.interventions.map(({ at, kind, what, by, note, taken }) => (
+              <li>
+                <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
+                {` by ${by.who}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {changed === null ? null : <Changed changed={changed} story={story} />}
+      {workflowUrl === null ? null : (
+        <p>
+          <a href={workflowUrl} rel="noreferrer">
+            Open in Temporal
+          </a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The parts of the page that change. */
+export function storyFragments(props: StoryProps): Fragments {
+  return new Map([['story', renderText(<Story {...props} />)]]);
+}
+
+const NO_STEPS = {
+  temporal: 'No worker says how it goes.',
+  record: 'Its record has no steps.',
+  target: 'It never started: only its row in the target’s history is left.',
+} as const;
+
+function timedOf({ found: { result, progress } }: ReleaseStory): TimedRelease | null {
+  if (result !== null) return { ...result, waiting: null };
+  if (progress === null) return null;
+  const { startedAt, steps, interventions, waiting } = progress;
+  return { startedAt, steps, interventions, waiting };
+}
+
+function Facts({ story: { found, snapshot } }: { readonly story: ReleaseStory }) {
+  const { past, result, progress, request } = found;
+  const { requestedBy, startedAt, endedAt, artifact, commit } = past;
+  const baseline = (result ?? progress)?.baseline ?? null;
+  const made = (result ?? progress)?.revisionId ?? past.revisionId;
+  const ref = request !== null && 'ref' in request ? request.ref : undefined;
+  const seen = { known: snapshot.view?.state.known ?? [], history: snapshot.view?.state.history ?? [] };
+  return (
+    <dl class="table">
+      <dt>Requested</dt>
+      <dd>
+        {`by ${requestedBy.who}, from `}
+        <Origin from={requestedBy.from} />
+        {requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`}
+      </dd>
+      {startedAt === null ? null : (
+        <>
+          <dt>Started</dt>
+          <dd>
+            <Moment at={startedAt} />
+            {endedAt === null ? null : `, took ${durationText(Date.parse(endedAt) - Date.parse(startedAt))}`}
+          </dd>
+        </>
+      )}
+      {commit === null ? null : (
+        <>
+          <dt>Commit</dt>
+          <dd>
+            <Commit commit={commit} />
+            {ref === undefined ? '' : ` from ${ref}`}
+          </dd>
+        </>
+      )}
+      {artifact === null ? null : (
+        <>
+          <dt>Artifact</dt>
+          <dd>
+            <ArtifactName artifact={artifact} />
+          </dd>
+        </>
+      )}
+      {baseline === null ? null : (
+        <>
+          <dt>Served before</dt>
+          <dd>
+            {baseline.revisionId === null ? (
+              'nothing'
+            ) : (
+              <>
+                {wordsOf(seen, baseline.revisionId).release ?? 'revision'}{' '}
+                <RevisionId id={baseline.revisionId} />{' '}
+                <span class={baseline.verified ? 'verified' : 'unverified'}>
+                  {baseline.verified ? 'verified' : 'not verified'}
+                </span>
+              </>
+            )}
+          </dd>
+        </>
+      )}
+      {made == null ? null : (
+        <>
+          <dt>Made</dt>
+          <dd>
+            revision <RevisionId id={made} />
+          </dd>
+        </>
+      )}
+      {past.servingRevisionId === null ? null : (
+        <>
+          <dt>Served at the end</dt>
+          <dd>
+            revision <RevisionId id={past.servingRevisionId} />{' '}
+            {result === null ? null : (
+              <span class={result.servingVerified ? 'verified' : 'unverified'}>
+                {result.servingVerified ? 'verified' : 'not verified'}
+              </span>
+            )}
+          </dd>
+        </>
+      )}
+      {result?.code == null ? null : (
+        <>
+          <dt>Error</dt>
+          <dd>
+            <code>{result.code}</code>
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+/** Where a request came from: a link where it is one. */
+function Origin({ from }: { readonly from: string }) {
+  if (!/^https?:\/\//.test(from)) return <>{from}</>;
+  return (
+    <a href={from} rel="noreferrer">
+      {new URL(from).host}
+    </a>
+  );
+}
+
+function Restored({
+  story: { snapshot },
+  result,
+}: {
+  readonly story: ReleaseStory;
+  readonly result: ReleaseResult;
+}) {
+  const restored = restoredRevisions(result);
+  if (restored.length === 0) return null;
+  const known = [...(snapshot.view?.state.known ?? []), ...result.knownRevisions];
+  const seen = { known, history: snapshot.view?.state.history ?? [] };
+  return (
+    <section>
+      <h2>What was restored</h2>
+      <ul class="lines">
+        {restored.map(({ revisionId, done, why }) => {
+          const { release, commit } = wordsOf(seen, revisionId);
+          return (
+            <li>
+              {release === null ? null : <a href={releaseAddress(snapshot.workflowId, release)}>{release}</a>}{' '}
+              revision <RevisionId id={revisionId} />{' '}
+              {commit === null ? null : (
+                <>
+                  commit <Commit commit={commit} />{' '}
+                </>
+              )}
+              {done ? <Chip tone="good">restored</Chip> : <Chip tone="warn">could not be restored</Chip>}
+              <span class="quiet">{` ${why}`}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function Changed({ changed, story }: { readonly changed: ChangedSince; readonly story: ReleaseStory }) {
+  const { before, configuration } = changed;
+  const { past } = story.found;
+  const { workflowId } = story.snapshot;
+  const isSameArtifact = before.past.artifact === past.artifact;
+  return (
+    <section>
+      <h2>
+        {'Changed since '}
+        <a href={releaseAddress(workflowId, before.past.releaseId)}>{before.past.releaseId}</a>
+      </h2>
+      <dl class="table">
+        <dt>Commit</dt>
+        <dd>
+          <Change from={before.past.commit} to={past.commit} />
+        </dd>
+        <dt>Artifact</dt>
+        <dd>
+          {isSameArtifact ? (
+            'the same'
+          ) : (
+            <>
+              <Change from={before.past.artifact} to={past.artifact} />{' '}
+              <a href={changesAddress(workflowId, past.releaseId)}>Compare files</a>
+            </>
+          )}
+        </dd>
+        <dt>Configuration</dt>
+        <dd>
+          <Fields fields={configuration} />
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+function Change({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+  if (from === to) return <>the same</>;
+  return (
+    <>
+      <ArtifactName artifact={from ?? 'none'} />
+      {' → '}
+      <ArtifactName artifact={to ?? 'none'} />
+    </>
+  );
+}
+
+/** The fields in which two configurations differ; checks and resources are among them. */
+export function Fields({ fields }: { readonly fields: readonly FieldDifference[] | string }) {
+  if (typeof fields === 'string') return <span class="quiet">{fields}</span>;
+  if (fields.length === 0) return <>the same</>;
+  return (
+    <ul class="diff">
+      {fields.map(({ path, from, to }) => (
+        <li class={from === undefined ? 'added' : to === undefined ? 'removed' : 'changed'}>
+          <code>{path}</code>
+          {': '}
+          {from === undefined ? null : <del>{valueText(from)}</del>}
+          {from === undefined || to === undefined ? null : ' → '}
+          {to === undefined ? null : <ins>{valueText(to)}</ins>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,116 @@
+import { type Context, Hono } from 'hono';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { findRelease } from '../../inspection/release/findRelease.ts';
+import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
+import type { PageEnv } from '../access/access.ts';
+import { liveTargets } from '../live/liveTargets.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { releaseAddress } from '../page/addresses.ts';
+import { document } from '../page/html.ts';
+import { Layout } from '../page/layout.tsx';
+import type { PageContext } from '../pageContext.ts';
+import { Changes } from './changesPage.tsx';
+import { Story, storyFragments } from './releasePage.tsx';
+import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseStory.ts';
+
+/** The pages of releases and rollbacks, and their changes. */
+export function releaseRoutes(context: PageContext): Hono<PageEnv> {
+  const { temporal, files, watches, rooms } = context;
+  const routes = new Hono<PageEnv>();
+
+  const targetOf = async (c: Context<PageEnv>): Promise<TargetSnapshot | undefined> => {
+    const id = c.req.param('target');
+    const target = (await watches.targets()).find(({ workflowId }) => workflowId === id);
+    return target === undefined ? undefined : (await watches.snapshots([target]))[0];
+  };
+
+  routes.get('/releases/:target/:release', async (c) => {
+    const viewer = c.get('viewer');
+    const releaseId = c.req.param('release');
+    const snapshot = await targetOf(c);
+    const story = snapshot === undefined ? undefined : await storyOrNone(context, snapshot, releaseId);
+    if (snapshot === undefined || story === undefined) return c.notFound();
+    const live = `/live${releaseAddress(snapshot.workflowId, releaseId)}`;
+    return c.html(
+      document(
+        <Layout
+          title={`${releaseId} on ${snapshot.name}`}
+          part="Targets"
+          live={story.found.past.outcome === 'running' ? live : undefined}
+          files={files}
+          viewer={viewer}
+        >
+          <Story story={story} viewer={viewer} now={Date.now()} />
+        </Layout>,
+      ),
+    );
+  });
+
+  routes.get('/live/releases/:target/:release', async (c) => {
+    const releaseId = c.req.param('release');
+    const first = await targetOf(c);
+    if (first === undefined) return c.notFound();
+    const read = storyReader(context, releaseId);
+    return rooms.open(releaseAddress(first.workflowId, releaseId), c.get('viewer'), files.version, () =>
+      liveTargets(watches, [first], async ([snapshot = first], viewer) =>
+        storyFragments({ story: await read(snapshot), viewer, now: Date.now() }),
+      ),
+    );
+  });
+
+  routes.get('/releases/:target/:release/changes', async (c) => {
+    const snapshot = await targetOf(c);
+    if (snapshot === undefined) return c.notFound();
+    const releaseId = c.req.param('release');
+    const before = releaseBefore(snapshot, releaseId);
+    const store = storeOf(snapshot);
+    if (before === undefined || store === undefined) return c.notFound();
+    const from = await findRelease(temporal, store, snapshot, before);
+    const to = await findRelease(temporal, store, snapshot, releaseId);
+    const difference = await releaseDifference(store, from, to);
+    return c.html(
+      document(
+        <Layout title={`Changes of ${releaseId}`} part="Targets" files={files} viewer={c.get('viewer')}>
+          <Changes difference={difference} workflowId={snapshot.workflowId} />
+        </Layout>,
+      ),
+    );
+  });
+  return routes;
+}
+
+async function storyOrNone(
+  context: PageContext,
+  snapshot: TargetSnapshot,
+  releaseId: string,
+): Promise<ReleaseStory | undefined> {
+  try {
+    return await readStory(context, snapshot, releaseId);
+  } catch (error) {
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_RELEASE_UNKNOWN') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Reads a story again and again: while the release runs, what does not change is read once, and where it stands is what
+ * the target's watch has heard.
+ */
+function storyReader(
+  context: PageContext,
+  releaseId: string,
+): (snapshot: TargetSnapshot) => Promise<ReleaseStory> {
+  let last: ReleaseStory | undefined;
+  return async (snapshot) => {
+    const { view, progress, call } = snapshot;
+    const runs = view?.running?.releaseId === releaseId && progress?.releaseId === releaseId;
+    if (last !== undefined && runs && last.found.past.outcome === 'running') {
+      last = { ...last, snapshot, found: { ...last.found, progress, call } };
+      return last;
+    }
+    if (last !== undefined && last.found.past.outcome !== 'running') return last;
+    last = await readStory(context, snapshot, releaseId);
+    return last;
+  };
+}

@@ -1,0 +1,136 @@
+import { readKeptChecks } from '../../artifact/artifactStore.ts';
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import { removeSecrets } from '../../clients/removeSecrets.ts';
+import { knownSecrets } from '../../config/secretReference.ts';
+import type { Check } from '../../domain/check/check.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
+import { logEnd } from '../../inspection/deployment/revisionLog.ts';
+import { findRelease, type FoundRelease } from '../../inspection/release/findRelease.ts';
+import { configurationDifference } from '../../inspection/release/releaseDifference.ts';
+import { wholeAnswers } from '../../inspection/release/wholeAnswers.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import type { PageContext } from '../pageContext.ts';
+
+/** The release before, and in what this one differs. */
+export interface ChangedSince {
+  readonly before: FoundRelease;
+  /** The fields of the configuration; a sentence where it cannot be told. */
+  readonly configuration: readonly FieldDifference[] | string;
+}
+
+/** Everything that a page tells of one release or rollback. */
+export interface ReleaseStory {
+  readonly found: FoundRelease;
+  readonly snapshot: TargetSnapshot;
+  /** The checks that it was made with, or that what it restored had passed; none if they are not known. */
+  readonly checks: readonly Check[];
+  /** Whole answers, by the names of their records. */
+  readonly answers: ReadonlyMap<string, string>;
+  /** The end of the log of a revision that failed; a sentence where it cannot be read. `null`: none failed. */
+  readonly failedLog: readonly string[] | string | null;
+  /** `null`: there was no release before. */
+  readonly changed: ChangedSince | null;
+}
+
+const LOG_LINES = 200;
+
+/**
+ * Reads the story of a release: from Temporal, else from its record, else from the target's own row.
+ *
+ * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function readStory(
+  context: PageContext,
+  snapshot: TargetSnapshot,
+  releaseId: string,
+): Promise<ReleaseStory> {
+  const { temporal } = context;
+  const { workflowId, name, view } = snapshot;
+  const store = storeOf(snapshot);
+  const found = await findRelease(temporal, store, { name, workflowId }, releaseId);
+  const { result, progress } = found;
+  const verdicts = (result ?? progress)?.verdicts ?? [];
+  const spec = view?.state.spec ?? null;
+  const [checks, answers, failedLog, changed] = await Promise.all([
+    checksOf(found, snapshot, store),
+    store === undefined ? new Map<string, string>() : wholeAnswers(store, verdicts),
+    spec === null ? null : failedLogOf(context, spec, found),
+    changedSince(context, snapshot, found, store),
+  ]);
+  return { found, snapshot, checks, answers, failedLog, changed };
+}
+
+/** Where a target's records are; `undefined` while that is not known. */
+export function storeOf({ view }: TargetSnapshot): ArtifactStore | undefined {
+  const place = view?.state.lastRequest?.recordStore;
+  return place === undefined ? undefined : openArtifactStore(place);
+}
+
+/** The release that was made last before another one, and served. */
+export function releaseBefore({ view }: TargetSnapshot, releaseId: string): string | undefined {
+  const history = view?.state.history ?? [];
+  const index = history.findIndex((row) => row.releaseId === releaseId);
+  const earlier = index === -1 ? history : history.slice(0, index);
+  return earlier.findLast(({ kind, outcome }) => kind === 'release' && outcome === 'released')?.releaseId;
+}
+
+async function checksOf(
+  { request, result }: FoundRelease,
+  { view }: TargetSnapshot,
+  store: ArtifactStore | undefined,
+): Promise<readonly Check[]> {
+  const own = request !== null && 'checks' in request ? request.checks : [];
+  const known = [...(result?.knownRevisions ?? []), ...(view?.state.known ?? [])];
+  const restored = known.find(({ revisionId }) => revisionId === result?.servingRevisionId)?.checks;
+  if (restored === undefined || store === undefined) return own;
+  try {
+    const kept = await readKeptChecks(store, restored);
+    return [...own, ...kept.filter(({ name }) => !own.some((other) => other.name === name))];
+  } catch (error) {
+    if (error instanceof SlipwayError) return own;
+    throw error;
+  }
+}
+
+async function failedLogOf(
+  context: PageContext,
+  spec: TargetSpec,
+  { result }: FoundRelease,
+): Promise<ReleaseStory['failedLog']> {
+  if (result?.code !== 'SLIPWAY_REVISION_FAILED') return null;
+  const { deploymentId, revisionId } = result;
+  if (deploymentId === null || revisionId === null) return null;
+  try {
+    const { lines } = await withControlPlane(context, spec, (client) =>
+      logEnd(client, { deploymentId, revisionId }, undefined, LOG_LINES),
+    );
+    const secrets = knownSecrets(spec, context.environment);
+    return lines.map(({ stage, message }) => `${stage.padEnd(6)} ${removeSecrets(message, secrets)}`);
+  } catch (error) {
+    if (error instanceof SlipwayError) return error.message;
+    throw error;
+  }
+}
+
+async function changedSince(
+  { temporal }: PageContext,
+  snapshot: TargetSnapshot,
+  found: FoundRelease,
+  store: ArtifactStore | undefined,
+): Promise<ChangedSince | null> {
+  if (found.past.kind !== 'release') return null;
+  const earlier = releaseBefore(snapshot, found.past.releaseId);
+  if (earlier === undefined) return null;
+  try {
+    const { workflowId, name } = snapshot;
+    const before = await findRelease(temporal, store, { name, workflowId }, earlier);
+    return { before, configuration: configurationDifference(before, found) };
+  } catch (error) {
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_RELEASE_UNKNOWN') return null;
+    throw error;
+  }
+}

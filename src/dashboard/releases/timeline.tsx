@@ -1,0 +1,97 @@
+import { stepElapsedMs } from '../../domain/story.ts';
+import type { StepRecord } from '../../domain/release/release.ts';
+import { type TimedRelease, type TimeSplit, splitTime } from '../../domain/release/timeSplit.ts';
+import { Clock, durationText, Elapsed } from '../page/times.tsx';
+import { STATUS_WORDS, stepWords } from './steps.tsx';
+
+interface TimelineProps {
+  readonly timed: TimedRelease;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+const PARTS: readonly (readonly [part: keyof TimeSplit, words: string])[] = [
+  ['controlPlane', 'control plane'],
+  ['machine', 'checks and pipeline'],
+  ['people', 'waiting for people'],
+  ['freezes', 'frozen'],
+];
+
+/** Where the time went: a bar, and the same in words. */
+export function TimeBar({ timed, now }: TimelineProps) {
+  const split = splitTime(timed, now);
+  const whole = Object.values(split).reduce((sum, part) => sum + part, 0);
+  const parts = PARTS.map(([part, words]) => ({ part, words, ms: split[part] })).filter(({ ms }) => ms > 0);
+  let at = 0;
+  return (
+    <figure class="split">
+      <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        {parts.map(({ part, ms }) => {
+          const width = whole === 0 ? 0 : (ms / whole) * 100;
+          const x = at;
+          at += width;
+          return <rect class={part} x={x.toFixed(3)} y="0" width={width.toFixed(3)} height="4" />;
+        })}
+      </svg>
+      <figcaption>
+        {parts.map(({ part, words, ms }) => (
+          <span class={`key ${part}`}>{`${words} ${durationText(ms)}`}</span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Each step: when it began, how long it took, how often it was tried, what came of it. */
+export function Timeline({ timed, now }: TimelineProps) {
+  const { steps, startedAt, endedAt } = timed;
+  const from = Date.parse(startedAt);
+  const whole = Math.max((endedAt === undefined ? now : Date.parse(endedAt)) - from, 1);
+  if (steps.length === 0) return <p class="quiet">No step has begun.</p>;
+  return (
+    <ol class="timeline">
+      {steps.map((step, index) => (
+        <>
+          {step.restoring && steps[index - 1]?.restoring !== true ? (
+            <li class="turn">Restoring a revision</li>
+          ) : null}
+          <TimelineRow step={step} from={from} whole={whole} now={now} />
+        </>
+      ))}
+    </ol>
+  );
+}
+
+interface RowProps {
+  readonly step: StepRecord;
+  readonly from: number;
+  readonly whole: number;
+  readonly now: number;
+}
+
+function TimelineRow({ step, from, whole, now }: RowProps) {
+  const { status, startedAt, endedAt, attempts, detail, restoring } = step;
+  const took = stepElapsedMs(step, now);
+  const start = Math.min(Math.max(((Date.parse(startedAt) - from) / whole) * 100, 0), 99.2);
+  const width = Math.max(Math.min((took / whole) * 100, 100 - start), 0.8);
+  return (
+    <li class={`step ${status}${restoring ? ' restoring' : ''}`}>
+      <span class="name">
+        {stepWords(step)} <span class="unseen">{STATUS_WORDS[status]}</span>
+      </span>
+      <span class="quiet at">
+        <Clock at={startedAt} />
+      </span>
+      <span class="took">
+        {endedAt === undefined ? <Elapsed since={startedAt} /> : durationText(took)}
+        {attempts !== undefined && attempts > 1 ? (
+          <span class="attempts">{` ${attempts} attempts`}</span>
+        ) : null}
+      </span>
+      <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        <rect x={start.toFixed(3)} y="0" width={width.toFixed(3)} height="4" />
+      </svg>
+      {detail === undefined ? null : <span class="detail">{detail}</span>}
+    </li>
+  );
+}
