@@ -5,6 +5,7 @@ import type { AccessSettings } from './access/accessSettings.ts';
 import { protectiveHeaders } from './headers.ts';
 import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';
+import { promotionRoutes } from './promotions/promotionRoutes.tsx';
 import { releaseRoutes } from './releases/releaseRoutes.tsx';
 import { targetRoutes } from './targets/targetRoutes.tsx';
 
@@ -26,5 +27,6 @@ export function createApp({ access: settings, ...context }: AppOptions): Hono<Pa
   app.use(requireViewer);
   app.route('/', targetRoutes(context));
   app.route('/', releaseRoutes(context));
+  app.route('/', promotionRoutes(context));
   return app;
 }

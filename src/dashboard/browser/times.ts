@@ -10,11 +10,20 @@ const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle:
 /** Says of each time on the page how long ago it was, how long it has lasted, or how much is left. */
 export function showTimes(): void {
   const now = Date.now();
+  showSoaks(now);
   for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-tells]')) {
     const at = Date.parse(time.dateTime);
     time.title ||= EXACT.format(at);
     const text = textOf(time.dataset['tells'], at, now);
     if (text !== time.textContent) time.textContent = text;
+  }
+}
+
+/** How far each soak has come: its bar ends when it does. */
+function showSoaks(now: number): void {
+  for (const bar of document.querySelectorAll<HTMLProgressElement>('progress[data-until]')) {
+    const left = Date.parse(bar.dataset['until'] ?? '') - now;
+    bar.value = Math.min(Math.max(bar.max - left, 0), bar.max);
   }
 }
 

@@ -3,6 +3,7 @@ import { promotionOf } from '../../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { TemporalConnection } from '../client/connection.ts';
 import { isGone, temporalError } from '../client/temporalError.ts';
+import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
 /** Which histories are fetched. */
@@ -127,6 +128,29 @@ export async function fetchHistory(
 ): Promise<AuditedHistory['history'] | undefined> {
   try {
     return await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What the newest run of a workflow was started with, and when (ISO 8601); `undefined` if Temporal keeps none.
+ */
+export async function fetchFirstInput(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<{ readonly input: unknown; readonly at: string } | undefined> {
+  try {
+    const { history } = await client.workflowService.getWorkflowExecutionHistory({
+      namespace: settings.namespace,
+      execution: { workflowId },
+      maximumPageSize: 1,
+    });
+    const [first] = history?.events ?? [];
+    if (first === undefined) return undefined;
+    const input = decode(first.workflowExecutionStartedEventAttributes?.input);
+    return { input, at: new Date(timeOf(first)).toISOString() };
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;

@@ -1,1 +1,4 @@
-export {};
+import { drawCharts } from '../charts.ts';
+
+drawCharts();
+document.addEventListener('slipway:changed', drawCharts);

@@ -128,7 +128,8 @@ class Trail {
   async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
     const workflowId = this.#running?.workflowId;
     if (workflowId === undefined) return pause(Math.min(QUEUE_LOOK_MS, atMostMs), signal);
-    if (this.#news?.workflowId !== workflowId) this.#news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
+    if (this.#news?.workflowId !== workflowId)
+      this.#news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
     await this.#news.wait(Math.min(LONGEST_WAIT_MS, atMostMs), signal);
   }
 

@@ -54,7 +54,6 @@ export class HistoryNews {
   }
 }
 
-
 /** Waits, unless the signal ends it. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);

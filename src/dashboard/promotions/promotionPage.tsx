@@ -1,0 +1,122 @@
+import type { TimedRelease } from '../../domain/release/timeSplit.ts';
+import type { Fragments } from '../live/liveRooms.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { releaseAddress } from '../page/addresses.ts';
+import { renderText } from '../page/html.ts';
+import { ArtifactName, Chip, Commit } from '../page/marks.tsx';
+import { Moment } from '../page/times.tsx';
+import { Checks } from '../releases/checks.tsx';
+import { TimeBar, Timeline } from '../releases/timeline.tsx';
+import { JudgeDetails, type JudgementShown } from './judgement.tsx';
+import { Flow, type PromotionsProps } from './promotionsPage.tsx';
+import { promotionHeadline } from './promotionTexts.ts';
+
+interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
+  readonly promotion: ListedPromotion;
+  /** `null`: it was not judged, or the store does not have the report. */
+  readonly judged: JudgementShown | null;
+  /** The promotion's workflow in Temporal's UI. `null`: it is not known. */
+  readonly temporalPage: string | null;
+}
+
+/** One promotion: where it stands, how it went, what the judge found. */
+export function PromotionDetails(props: PromotionProps) {
+  const { promotion, judged, now, temporalPage } = props;
+  const { view, request } = promotion;
+  const { tone, words } = promotionHeadline(promotion, now);
+  const told = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
+  const timed = timedOf(promotion);
+  const result = view.state === 'ended' ? view.result : undefined;
+  return (
+    <div id="promotion" class="stack" data-announce={`${request.name}: ${words}`}>
+      <header class="title">
+        <h1>{request.name}</h1>
+        <Chip tone={tone}>{words}</Chip>
+      </header>
+      {result === undefined ? null : <p class="lead">{result.reason}</p>}
+      <Flow {...props} />
+      <dl class="table">
+        <dt>Requested</dt>
+        <dd>{`by ${request.requestedBy.who}, from ${request.requestedBy.from}`}</dd>
+        {promotion.startedAt === null ? null : (
+          <>
+            <dt>Started</dt>
+            <dd>
+              <Moment at={promotion.startedAt} />
+            </dd>
+          </>
+        )}
+        {result?.commit == null ? null : (
+          <>
+            <dt>Commit</dt>
+            <dd>
+              <Commit commit={result.commit} />
+            </dd>
+          </>
+        )}
+        {result?.artifact == null ? null : (
+          <>
+            <dt>Artifact</dt>
+            <dd>
+              <ArtifactName artifact={result.artifact} />
+            </dd>
+          </>
+        )}
+        {result?.releaseId == null ? null : (
+          <>
+            <dt>Release</dt>
+            <dd>
+              <a href={releaseAddress(targetWorkflowId(request.to), result.releaseId)}>
+                {`${result.releaseId} on ${request.to.name}`}
+              </a>
+            </dd>
+          </>
+        )}
+      </dl>
+      {timed === null || timed.steps.length === 0 ? null : (
+        <section>
+          <h2>Timeline</h2>
+          <TimeBar timed={timed} now={now} />
+          <Timeline timed={timed} now={now} />
+        </section>
+      )}
+      {judged === null ? null : <JudgeDetails {...judged} />}
+      {told === undefined || told.verdicts.length === 0 ? null : (
+        <section>
+          <h2>Checks</h2>
+          <Checks verdicts={told.verdicts} checks={request.release.checks} answers={new Map()} />
+        </section>
+      )}
+      {request.differences.length === 0 ? null : (
+        <section>
+          <h2>{`How ${request.from.name} and ${request.to.name} are configured differently`}</h2>
+          <ul class="lines">
+            {request.differences.map((difference) => (
+              <li>{difference}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {temporalPage === null ? null : (
+        <p>
+          <a href={temporalPage} rel="noreferrer">
+            Open in Temporal
+          </a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The parts of the page that change. */
+export function promotionFragments(props: PromotionProps): Fragments {
+  return new Map([['promotion', renderText(<PromotionDetails {...props} />)]]);
+}
+
+function timedOf({ view }: ListedPromotion): TimedRelease | null {
+  if (view.state === 'ended') return { ...view.result, waiting: null };
+  if (view.state !== 'running' || view.progress === undefined) return null;
+  const { startedAt, steps, interventions, waiting } = view.progress;
+  return { startedAt, steps, interventions, waiting };
+}

@@ -1,0 +1,116 @@
+import { Hono } from 'hono';
+
+import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
+import type { PageEnv } from '../access/access.ts';
+import type { Viewer } from '../access/viewer.ts';
+import { liveTargets } from '../live/liveTargets.ts';
+import type { LivePage } from '../live/liveRooms.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { promotionAddress } from '../page/addresses.ts';
+import { document } from '../page/html.ts';
+import { Layout } from '../page/layout.tsx';
+import type { PageContext } from '../pageContext.ts';
+import { PromotionDetails, promotionFragments } from './promotionPage.tsx';
+import { Promotions, promotionsFragments } from './promotionsPage.tsx';
+import { PromotionWatch } from './promotionWatch.ts';
+import { readJudgement } from './readJudgement.ts';
+
+/** The pages of promotions, and their changes. */
+export function promotionRoutes({ temporal, files, watches, rooms }: PageContext): Hono<PageEnv> {
+  const routes = new Hono<PageEnv>();
+  const watch = new PromotionWatch(temporal);
+
+  /** The targets that some promotions lead from or to, as far as they have taken a release. */
+  const targetsOf = async (promotions: readonly ListedPromotion[]): Promise<readonly ListedTarget[]> => {
+    const ids = new Set(
+      promotions.flatMap(({ request: { from, to } }) => [targetWorkflowId(from), targetWorkflowId(to)]),
+    );
+    return (await watches.targets()).filter(({ workflowId }) => ids.has(workflowId));
+  };
+  /** A page that also changes as promotions do. */
+  const withPromotions = (page: LivePage): LivePage => ({
+    fragments: page.fragments,
+    subscribe: (changed) => {
+      const ends = [page.subscribe(changed), watch.subscribe(changed)];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+  });
+
+  routes.get('/promotions', async (c) => {
+    const viewer = c.get('viewer');
+    const promotions = await watch.promotions();
+    const snapshots = await watches.snapshots(await targetsOf(promotions));
+    return c.html(
+      document(
+        <Layout title="Promotions" part="Promotions" live="/live/promotions" files={files} viewer={viewer}>
+          <Promotions promotions={promotions} snapshots={snapshots} viewer={viewer} now={Date.now()} />
+        </Layout>,
+      ),
+    );
+  });
+  routes.get('/live/promotions', (c) =>
+    rooms.open('/promotions', c.get('viewer'), files.version, async () => {
+      const targets = await targetsOf(await watch.promotions());
+      return withPromotions(
+        await liveTargets(watches, targets, (snapshots, viewer) =>
+          promotionsFragments({ promotions: watch.current, snapshots, viewer, now: Date.now() }),
+        ),
+      );
+    }),
+  );
+
+  const propsOf = async (
+    promotion: ListedPromotion,
+    snapshots: readonly TargetSnapshot[],
+    viewer: Viewer,
+  ) => ({
+    promotion,
+    snapshots,
+    viewer,
+    now: Date.now(),
+    judged: await readJudgement(promotion),
+    temporalPage:
+      promotion.view.state === 'none' ? null : workflowPage(temporal.settings, promotion.workflowId),
+  });
+  routes.get('/promotions/:id', async (c) => {
+    const viewer = c.get('viewer');
+    const id = c.req.param('id');
+    const promotion = (await watch.promotions()).find(({ workflowId }) => workflowId === id);
+    if (promotion === undefined) return c.notFound();
+    const snapshots = await watches.snapshots(await targetsOf([promotion]));
+    return c.html(
+      document(
+        <Layout
+          title={promotion.request.name}
+          part="Promotions"
+          live={`/live${promotionAddress(id)}`}
+          charts={true}
+          files={files}
+          viewer={viewer}
+        >
+          <PromotionDetails {...await propsOf(promotion, snapshots, viewer)} />
+        </Layout>,
+      ),
+    );
+  });
+  routes.get('/live/promotions/:id', async (c) => {
+    const id = c.req.param('id');
+    const first = (await watch.promotions()).find(({ workflowId }) => workflowId === id);
+    if (first === undefined) return c.notFound();
+    const targets = await targetsOf([first]);
+    return rooms.open(promotionAddress(id), c.get('viewer'), files.version, async () =>
+      withPromotions(
+        await liveTargets(watches, targets, async (snapshots, viewer) => {
+          const promotion = watch.current.find(({ workflowId }) => workflowId === id) ?? first;
+          return promotionFragments(await propsOf(promotion, snapshots, viewer));
+        }),
+      ),
+    );
+  });
+  return routes;
+}

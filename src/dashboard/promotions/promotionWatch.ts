@@ -1,0 +1,113 @@
+import {
+  type ListedPromotion,
+  listPromotions,
+  readPromotion,
+} from '../../temporal/client/promotion/listPromotions.ts';
+import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
+
+/** How often promotions that have begun, and changed schedules, are looked for, in milliseconds. */
+const LIST_EVERY_MS = 5_000;
+const SPACING_MS = 200;
+/** How long the list is kept that no page looks at, in milliseconds. */
+const KEPT_MS = 3_000;
+
+/** The promotions of the namespace, watched for all pages that show them, while there are any. */
+export class PromotionWatch {
+  readonly #temporal: TemporalConnection;
+  readonly #listeners = new Set<() => void>();
+  #promotions: readonly ListedPromotion[] = [];
+  #read: { readonly at: number; readonly done: Promise<void> } | undefined;
+  #watching: AbortController | undefined;
+  readonly #followed = new Set<string>();
+
+  constructor(temporal: TemporalConnection) {
+    this.#temporal = temporal;
+  }
+
+  /** The promotions as they are. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+  async promotions(): Promise<readonly ListedPromotion[]> {
+    if (this.#watching === undefined || this.#read === undefined) await this.#list(KEPT_MS);
+    else await this.#read.done;
+    return this.#promotions;
+  }
+
+  get current(): readonly ListedPromotion[] {
+    return this.#promotions;
+  }
+
+  /** Has a listener told of changes. @returns what ends that. */
+  subscribe(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    if (this.#watching === undefined) this.#start();
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size === 0) this.close();
+    };
+  }
+
+  close(): void {
+    this.#watching?.abort();
+    this.#watching = undefined;
+  }
+
+  #start(): void {
+    const watching = new AbortController();
+    this.#watching = watching;
+    const look = (): void => {
+      // If Temporal does not answer, the next look may.
+      this.#list(LIST_EVERY_MS / 2).then(
+        () => this.#followRunning(watching.signal),
+        () => undefined,
+      );
+    };
+    look();
+    const timer = setInterval(look, LIST_EVERY_MS);
+    timer.unref();
+    watching.signal.addEventListener('abort', () => clearInterval(timer));
+  }
+
+  /** Reads them, unless they were read a moment ago. */
+  async #list(maxAgeMs: number): Promise<void> {
+    if (this.#read !== undefined && Date.now() - this.#read.at < maxAgeMs) return this.#read.done;
+    const done = listPromotions(this.#temporal).then((promotions) => this.#change(promotions));
+    this.#read = { at: Date.now(), done };
+    done.catch(() => (this.#read = undefined));
+    return done;
+  }
+
+  #followRunning(signal: AbortSignal): void {
+    for (const { workflowId, view } of this.#promotions) {
+      if (view.state === 'running' && !this.#followed.has(workflowId)) void this.#follow(workflowId, signal);
+    }
+  }
+
+  async #follow(workflowId: string, signal: AbortSignal): Promise<void> {
+    this.#followed.add(workflowId);
+    const news = new HistoryNews(this.#temporal, workflowId, SPACING_MS);
+    const runs = (): boolean =>
+      this.#promotions.some((each) => each.workflowId === workflowId && each.view.state === 'running');
+    try {
+      while (!signal.aborted && runs()) {
+        await news.wait(LIST_EVERY_MS, signal);
+        if (signal.aborted) return;
+        const schedules = this.#promotions.flatMap(({ schedule }) => schedule ?? []);
+        const fresh = await readPromotion(this.#temporal, workflowId, schedules);
+        if (fresh === undefined) return;
+        this.#change(this.#promotions.map((each) => (each.workflowId === workflowId ? fresh : each)));
+      }
+    } catch {
+      // The list is read again, and says what becomes of it.
+    } finally {
+      this.#followed.delete(workflowId);
+    }
+  }
+
+  #change(promotions: readonly ListedPromotion[]): void {
+    const isSame = JSON.stringify(promotions) === JSON.stringify(this.#promotions);
+    this.#promotions = promotions;
+    if (isSame) return;
+    for (const listener of this.#listeners) listener();
+  }
+}

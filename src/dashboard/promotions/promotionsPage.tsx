@@ -1,0 +1,185 @@
+import { frozenAt } from '../../domain/freeze/freeze.ts';
+import { describeTimes } from '../../domain/schedule/schedule.ts';
+import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { describeRevision } from '../../domain/target/describeRevision.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import type { Viewer } from '../access/viewer.ts';
+import type { Fragments } from '../live/liveRooms.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { promotionAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
+import { renderText } from '../page/html.ts';
+import { Chip, Commit } from '../page/marks.tsx';
+import { Elapsed, Moment, Until } from '../page/times.tsx';
+import { StepStrip } from '../releases/steps.tsx';
+import { Wait } from '../releases/waits.tsx';
+import { servingOf } from '../targets/targetTexts.ts';
+import { inFlowOrder, promotionHeadline } from './promotionTexts.ts';
+
+export interface PromotionsProps {
+  readonly promotions: readonly ListedPromotion[];
+  readonly snapshots: readonly TargetSnapshot[];
+  readonly viewer: Viewer;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** All promotions, in the order in which artifacts go through them. */
+export function Promotions(props: PromotionsProps) {
+  const { promotions } = props;
+  return (
+    <div id="promotions" class="stack" data-announce={announced(props)}>
+      <h1>Promotions</h1>
+      {promotions.length === 0 ? (
+        <p class="empty">
+          No promotion has run. <code>slipway promote</code> runs one, <code>slipway schedule apply</code>{' '}
+          schedules them.
+        </p>
+      ) : null}
+      {inFlowOrder(promotions).map((promotion) => (
+        <Flow promotion={promotion} {...props} />
+      ))}
+    </div>
+  );
+}
+
+/** The parts of the page that change. */
+export function promotionsFragments(props: PromotionsProps): Fragments {
+  return new Map([['promotions', renderText(<Promotions {...props} />)]]);
+}
+
+function announced({ promotions, now }: PromotionsProps): string {
+  return promotions
+    .map((promotion) => `${promotion.request.name}: ${promotionHeadline(promotion, now).words}`)
+    .join(', ');
+}
+
+interface FlowProps extends Pick<PromotionsProps, 'snapshots' | 'viewer' | 'now'> {
+  readonly promotion: ListedPromotion;
+}
+
+/** A promotion as a way from one target to the other. */
+export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
+  const { workflowId, request, view, schedule } = promotion;
+  const { tone, words } = promotionHeadline(promotion, now);
+  const progress = view.state === 'running' ? view.progress : undefined;
+  const frozen = frozenAt(request.freezes, now);
+  return (
+    <article class={`flow ${tone}`}>
+      <Node spec={request.from} snapshots={snapshots} />
+      <div class="edge">
+        <header>
+          <h2>
+            <a href={promotionAddress(workflowId)}>{request.name}</a>
+          </h2>
+          <Chip tone={tone}>{words}</Chip>
+        </header>
+        {progress === undefined ? null : (
+          <>
+            <p class="quiet">
+              {progress.phase} <Elapsed since={progress.startedAt} />
+            </p>
+            {progress.waiting === null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+            <StepStrip steps={progress.steps} />
+            <Soak progress={progress} request={request} now={now} />
+          </>
+        )}
+        {view.state === 'ended' ? (
+          <p>
+            {view.result.reason}{' '}
+            <span class="quiet">
+              <Moment at={view.result.endedAt} />
+            </span>
+          </p>
+        ) : null}
+        {frozen === null ? null : (
+          <p class="condition">
+            {`Frozen by ${frozen.name} `}
+            <Until at={new Date(frozen.until).toISOString()} />
+          </p>
+        )}
+        {schedule === undefined ? null : (
+          <p class="quiet">
+            {`Scheduled ${describeTimes(schedule.schedule)}`}
+            {schedule.paused
+              ? `, paused${schedule.note === null || schedule.note === '' ? '' : `: ${schedule.note}`}`
+              : null}
+            {schedule.paused || schedule.next[0] === undefined ? null : (
+              <>
+                {'; next '}
+                <Moment at={schedule.next[0]} />
+              </>
+            )}
+          </p>
+        )}
+      </div>
+      <Node spec={request.to} snapshots={snapshots} />
+    </article>
+  );
+}
+
+function Node({
+  spec,
+  snapshots,
+}: {
+  readonly spec: TargetSpec;
+  readonly snapshots: readonly TargetSnapshot[];
+}) {
+  const workflowId = targetWorkflowId(spec);
+  const snapshot = snapshots.find((each) => each.workflowId === workflowId);
+  const revisionId = snapshot === undefined ? null : servingOf(snapshot);
+  const serves =
+    snapshot?.view === undefined || revisionId === null
+      ? null
+      : describeRevision(snapshot.view.state, snapshot.view.running, snapshot.progress, revisionId);
+  return (
+    <div class="node">
+      <h3>{snapshot === undefined ? spec.name : <a href={targetAddress(workflowId)}>{spec.name}</a>}</h3>
+      {serves === null ? (
+        <p class="quiet small">{snapshot === undefined ? 'has taken no release' : 'nothing serves'}</p>
+      ) : (
+        <p class="small">
+          {serves.release === null ? (
+            'a revision from elsewhere'
+          ) : (
+            <a href={releaseAddress(workflowId, serves.release)}>{serves.release}</a>
+          )}{' '}
+          {serves.commit === null ? null : <Commit commit={serves.commit} />}{' '}
+          {serves.verified === true ? <span class="verified">verified</span> : null}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** How far a soak or a watch has come. */
+function Soak({
+  progress: { steps, watchUntil },
+  request: { soakMs, bakeMs },
+  now,
+}: {
+  readonly progress: Pick<
+    NonNullable<Extract<ListedPromotion['view'], { state: 'running' }>['progress']>,
+    'steps' | 'watchUntil'
+  >;
+  readonly request: ListedPromotion['request'];
+  readonly now: number;
+}) {
+  const step = steps.find(
+    ({ step: name, status }) => status === 'running' && (name === 'soak' || name === 'bake'),
+  );
+  if (step === undefined || watchUntil === undefined) return null;
+  const whole = step.step === 'soak' ? soakMs : bakeMs;
+  const until = Date.parse(watchUntil);
+  const value = Math.min(Math.max(whole - (until - now), 0), whole);
+  return (
+    <p class="soak">
+      <progress
+        max={whole}
+        value={value}
+        data-until={watchUntil}
+        aria-label={step.step === 'soak' ? 'Soak' : 'Watch after the release'}
+      ></progress>
+      <Until at={watchUntil} />
+    </p>
+  );
+}

@@ -1,0 +1,70 @@
+import { WORKFLOW_TYPES, type PromotionInput } from '../../../messages/workflowTypes.ts';
+import { promotionWorkflowId, type PromotionRequest } from '../../../domain/promotion/promotion.ts';
+import { fetchFirstInput } from '../../history/fetchHistories.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
+import { temporalError } from '../temporalError.ts';
+import { type PromotionView, viewPromotion } from './promotionClient.ts';
+
+/** A promotion of the namespace: one that has run, or that has a schedule. */
+export interface ListedPromotion {
+  readonly workflowId: string;
+  /** As it was asked for last, or as its schedule asks for it. */
+  readonly request: PromotionRequest;
+  readonly view: PromotionView;
+  /** When its newest run began. `null`: it has none. */
+  readonly startedAt: string | null;
+  /** Absent: Temporal has none. */
+  readonly schedule?: ExistingSchedule;
+}
+
+/** How many of the newest runs are looked at. */
+const RUNS_MAX = 500;
+
+/**
+ * The promotions of the namespace, each with its newest run.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function listPromotions(temporal: TemporalConnection): Promise<readonly ListedPromotion[]> {
+  const { client, settings } = temporal;
+  try {
+    const schedules = await listSchedules(temporal);
+    const ids = new Set(schedules.map(({ scheduleId }) => scheduleId));
+    let looked = 0;
+    for await (const { workflowId } of client.workflow.list({
+      query: `WorkflowType = '${WORKFLOW_TYPES.promotion}'`,
+    })) {
+      ids.add(workflowId);
+      if (++looked >= RUNS_MAX) break;
+    }
+    const found = await Promise.all(
+      [...ids].map((workflowId) => readPromotion(temporal, workflowId, schedules)),
+    );
+    return found
+      .flatMap((promotion) => promotion ?? [])
+      .sort((one, other) => one.request.name.localeCompare(other.request.name));
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * One promotion; `undefined` if it has neither run nor a schedule.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function readPromotion(
+  temporal: TemporalConnection,
+  workflowId: string,
+  schedules: readonly ExistingSchedule[],
+): Promise<ListedPromotion | undefined> {
+  const schedule = schedules.find(({ scheduleId }) => scheduleId === workflowId);
+  const [view, started] = await Promise.all([
+    viewPromotion(temporal, workflowId),
+    fetchFirstInput(temporal, workflowId),
+  ]);
+  const request = (started?.input as PromotionInput | undefined)?.request ?? schedule?.request;
+  if (request === undefined || promotionWorkflowId(request) !== workflowId) return undefined;
+  return { workflowId, request, view, startedAt: started?.at ?? null, schedule };
+}

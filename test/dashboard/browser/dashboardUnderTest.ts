@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+import { localAccess } from '../../../src/dashboard/access/localAccess.ts';
+import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { bundlePageFiles } from '../bundlePageFiles.ts';
+
+/** How a page is looked at. */
+export interface Look {
+  readonly width: number;
+  readonly dark?: boolean;
+}
+
+/** Every width and color that pages are looked at in. */
+export const LOOKS: readonly Look[] = [1440, 360].flatMap((width) => [{ width }, { width, dark: true }]);
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+/** Where screenshots are kept, to be looked at. Absent: none are. */
+const SCREENSHOTS = process.env['SLIPWAY_SCREENSHOTS'];
+
+/** A dashboard on the tests' Temporal, and a real Chromium that looks at it. */
+export class DashboardUnderTest {
+  readonly #browser: Browser;
+  readonly #temporal: TemporalConnection;
+  readonly #folder: string;
+  #dashboard: Dashboard;
+
+  private constructor(browser: Browser, temporal: TemporalConnection, folder: string, dashboard: Dashboard) {
+    this.#browser = browser;
+    this.#temporal = temporal;
+    this.#folder = folder;
+    this.#dashboard = dashboard;
+  }
+
+  static async open(address: string, taskQueue: string): Promise<DashboardUnderTest> {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
+    await bundlePageFiles(folder);
+    const temporal = await connectTemporal({
+      address,
+      namespace: 'default',
+      taskQueue,
+      origin: 'environment',
+      connectionOptions: { address },
+      ui: 'http://127.0.0.1:8233',
+    });
+    const browser = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+    });
+    return new DashboardUnderTest(browser, temporal, folder, await start(temporal, folder, 0));
+  }
+
+  get url(): string {
+    return this.#dashboard.url;
+  }
+
+  /** Ends the server and starts another one at its address. */
+  async restart(): Promise<void> {
+    const { port } = new URL(this.url);
+    await this.#dashboard.close();
+    this.#dashboard = await start(this.#temporal, this.#folder, Number(port));
+  }
+
+  /** A browser of its own that shows a page. Anything that its console says is an error. */
+  async page(path: string, { width, dark = false }: Look, javaScriptEnabled = true): Promise<Page> {
+    const context = await this.#browser.newContext({
+      viewport: { width, height: width > 600 ? 900 : 740 },
+      colorScheme: dark ? 'dark' : 'light',
+      javaScriptEnabled,
+      timezoneId: 'UTC',
+      locale: 'en-US',
+    });
+    const page = await context.newPage();
+    await page.goto(this.url + path);
+    return page;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.#dashboard.close();
+    await this.#temporal.close();
+    await rm(this.#folder, { recursive: true });
+  }
+}
+
+function start(temporal: TemporalConnection, folder: string, port: number): Promise<Dashboard> {
+  return startDashboard({
+    temporal,
+    home: folder,
+    environment: {},
+    host: '127.0.0.1',
+    port,
+    access: localAccess('127.0.0.1'),
+    filesFolder: folder,
+  });
+}
+
+/** What axe finds wrong with a page, in sentences. */
+export async function violations(page: Page): Promise<string[]> {
+  // By the browser itself: the page's policy forbids scripts that are none of its own.
+  await page.evaluate(await axeSource());
+  const found = (await page.evaluate('axe.run()')) as {
+    readonly violations: readonly { id: string; help: string; nodes: readonly { target: unknown }[] }[];
+  };
+  return found.violations.map(({ id, help, nodes }) => {
+    return `${id}: ${help} (${nodes.map(({ target }) => String(target)).join(', ')})`;
+  });
+}
+
+async function axeSource(): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  return readFile(AXE, 'utf8');
+}
+
+/** Keeps a screenshot of the whole page where they are wanted. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  if (SCREENSHOTS === undefined) return;
+  await mkdir(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+/** How far a page is wider than its window, in pixels. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+}
