@@ -7,7 +7,7 @@ import { QUICK_START } from './test/support/quickStart.ts';
 const needsTemporal = [
   'test/workflows/**/*.test.ts',
   'test/rehearsal/rehearse.test.ts',
-  'test/dashboard/browser/*.test.ts',
+  'test/dashboard/browser/*.test.{ts,tsx}',
 ];
 /** What would find nothing more where each workflow is rebuilt from its history at each task. */
 const withCacheAlone = [

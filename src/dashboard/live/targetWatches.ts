@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
+import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
 import type { ReadContext } from '../pageContext.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
@@ -23,11 +23,13 @@ export class TargetWatches {
   readonly #watched = new Map<string, Watched>();
   readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
   readonly #list: () => Promise<readonly ListedTarget[]>;
+  readonly #find: (workflowId: string) => Promise<ListedTarget | undefined>;
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
     this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange);
     this.#list = () => listTargets(context.temporal);
+    this.#find = (workflowId) => findTarget(context.temporal, workflowId);
   }
 
   /** The targets of the namespace: read at most every few seconds. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
@@ -38,6 +40,12 @@ export class TargetWatches {
       targets.catch(() => (this.#listed = undefined));
     }
     return this.#listed.targets;
+  }
+
+  /** A target by its workflow's id, also a new one. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+  async target(workflowId: string): Promise<ListedTarget | undefined> {
+    const listed = (await this.targets()).find((target) => target.workflowId === workflowId);
+    return listed ?? this.#find(workflowId);
   }
 
   /** The snapshots of some targets: waits a little for those that have not been read yet. */

@@ -79,7 +79,8 @@ export function Layout({
           )}
           {viewer === undefined ? null : (
             <p class="viewer">
-              <span class="quiet">Signed in as</span> <a href="/you">{viewer.name}</a>
+              <span class="quiet">{viewer.proved ? 'Signed in as' : 'You are'}</span>{' '}
+              <a href="/you">{viewer.name}</a>
             </p>
           )}
         </header>

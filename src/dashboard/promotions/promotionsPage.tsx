@@ -76,7 +76,8 @@ export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
         {progress === undefined ? null : (
           <>
             <p class="quiet">
-              {progress.phase} <Elapsed since={progress.startedAt} />
+              {progress.waiting === null ? `${progress.phase} ` : ''}
+              <Elapsed since={progress.startedAt} />
             </p>
             {progress.waiting === null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
             <StepStrip steps={progress.steps} />
@@ -133,7 +134,9 @@ function Node({
       : describeRevision(snapshot.view.state, snapshot.view.running, snapshot.progress, revisionId);
   return (
     <div class="node">
-      <h3>{snapshot === undefined ? spec.name : <a href={targetAddress(workflowId)}>{spec.name}</a>}</h3>
+      <p class="name">
+        {snapshot === undefined ? spec.name : <a href={targetAddress(workflowId)}>{spec.name}</a>}
+      </p>
       {serves === null ? (
         <p class="quiet small">{snapshot === undefined ? 'has taken no release' : 'nothing serves'}</p>
       ) : (

@@ -20,8 +20,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   const targetOf = async (c: Context<PageEnv>): Promise<TargetSnapshot | undefined> => {
-    const id = c.req.param('target');
-    const target = (await watches.targets()).find(({ workflowId }) => workflowId === id);
+    const target = await watches.target(c.req.param('target') ?? '');
     return target === undefined ? undefined : (await watches.snapshots([target]))[0];
   };
 

@@ -38,7 +38,12 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
       )}
       <Alarm snapshot={snapshot} />
       <Running snapshot={snapshot} viewer={viewer} />
-      <Serving snapshot={snapshot} />
+      {view === undefined ? null : (
+        <section>
+          <h3 class="label">Serves</h3>
+          <Serving snapshot={snapshot} />
+        </section>
+      )}
       <Conditions snapshot={snapshot} now={now} />
       {view === undefined ? null : (
         <>

@@ -79,7 +79,7 @@ export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
         )}
       </dl>
       {typeof deployment === 'string' ? (
-        <p class="quiet small">{`As the target last knew. The control plane was not read: ${deployment}`}</p>
+        <p class="quiet small">{`As the target last knew, because the control plane was not read: ${deployment}`}</p>
       ) : null}
     </div>
   );
@@ -110,12 +110,13 @@ export function Running({ snapshot, viewer }: PartProps) {
   const running = view?.running ?? null;
   if (running === null) return null;
   return (
-    <section class="running">
+    <section class="under-way">
       <h3>
         <a href={releaseAddress(workflowId, running.releaseId)}>{running.releaseId}</a>{' '}
         {progress === undefined ? null : (
           <>
-            <span class="phase">{progress.phase}</span> <Elapsed since={progress.startedAt} />
+            {progress.waiting === null ? <span class="phase">{progress.phase}</span> : null}{' '}
+            <Elapsed since={progress.startedAt} />
           </>
         )}
       </h3>

@@ -52,7 +52,7 @@ export function targetRoutes({ temporal, files, watches, rooms }: PageContext): 
   });
   routes.get('/targets/:id', async (c) => {
     const viewer = c.get('viewer');
-    const target = (await watches.targets()).find(({ workflowId }) => workflowId === c.req.param('id'));
+    const target = await watches.target(c.req.param('id'));
     if (target === undefined) return c.notFound();
     const [snapshot] = await watches.snapshots([target]);
     if (snapshot === undefined) return c.notFound();
@@ -66,7 +66,7 @@ export function targetRoutes({ temporal, files, watches, rooms }: PageContext): 
     );
   });
   routes.get('/live/targets/:id', async (c) => {
-    const target = (await watches.targets()).find(({ workflowId }) => workflowId === c.req.param('id'));
+    const target = await watches.target(c.req.param('id'));
     if (target === undefined) return c.notFound();
     return rooms.open(targetAddress(target.workflowId), c.get('viewer'), files.version, () =>
       liveTargets(watches, [target], ([snapshot], viewer) =>

@@ -16,6 +16,7 @@ interface TargetsProps {
 
 /** All targets: first in a sentence each that needs somebody, then one card for each. */
 export function Targets({ snapshots, viewer, now }: TargetsProps) {
+  const byName = [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
   return (
     <>
       <h1>Targets</h1>
@@ -26,7 +27,7 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
             No target has taken a release yet. In an agent’s folder, type <code>slipway release</code>.
           </p>
         ) : null}
-        {snapshots.map((snapshot) => (
+        {byName.map((snapshot) => (
           <TargetCard snapshot={snapshot} viewer={viewer} now={now} />
         ))}
       </div>

@@ -48,10 +48,7 @@ export class DashboardUnderTest {
       connectionOptions: { address },
       ui: 'http://127.0.0.1:8233',
     });
-    const browser = await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-    });
+    const browser = await launch();
     return new DashboardUnderTest(browser, temporal, folder, await start(temporal, folder, 0));
   }
 
@@ -86,6 +83,14 @@ export class DashboardUnderTest {
     await this.#temporal.close();
     await rm(this.#folder, { recursive: true });
   }
+}
+
+/** A real Chromium: the system's own. */
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  });
 }
 
 function start(temporal: TemporalConnection, folder: string, port: number): Promise<Dashboard> {

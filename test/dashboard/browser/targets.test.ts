@@ -1,31 +1,19 @@
-import { randomUUID } from 'node:crypto';
-
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { releaseAddress } from '../../../src/dashboard/page/addresses.ts';
+import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
-import { type Harness, openHarness } from '../../workflows/harness.ts';
-import { DashboardUnderTest, LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
+import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
+import { openStage, type Stage } from './stage.ts';
 
 const WIDE = { width: 1440 };
 
-let harness: Harness;
-let dashboard: DashboardUnderTest;
+let stage: Stage;
 beforeAll(async () => {
-  const id = randomUUID();
-  harness = await openHarness({
-    address: inject('temporalAddress'),
-    workflowBundle: inject('workflowBundle'),
-    taskQueue: `queue-${id}`,
-    nameWorld: (number) => `world-${id}-${number}`,
-  });
-  dashboard = await DashboardUnderTest.open(inject('temporalAddress'), `queue-${id}`);
+  stage = await openStage();
 });
-afterAll(async () => {
-  await dashboard.close();
-  await Promise.all(harness.targets.map((target) => target.terminate()));
-  await harness.close();
-});
+afterAll(() => stage.close());
 
 /** A request under a name of the target's own. */
 function named(target: TargetUnderTest, name: string, artifact: string, changes = {}) {
@@ -34,12 +22,11 @@ function named(target: TargetUnderTest, name: string, artifact: string, changes 
 }
 
 it('shows what serves, what runs with its steps moving, and who is needed, at every width and color', async () => {
+  const { harness, dashboard } = stage;
   const production = harness.newTarget();
   await production.release(named(production, 'production', 'a'));
   await production.release(named(production, 'production', 'b'));
-  production.world.bad.add(
-    named(production, 'production', 'c').artifact.kind === 'tarball' ? digestOf('c') : '',
-  );
+  production.world.bad.add(identity('c'));
   await production.release(named(production, 'production', 'c'));
   const staging = harness.newTarget();
   await staging.release(named(staging, 'staging', 'a'));
@@ -90,6 +77,52 @@ it('shows what serves, what runs with its steps moving, and who is needed, at ev
   }
 });
 
-function digestOf(artifact: string): string {
-  return `sha256:${Buffer.from(artifact).toString('hex').padEnd(64, '0')}`;
+it('works without a mouse', async () => {
+  const { harness, dashboard } = stage;
+  const target = harness.newTarget();
+  await target.release(named(target, 'by-keyboard', 'a'));
+  const page = await dashboard.page('/', WIDE);
+  await page.getByRole('heading', { name: 'by-keyboard' }).waitFor();
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Skip to content');
+  await page.keyboard.press('Enter');
+  for (let presses = 0; (await focused(page)) !== 'by-keyboard' && presses < 60; presses++) {
+    await page.keyboard.press('Tab');
+  }
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'by-keyboard' }).waitFor();
+  await page.context().close();
+});
+
+it('shows everything without a script', async () => {
+  const { harness, dashboard } = stage;
+  const target = harness.newTarget();
+  await target.release(named(target, 'plain', 'a'));
+  const page = await dashboard.page('/', WIDE, false);
+  const serving = page.getByRole('article', { name: 'plain' }).getByText('serving', { exact: true });
+  // Temporal lists a new target a moment later.
+  while (!(await serving.isVisible())) await page.reload();
+  await page.getByRole('link', { name: 'plain' }).first().click();
+  await page.getByRole('heading', { name: 'Revisions' }).waitFor();
+  await page.context().close();
+});
+
+it('an open page goes on when the server is restarted', async () => {
+  const { harness, dashboard } = stage;
+  const target = harness.newTarget();
+  await target.release(named(target, 'restarted', 'a'));
+  const page = await dashboard.page('/', WIDE);
+  const card = page.getByRole('article', { name: 'restarted' });
+  await card.getByText('serving', { exact: true }).waitFor();
+  await dashboard.restart();
+  const gate = target.world.gate('runCheck');
+  await target.submit(named(target, 'restarted', 'b'));
+  await card.getByText('releasing').waitFor();
+  gate.open();
+  await card.getByText('serving', { exact: true }).waitFor();
+  await page.context().close();
+});
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement?.textContent?.trim() ?? ""');
 }

@@ -7,14 +7,15 @@ import { knownSecrets } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
+import { logEnd } from '../../../inspection/deployment/revisionLog.ts';
+import { findRelease, recordOf } from '../../../inspection/release/findRelease.ts';
 import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
 import { historyLines } from '../../../temporal/history/historyLines.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { findRelease, recordOf } from '../show/findRelease.ts';
-import { type ChosenTarget, withControlPlane } from '../target/targetAccess.ts';
+import type { ChosenTarget } from '../target/targetAccess.ts';
 import { logFileLines } from './logFiles.ts';
-import { logEnd } from './revisionLog.ts';
 
 /** Where a line about a release comes from. */
 type Source = 'temporal' | 'worker' | 'platform' | 'build' | 'deploy';

@@ -3,7 +3,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { temporalError } from '../temporalError.ts';
+import { isGone, temporalError } from '../temporalError.ts';
 
 /** A target that has taken a release. */
 export interface ListedTarget {
@@ -36,6 +36,27 @@ export async function listTargets({
     });
     return found.sort((one, other) => one.name.localeCompare(other.name));
   } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * A target by its workflow's id, also one that Temporal's list does not have yet; `undefined` if there is none.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function findTarget(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<ListedTarget | undefined> {
+  try {
+    const { type, typedSearchAttributes } = await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).describe(),
+    );
+    if (type !== WORKFLOW_TYPES.target) return undefined;
+    return { workflowId, name: typedSearchAttributes.get(TARGET) ?? workflowId };
+  } catch (error) {
+    if (isGone(error)) return undefined;
     throw temporalError(error, settings);
   }
 }

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { inject } from 'vitest';
+
+import { startTemporalServer } from '../../support/temporalServer.ts';
+import { type Harness, openHarness } from '../../workflows/harness.ts';
+import { PromotionsUnderTest } from '../../workflows/promotion/promotionsUnderTest.ts';
+import { DashboardUnderTest } from './dashboardUnderTest.ts';
+
+/** Targets on a Temporal of their own, since the page shows every target of it, and a dashboard that is looked at. */
+export interface Stage {
+  readonly harness: Harness;
+  readonly promotions: PromotionsUnderTest;
+  readonly dashboard: DashboardUnderTest;
+  close(): Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+  if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const server = await startTemporalServer();
+  const id = randomUUID();
+  const { address } = server;
+  const taskQueue = `queue-${id}`;
+  const harness = await openHarness({
+    address,
+    workflowBundle: inject('workflowBundle'),
+    taskQueue,
+    nameWorld: (number) => `world-${id.slice(0, 8)}-${number}`,
+  });
+  const promotions = await PromotionsUnderTest.open(address, taskQueue);
+  const dashboard = await DashboardUnderTest.open(address, taskQueue);
+  return {
+    harness,
+    promotions,
+    dashboard,
+    close: async () => {
+      await dashboard.close();
+      await promotions.close();
+      await harness.close();
+      await server.close();
+    },
+  };
+}
