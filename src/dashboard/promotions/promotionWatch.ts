@@ -91,7 +91,6 @@ export class PromotionWatch {
     try {
       while (!signal.aborted && runs()) {
         await news.wait(LIST_EVERY_MS, signal);
-        if (signal.aborted) return;
         const schedules = this.#promotions.flatMap(({ schedule }) => schedule ?? []);
         const fresh = await readPromotion(this.#temporal, workflowId, schedules);
         if (fresh === undefined) return;

@@ -20,7 +20,7 @@ const PARTS: readonly (readonly [part: keyof TimeSplit, words: string])[] = [
 /** Where the time went: a bar, and the same in words. */
 export function TimeBar({ timed, now }: TimelineProps) {
   const split = splitTime(timed, now);
-  const whole = Object.values(split).reduce((sum, part) => sum + part, 0);
+  const whole = PARTS.reduce((sum, [part]) => sum + split[part], 0);
   const parts = PARTS.map(([part, words]) => ({ part, words, ms: split[part] })).filter(({ ms }) => ms > 0);
   let at = 0;
   return (

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,16 +109,17 @@ function start(temporal: TemporalConnection, folder: string, port: number): Prom
 export async function violations(page: Page): Promise<string[]> {
   // By the browser itself: the page's policy forbids scripts that are none of its own.
   await page.evaluate(await axeSource());
-  const found = (await page.evaluate('axe.run()')) as {
-    readonly violations: readonly { id: string; help: string; nodes: readonly { target: unknown }[] }[];
-  };
+  const found = await page.evaluate<Found>('axe.run()');
   return found.violations.map(({ id, help, nodes }) => {
     return `${id}: ${help} (${nodes.map(({ target }) => String(target)).join(', ')})`;
   });
 }
 
-async function axeSource(): Promise<string> {
-  const { readFile } = await import('node:fs/promises');
+interface Found {
+  readonly violations: readonly { id: string; help: string; nodes: readonly { target: unknown }[] }[];
+}
+
+function axeSource(): Promise<string> {
   return readFile(AXE, 'utf8');
 }
 
