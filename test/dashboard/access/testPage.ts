@@ -16,7 +16,11 @@ type Environment = Readonly<Record<string, string>>;
 /** As much of the page as access needs: who looks, and a button. */
 export async function accessApp(environment: Environment): Promise<Hono<PageEnv>> {
   const settings = await readAccessSettings(environment, '127.0.0.1');
-  const access = createAccess(settings, { routes: new Hono(), address: (name) => `/files/${name}` });
+  const access = createAccess(settings, {
+    version: '1',
+    routes: new Hono(),
+    address: (name) => `/files/${name}`,
+  });
   const app = new Hono<PageEnv>();
   app.onError((error, c) => {
     if (!(error instanceof AccessRefusal)) throw error;

@@ -195,8 +195,10 @@ async function fromTemporal(
 ): Promise<OfTemporal> {
   try {
     return await withTemporal(context, async (temporal) => {
-      const { past, result, progress, from } = await findRelease(temporal, store, target, release);
-      const workflowId = `${targetWorkflowId(target.spec)}/${past.releaseId}`;
+      const targetId = targetWorkflowId(target.spec);
+      const named = { name: target.name, workflowId: targetId };
+      const { past, result, progress, from } = await findRelease(temporal, store, named, release);
+      const workflowId = `${targetId}/${past.releaseId}`;
       const history = from === 'temporal' ? await fetchHistory(temporal, workflowId) : undefined;
       if (history === undefined)
         problems.push({ source: 'temporal', problem: `it has no history of ${past.releaseId}` });
