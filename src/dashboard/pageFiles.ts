@@ -10,7 +10,7 @@ import { Hono } from 'hono';
 /** The files that `scripts/build/bundlePage.mjs` makes. */
 const NAMES = ['page.css', 'page.js', 'charts.css', 'charts.js'] as const;
 
-export type PageFileName = (typeof NAMES)[number];
+type PageFileName = (typeof NAMES)[number];
 
 /** Where the build puts them. */
 const FOLDER = fileURLToPath(new URL('../../dist/page/', import.meta.url));

@@ -7,7 +7,7 @@ import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { viewQuery } from '../../messages/target.ts';
-import type { ReadContext } from '../pageContext.ts';
+import type { ReadContext } from '../readContext.ts';
 import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
 
 /** The shortest time between two looks at one workflow, in milliseconds. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
-import type { ReadContext } from '../pageContext.ts';
+import type { ReadContext } from '../readContext.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
 

@@ -9,7 +9,7 @@ const PARTS = [
   { name: 'Promotions', path: '/promotions' },
 ] as const;
 
-export type PartName = (typeof PARTS)[number]['name'];
+type PartName = (typeof PARTS)[number]['name'];
 
 interface LayoutProps {
   readonly title: string;

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
 import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
@@ -18,7 +18,6 @@ export interface Look {
 /** Every width and color that pages are looked at in. */
 export const LOOKS: readonly Look[] = [1440, 360].flatMap((width) => [{ width }, { width, dark: true }]);
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 /** Where screenshots are kept, to be looked at. Absent: none are. */
 const SCREENSHOTS = process.env['SLIPWAY_SCREENSHOTS'];
 
@@ -107,7 +106,7 @@ function start(temporal: TemporalConnection, folder: string, port: number): Prom
 /** What axe finds wrong with a page, in sentences. */
 export async function violations(page: Page): Promise<string[]> {
   // By the browser itself: the page's policy forbids scripts that are none of its own.
-  await page.evaluate(await axeSource());
+  await page.evaluate(axe.source);
   const found = await page.evaluate<Found>('axe.run()');
   return found.violations.map(({ id, help, nodes }) => {
     return `${id}: ${help} (${nodes.map(({ target }) => String(target)).join(', ')})`;
@@ -116,10 +115,6 @@ export async function violations(page: Page): Promise<string[]> {
 
 interface Found {
   readonly violations: readonly { id: string; help: string; nodes: readonly { target: unknown }[] }[];
-}
-
-function axeSource(): Promise<string> {
-  return readFile(AXE, 'utf8');
 }
 
 /** Keeps a screenshot of the whole page where they are wanted. */

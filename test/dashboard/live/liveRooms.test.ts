@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+
+import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
+import { type LivePage, LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
+
+const ADA: Viewer = { name: 'ada', proved: false, role: 'admin' };
+
+/** A page with two parts, one of which can be changed. */
+function scriptedPage() {
+  let text = 'one';
+  const rendered: string[] = [];
+  const listeners = new Set<() => void>();
+  const page: LivePage = {
+    fragments: ({ name }) => {
+      rendered.push(name);
+      return new Map([
+        ['a', `<p id="a">${text}</p>`],
+        ['b', '<p id="b">same</p>'],
+      ]);
+    },
+    subscribe: (changed) => {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+  };
+  return {
+    page,
+    rendered,
+    listeners,
+    change: (to: string) => {
+      text = to;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** Reads what a page is sent until it has something in it. */
+async function readUntil(response: Response, wanted: string): Promise<string> {
+  const reader = response.body!.getReader();
+  let all = '';
+  while (!all.includes(wanted)) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    all += Buffer.from(value).toString();
+  }
+  reader.releaseLock();
+  return all;
+}
+
+it('begins with every part, then sends only those that change, rendered once for two hundred pages', async () => {
+  const { page, rendered, change, listeners } = scriptedPage();
+  const rooms = new LiveRooms();
+  const open = () => rooms.open('/', ADA, 'v1', () => Promise.resolve(page));
+  const pages = await Promise.all(Array.from({ length: 200 }, open));
+  expect(listeners.size).toBe(1);
+  const begun = await Promise.all(pages.map((response) => readUntil(response, 'same')));
+  for (const text of begun) expect(text).toContain('event: version\ndata: v1');
+  change('two');
+  const changed = await Promise.all(pages.map((response) => readUntil(response, 'two')));
+  for (const text of changed) expect(text).not.toContain('same');
+  expect(rendered).toHaveLength(2);
+});
+
+it('renders for each viewer, and stops once nobody looks', async () => {
+  const { page, rendered, listeners } = scriptedPage();
+  const rooms = new LiveRooms();
+  const open = (name: string) => rooms.open('/', { ...ADA, name }, 'v1', () => Promise.resolve(page));
+  const pages = [await open('ada'), await open('lin')];
+  expect(rendered).toEqual(['ada', 'lin']);
+  expect(listeners.size).toBe(2);
+  for (const response of pages) await response.body!.cancel();
+  expect(listeners.size).toBe(0);
+});
+
+it('opens anew after the page could not be read', async () => {
+  const { page } = scriptedPage();
+  const rooms = new LiveRooms();
+  const failing = rooms.open('/', ADA, 'v1', () => Promise.reject(new Error('Temporal is away')));
+  await expect(failing).rejects.toThrow('away');
+  const response = await rooms.open('/', ADA, 'v1', () => Promise.resolve(page));
+  expect(await readUntil(response, 'one')).toContain('one');
+});

@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+
+import type { Viewer } from '../../../src/dashboard/access/viewer.ts';
+import { type TargetSnapshot, unreadTarget } from '../../../src/dashboard/live/targetSnapshot.ts';
+import { renderText } from '../../../src/dashboard/page/html.ts';
+import { TargetCard } from '../../../src/dashboard/targets/targetCard.tsx';
+import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
+import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
+import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
+
+const NOW = Date.parse('2026-11-25T12:00:00.000Z');
+const GRACE: Viewer = { name: 'grace', proved: true, role: 'view' };
+const ADA = { who: 'ada', from: 'cli', reason: 'it <b>answers</b> nonsense' };
+const RUNNING = {
+  releaseId: 'release-3',
+  kind: 'release',
+  requestKey: 'k',
+  workflowId: 'target:x/release-3',
+  to: null,
+} as const;
+
+function target(state: Partial<TargetState>, rest: Partial<TargetSnapshot> = {}): TargetSnapshot {
+  const view = { state: { ...EMPTY_TARGET, ...state }, running: null };
+  return { ...unreadTarget({ workflowId: 'target:x', name: 'production' }), view, ...rest };
+}
+
+function card(snapshot: TargetSnapshot): string {
+  return renderText(<TargetCard snapshot={snapshot} viewer={GRACE} now={NOW} />);
+}
+
+it('is red only where a person is needed', () => {
+  const since = '2026-11-25T11:00:00.000Z';
+  const progress = sampleProgress([runningStep({ step: 'check', subject: 'greets' })]);
+  const waits = (what: 'approval' | 'resume' | 'decision' | 'freeze') =>
+    target(
+      {},
+      {
+        view: { state: EMPTY_TARGET, running: RUNNING },
+        progress: { ...progress, waiting: { for: what, since, until: since, note: 'x' } },
+      },
+    );
+  const tones = (snapshot: TargetSnapshot) => headlineOf(snapshot, NOW).tone;
+  const needsPerson = { releaseId: 'release-2', since, instructions: 'Do this.' };
+  expect(tones(target({ needsPerson }))).toBe('bad');
+  expect(tones(waits('decision'))).toBe('bad');
+  for (const what of ['approval', 'resume', 'freeze'] as const) expect(tones(waits(what))).toBe('warn');
+  expect(tones(target({ hold: { since, by: ADA } }))).toBe('warn');
+  expect(tones(target({ activeRevisionId: 'r' }))).toBe('good');
+  expect(card(target({ needsPerson }))).toContain('Do this.');
+});
+
+it('shows hold and quarantine with who and why, as text', () => {
+  const since = '2026-11-25T11:00:00.000Z';
+  const html = card(
+    target({ hold: { since, by: ADA }, quarantined: [{ artifact: 'sha256:ab', since, by: ADA }] }),
+  );
+  expect(html).toContain('On hold');
+  expect(html).toContain('In quarantine');
+  expect(html).toContain('it &lt;b&gt;answers&lt;/b&gt; nonsense');
+  expect(html).not.toContain('<b>');
+});
+
+it('says whom an approval waits for', () => {
+  const progress = sampleProgress([]);
+  const since = '2026-11-25T11:00:00.000Z';
+  const waiting = {
+    for: 'approval',
+    since,
+    until: since,
+    note: 'one approval is needed',
+    approvers: ['grace'],
+  } as const;
+  const html = card(
+    target({}, { view: { state: EMPTY_TARGET, running: RUNNING }, progress: { ...progress, waiting } }),
+  );
+  expect(html).toContain('grace may approve');
+  expect(html).toContain('by you');
+});
+
+it('keeps what the target said last while nothing answers', () => {
+  const silence = { why: 'no worker polls the task queue', hint: 'slipway worker', since: NOW };
+  const html = card(target({ activeRevisionId: '0d9bd5d7-0000-4000-8000-000000000000' }, { silence }));
+  expect(html).toContain('does not answer');
+  expect(html).toContain('0d9bd5d7');
+});
