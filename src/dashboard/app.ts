@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { createAccess, type PageEnv } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { protectiveHeaders } from './headers.ts';
+import { historyRoutes } from './history/historyRoutes.tsx';
 import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';
 import { promotionRoutes } from './promotions/promotionRoutes.tsx';
@@ -28,5 +29,7 @@ export function createApp({ access: settings, ...context }: AppOptions): Hono<Pa
   app.route('/', targetRoutes(context));
   app.route('/', releaseRoutes(context));
   app.route('/', promotionRoutes(context));
+  app.route('/', historyRoutes(context));
+  app.route('/', actionRoutes(context));
   return app;
 }

@@ -7,6 +7,7 @@ import type { PageFiles } from '../pageFiles.ts';
 const PARTS = [
   { name: 'Targets', path: '/' },
   { name: 'Promotions', path: '/promotions' },
+  { name: 'History', path: '/history' },
 ] as const;
 
 type PartName = (typeof PARTS)[number]['name'];

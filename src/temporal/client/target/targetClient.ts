@@ -215,7 +215,7 @@ export async function rollBack(
 }
 
 /**
- * Puts a target on hold, or ends its hold.
+ * Puts a target on hold, or ends its hold. Temporal answers a repeated request id with the first answer.
  *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
@@ -227,7 +227,11 @@ export async function setHold(
 ): Promise<HoldTaken> {
   const handle = temporal.client.workflow.getHandle(workflowId);
   const onHold = await ask(temporal, workflowId, {
-    update: () => handle.executeUpdate(holding ? holdUpdate : unholdUpdate, { args: [message] }),
+    update: () =>
+      handle.executeUpdate(holding ? holdUpdate : unholdUpdate, {
+        args: [message],
+        updateId: message.requestId,
+      }),
     signal: () => handle.signal(holding ? holdSignal : unholdSignal, message),
   });
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
@@ -262,6 +266,19 @@ export async function viewTarget(
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw temporalError(error, settings);
   }
+  return queryTarget(temporal, workflowId);
+}
+
+/**
+ * The same of a target that exists, while a worker polls: one call.
+ *
+ * @throws as {@link viewTarget}.
+ */
+export async function queryTarget(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<TargetView | undefined> {
+  const { client, settings } = temporal;
   try {
     const view = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
       client.workflow.getHandle(workflowId).query(viewQuery),

@@ -1,0 +1,105 @@
+import type { Period } from '../../domain/delivery/measures.ts';
+import type { TargetRelease } from '../../domain/delivery/changes.ts';
+import { OUTCOMES } from '../../domain/release/outcome.ts';
+
+const DAY_MS = 86_400_000;
+/** How many days are shown if the address names no first one. */
+const DAYS_SHOWN = 30;
+/** What an address may name as an outcome. */
+export const FILTERED_OUTCOMES = [...OUTCOMES, 'running', 'stopped'] as const;
+
+/** A release or a rollback with its target's name. */
+export interface NamedRelease extends TargetRelease {
+  readonly target: string;
+}
+
+/** Which releases the history shows, as its address says. Empty texts let all pass. */
+export interface HistoryFilter {
+  /** A target's name. */
+  readonly target: string;
+  readonly outcome: string;
+  /** The beginning of a commit. */
+  readonly commit: string;
+  /** A part of the name of the person who asked. */
+  readonly person: string;
+  /** A text that stands anywhere in the release. */
+  readonly search: string;
+  /** Days in UTC, `2026-01-31`; `to` is the last one. Empty `to`: today. */
+  readonly from: string;
+  readonly to: string;
+  /** From 1. */
+  readonly page: number;
+}
+
+/** Reads the filter from the address's query. What cannot be read is as if it were not there. */
+export function readHistoryFilter(query: Readonly<Record<string, string>>, now: number): HistoryFilter {
+  const text = (name: string): string => (query[name] ?? '').trim().slice(0, 200);
+  const day = (name: string): string => (isDay(text(name)) ? text(name) : '');
+  const to = day('to');
+  const end = to === '' ? now : Date.parse(to);
+  const page = Number(text('page'));
+  return {
+    target: text('target'),
+    outcome: FILTERED_OUTCOMES.find((outcome) => outcome === text('outcome')) ?? '',
+    commit: text('commit'),
+    person: text('person'),
+    search: text('search'),
+    from: day('from') === '' ? dayOf(end - DAYS_SHOWN * DAY_MS) : day('from'),
+    to,
+    page: Number.isInteger(page) && page > 0 ? page : 1,
+  };
+}
+
+/** The time that a filter covers: from midnight, UTC, to now or the end of its last day. */
+export function periodOf({ from, to }: HistoryFilter, now: number): Period {
+  return { from: Date.parse(from), to: to === '' ? now : Math.min(Date.parse(to) + DAY_MS, now) };
+}
+
+/** The address's query of a filter, without what is not set. */
+export function historyQuery(filter: Partial<HistoryFilter>): string {
+  const set = Object.entries(filter).filter(
+    ([name, value]) => value !== '' && (name !== 'page' || value !== 1),
+  );
+  return new URLSearchParams(set.map(([name, value]): [string, string] => [name, String(value)])).toString();
+}
+
+/** The releases that a filter shows. One that runs is shown whenever it began. */
+export function filterHistory(
+  releases: readonly NamedRelease[],
+  filter: HistoryFilter,
+  now: number,
+): readonly NamedRelease[] {
+  const { from, to } = periodOf(filter, now);
+  const person = filter.person.toLowerCase();
+  const words = filter.search.toLowerCase().split(/\s+/u);
+  return releases.filter((release) => {
+    const { target, outcome, commit, requestedBy, endedAt } = release;
+    const end = endedAt === null ? now : Date.parse(endedAt);
+    return (
+      end >= from &&
+      end <= to &&
+      (filter.target === '' || target === filter.target) &&
+      (filter.outcome === '' || outcome === filter.outcome) &&
+      (commit ?? '').startsWith(filter.commit.toLowerCase()) &&
+      requestedBy.who.toLowerCase().includes(person) &&
+      containsAll(release, words)
+    );
+  });
+}
+
+function containsAll(release: NamedRelease, words: readonly string[]): boolean {
+  const { target, releaseId, outcome, reason, code, artifact, commit, requestedBy } = release;
+  const { revisionId, servingRevisionId } = release;
+  const texts = [target, releaseId, outcome, reason, code, artifact, commit, revisionId, servingRevisionId];
+  const all = [...texts, requestedBy.who, requestedBy.reason].join('\n').toLowerCase();
+  return words.every((word) => all.includes(word));
+}
+
+/** The day of a time, in UTC: `2026-01-31`. Milliseconds since 1970. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/u.test(text) && !Number.isNaN(Date.parse(text));
+}

@@ -1,0 +1,182 @@
+import {
+  type Day,
+  DEFINITIONS,
+  type DeliveryMeasures,
+  type Durations,
+  type Measured,
+} from '../../domain/delivery/measures.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { dayOf } from './historyFilter.ts';
+
+const DAY_MS = 86_400_000;
+
+const NAMES: Readonly<Record<keyof DeliveryMeasures, string>> = {
+  deploymentFrequency: 'Deployment frequency',
+  leadTime: 'Lead time from commit',
+  changeFailureRate: 'Change failure rate',
+  timeToRestore: 'Time to restore',
+};
+
+/** The four measures of DORA, each with its definition, and what was released on each day. */
+export function MeasuresView({
+  measures,
+  days,
+}: {
+  readonly measures: DeliveryMeasures;
+  readonly days: readonly Day[];
+}) {
+  return (
+    <section aria-labelledby="measures" class="measures">
+      <h2 id="measures">Delivery measures</h2>
+      <dl class="measure-list">
+        {measureTexts(measures).map(({ name, figure, detail, definition }) => (
+          <div class="measure">
+            <dt>{name}</dt>
+            <dd class="figure">{figure}</dd>
+            <dd>{detail}</dd>
+            <dd class="quiet">{definition}</dd>
+          </div>
+        ))}
+      </dl>
+      <Days days={days} />
+    </section>
+  );
+}
+
+/** A measure in words. */
+interface MeasureText {
+  readonly name: string;
+  readonly figure: string;
+  /** From how much it is told, or what is missing. */
+  readonly detail: string;
+  readonly definition: string;
+}
+
+/** The four measures in words. */
+export function measureTexts(measures: DeliveryMeasures): readonly MeasureText[] {
+  const { deploymentFrequency, leadTime, changeFailureRate, timeToRestore } = measures;
+  return [
+    text('deploymentFrequency', deploymentFrequency, ({ perDay, count }) => [
+      perDay >= 1 ? `${perDay.toFixed(1)} per day` : `${(perDay * 7).toFixed(1)} per week`,
+      `${counted(count, 'release')}.`,
+    ]),
+    text('leadTime', leadTime, (told) => [
+      longDuration(told.medianMs),
+      `${ofTimes(told, 'release')}${told.unknown === 0 ? '' : ` Of ${counted(told.unknown, 'release')} more the commit’s time is not known.`}`,
+    ]),
+    text('changeFailureRate', changeFailureRate, ({ rate, failed, count }) => [
+      `${(100 * rate).toFixed(rate > 0 && rate < 0.1 ? 1 : 0)} %`,
+      `${failed} of ${counted(count, 'release')}.`,
+    ]),
+    text('timeToRestore', timeToRestore, (told) => [longDuration(told.medianMs), ofTimes(told, 'restore')]),
+  ];
+}
+
+function text<M extends DeliveryMeasures[keyof DeliveryMeasures]>(
+  key: keyof DeliveryMeasures,
+  measure: M,
+  say: (measured: Extract<M, { readonly state: 'measured' }>) => readonly [string, string],
+): MeasureText {
+  const [figure, detail] =
+    measure.state === 'measured'
+      ? say(measure as Extract<M, { readonly state: 'measured' }>)
+      : (['Not enough data', measure.why] as const);
+  return { name: NAMES[key], figure, detail, definition: DEFINITIONS[key] };
+}
+
+function ofTimes({ count, p90Ms }: Measured<Durations>, what: string): string {
+  const slowest = count === 1 ? '' : ` Nine of ten within ${longDuration(p90Ms)}.`;
+  return `${counted(count, what)}.${slowest}`;
+}
+
+/** As {@link formatDuration}, and in days from two days on. */
+function longDuration(ms: number): string {
+  return ms < 2 * DAY_MS ? formatDuration(ms) : `${(ms / DAY_MS).toFixed(1)} days`;
+}
+
+function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/** The drawing's units: a bar for each day, or for several. */
+const WIDTH = 720;
+const HEIGHT = 96;
+/** So many bars at most are drawn. */
+const BARS_MAX = 90;
+
+function Days({ days }: { readonly days: readonly Day[] }) {
+  if (days.every(({ released, failed }) => released + failed === 0)) return null;
+  const bars = together(days);
+  const most = Math.max(...bars.map(({ released, failed }) => Math.max(released, failed)));
+  const step = WIDTH / bars.length;
+  const height = (count: number): number => (count / most) * (HEIGHT - 4);
+  return (
+    <figure class="days">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label="Released and failed releases over time"
+        preserveAspectRatio="none"
+      >
+        {bars.map(({ released, failed }, index) => (
+          <g>
+            <rect
+              class="released"
+              x={index * step + step * 0.1}
+              y={HEIGHT - height(released)}
+              width={step * 0.5}
+              height={height(released)}
+            />
+            <rect
+              class="failed"
+              x={index * step + step * 0.6}
+              y={HEIGHT - height(failed)}
+              width={step * 0.3}
+              height={height(failed)}
+            />
+          </g>
+        ))}
+      </svg>
+      <figcaption>
+        From {dayOf(days[0]?.at ?? 0)} to {dayOf(days.at(-1)?.at ?? 0)}: the wide bars are releases that ended
+        “released”, the narrow ones releases that failed. The highest bar is {most}.
+      </figcaption>
+      <details>
+        <summary>The same as a table</summary>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">From (UTC)</th>
+              <th scope="col">Released</th>
+              <th scope="col">Failed</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bars
+              .filter(({ released, failed }) => released + failed > 0)
+              .map(({ at, released, failed }) => (
+                <tr>
+                  <th scope="row">{dayOf(at)}</th>
+                  <td>{released}</td>
+                  <td>{failed}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </details>
+    </figure>
+  );
+}
+
+/** Days, or as many of them together as are needed to draw no more than {@link BARS_MAX}. */
+function together(days: readonly Day[]): readonly Day[] {
+  const size = Math.ceil(days.length / BARS_MAX);
+  return Array.from({ length: Math.ceil(days.length / size) }, (_, index) => {
+    const part = days.slice(index * size, (index + 1) * size);
+    return {
+      at: part[0]?.at ?? 0,
+      released: part.reduce((sum, { released }) => sum + released, 0),
+      failed: part.reduce((sum, { failed }) => sum + failed, 0),
+    };
+  });
+}

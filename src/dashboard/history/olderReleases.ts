@@ -1,0 +1,92 @@
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease.ts';
+import type { ReleaseResult } from '../../domain/release/release.ts';
+import { sideBySide, type TargetHistory } from '../../temporal/client/release/targetHistories.ts';
+
+/** What the records tell of a target's releases that its workflow has forgotten. */
+interface OlderReleases {
+  /** Newest first. */
+  readonly releases: readonly PastRelease[];
+  /** Why some are missing, in words; `null`: none is. */
+  readonly missing: string | null;
+}
+
+/** So many records of one target are read at most, the newest. */
+const RECORDS_READ = 500;
+/** So many of them are remembered: a record never changes. */
+const REMEMBERED = 5_000;
+const remembered = new Map<string, Recorded>();
+
+/** What is kept of a record: the whole of it may be large. */
+interface Recorded {
+  readonly past: PastRelease;
+  readonly deploymentId: string | null;
+}
+
+/**
+ * The releases of a target that are older than those that its workflow carries, from their records.
+ *
+ * @param from - the earliest end that is asked for: milliseconds since 1970.
+ * @param open - opens the store. Default: the store that the URL names.
+ */
+export async function olderReleases(
+  { name, releases, olderIn, deploymentId }: TargetHistory,
+  from: number,
+  open: (url: string) => Pick<ArtifactStore, 'listRecords' | 'getRecord'> = openArtifactStore,
+): Promise<OlderReleases> {
+  const oldest = releases.at(-1)?.endedAt ?? null;
+  if (olderIn === null || (oldest !== null && Date.parse(oldest) < from)) return NONE;
+  const known = new Set(releases.map(({ releaseId }) => releaseId));
+  try {
+    const store = open(olderIn);
+    const names = (await store.listRecords(`${name}/`)).filter((record) => {
+      const { time, releaseId } = RECORD.exec(record)?.groups ?? {};
+      return releaseId !== undefined && !known.has(releaseId) && timeOf(time ?? '') >= from - LONGEST_MS;
+    });
+    const newest = names.slice(-RECORDS_READ).reverse();
+    const found = await sideBySide(newest, (record) => readRecord(store, olderIn, record));
+    return {
+      // Another target of the name, on another control plane, may keep its records in the same store.
+      releases: found.flatMap((record) => (isOf(record, deploymentId) ? [record.past] : [])),
+      missing: newest.length < names.length ? `only its newest ${RECORDS_READ} records were read` : null,
+    };
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    return { releases: [], missing: `its older records cannot be read here: ${error.message}` };
+  }
+}
+
+const NONE: OlderReleases = { releases: [], missing: null };
+
+/** As `recordActivities.ts` names them. */
+const RECORD = /^[^/]+\/(?<time>\d{4}-\d\d-\d\dT[\d-]+Z)-(?<releaseId>(?:release|rollback)-\d+)\.json$/u;
+/** A record is named by the time at which its release began; what counts is when it ended. */
+const LONGEST_MS = 30 * 86_400_000;
+
+function timeOf(text: string): number {
+  return Date.parse(text.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d+)Z$/u, 'T$1:$2:$3.$4Z'));
+}
+
+async function readRecord(
+  store: Pick<ArtifactStore, 'getRecord'>,
+  url: string,
+  name: string,
+): Promise<Recorded | undefined> {
+  const key = `${url} ${name}`;
+  const before = remembered.get(key);
+  if (before !== undefined) return before;
+  const result = (await store.getRecord(name)) as ReleaseResult | undefined;
+  if (result === undefined) return undefined;
+  if (remembered.size >= REMEMBERED) remembered.clear();
+  const { deploymentId } = result;
+  const recorded = { past: pastOfResult(result), deploymentId };
+  remembered.set(key, recorded);
+  return recorded;
+}
+
+function isOf(record: Recorded | undefined, deploymentId: string | null): record is Recorded {
+  if (record === undefined) return false;
+  return deploymentId === null || record.deploymentId === null || record.deploymentId === deploymentId;
+}

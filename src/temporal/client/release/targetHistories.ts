@@ -1,0 +1,101 @@
+import { SlipwayError } from '../../../domain/errors.ts';
+import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
+import type { TargetView } from '../../../messages/target.ts';
+import { readKeptTarget } from '../../history/keptTarget.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { type ListedTarget, listTargets } from '../target/listTargets.ts';
+import { isUnanswered, queryTarget } from '../target/targetClient.ts';
+import { requireWorker } from '../workerPresence.ts';
+import { findWork } from './pastReleases.ts';
+
+/** What is known of a target's past without asking its record store. */
+export interface TargetHistory extends ListedTarget {
+  /** Newest first, with the one that runs. */
+  readonly releases: readonly PastRelease[];
+  /** Where the records of older releases are. `null`: `releases` are all that there were, or it is not known. */
+  readonly olderIn: string | null;
+  /** The deployment that it owns. `null`: not known. */
+  readonly deploymentId: string | null;
+  /** Why the target does not answer: these are the newest of what Temporal keeps. `null`: it answered. */
+  readonly unanswered: SlipwayError | null;
+}
+
+/** So many targets are asked at the same time. */
+const AT_ONCE = 16;
+/** Of a target that does not answer, so many releases are read from what Temporal keeps. */
+const KEPT_READ = 10;
+
+/**
+ * The past of every target, as their workflows carry it: one question each, and one more where something runs.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function targetHistories(temporal: TemporalConnection): Promise<readonly TargetHistory[]> {
+  const [targets, silent] = await Promise.all([listTargets(temporal), whyNoWorker(temporal)]);
+  return sideBySide(targets, (target) => historyOf(temporal, target, silent));
+}
+
+async function historyOf(
+  temporal: TemporalConnection,
+  target: ListedTarget,
+  silent: SlipwayError | undefined,
+): Promise<TargetHistory> {
+  try {
+    if (silent !== undefined) throw silent;
+    const view = await queryTarget(temporal, target.workflowId);
+    if (view === undefined) return { ...target, ...NOTHING };
+    const running = view.running === null ? undefined : await findWork(temporal, view.running.workflowId);
+    return {
+      workflowId: target.workflowId,
+      name: view.state.spec?.name ?? target.name,
+      releases: [
+        ...(running === undefined ? [] : [pastOfWork(running)]),
+        ...view.state.history.map(pastOfRow).reverse(),
+      ],
+      olderIn: hasOlder(view) ? (view.state.lastRequest?.recordStore ?? null) : null,
+      deploymentId: view.state.owns ?? null,
+      unanswered: null,
+    };
+  } catch (error) {
+    if (!isSilence(error)) throw error;
+    const kept = await readKeptTarget(temporal, target.workflowId, KEPT_READ);
+    const releases = [...(kept?.ended ?? []), ...(kept?.running == null ? [] : [pastOfWork(kept.running)])];
+    return { ...target, ...NOTHING, releases: releases.reverse(), unanswered: error };
+  }
+}
+
+const NOTHING = { releases: [], olderIn: null, deploymentId: null, unanswered: null } as const;
+
+/** Its numbers tell how many releases and rollbacks a target has had; its history is bounded. */
+function hasOlder({ state, running }: TargetView): boolean {
+  const { nextNumber, history, queue } = state;
+  return history.length + queue.length + (running === null ? 0 : 1) < nextNumber - 1;
+}
+
+function isSilence(error: unknown): error is SlipwayError {
+  return isUnanswered(error) || (error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_UNREADABLE');
+}
+
+async function whyNoWorker(temporal: TemporalConnection): Promise<SlipwayError | undefined> {
+  try {
+    await requireWorker(temporal);
+    return undefined;
+  } catch (error) {
+    if (isUnanswered(error)) return error;
+    throw error;
+  }
+}
+
+/** Maps a list, so many items at a time, in its order. */
+export async function sideBySide<T, R>(
+  items: readonly T[],
+  map: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const rest = items.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, item] of rest) results[index] = await map(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return results;
+}
