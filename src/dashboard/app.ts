@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { createAccess, type PageEnv } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { protectiveHeaders } from './headers.ts';
+import { actionRoutes } from './actions/actionRoutes.tsx';
 import { historyRoutes } from './history/historyRoutes.tsx';
 import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';

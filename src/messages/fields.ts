@@ -22,6 +22,8 @@ const MESSAGE_FIELDS = [
 
 /** Who sends a message, and why. */
 export interface Sender {
+  /** A repeated id is the same message. Absent: the message gets an id of its own. */
+  readonly requestId?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;

@@ -26,7 +26,6 @@ export const progressQuery = defineQuery<Progress>('progress');
 
 /** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
 export interface InterventionMessage extends Sender {
-  readonly requestId?: string;
   /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
   readonly what?: string;
 }

@@ -53,7 +53,6 @@ export interface TargetView {
 
 /** What a person may send as `rollback`; every field may be missing. */
 export interface RollbackMessage extends Sender {
-  readonly requestId?: string;
   /** A revision's id, the beginning of it, or a release's id. */
   readonly to?: string;
   /**

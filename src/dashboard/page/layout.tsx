@@ -10,7 +10,7 @@ const PARTS = [
   { name: 'History', path: '/history' },
 ] as const;
 
-type PartName = (typeof PARTS)[number]['name'];
+export type PartName = (typeof PARTS)[number]['name'];
 
 interface LayoutProps {
   readonly title: string;

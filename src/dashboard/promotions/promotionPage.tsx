@@ -1,4 +1,5 @@
 import type { TimedRelease } from '../../domain/release/timeSplit.ts';
+import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
@@ -22,7 +23,7 @@ interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
 
 /** One promotion: where it stands, how it went, what the judge found. */
 export function PromotionDetails(props: PromotionProps) {
-  const { promotion, judged, now, temporalPage } = props;
+  const { promotion, judged, now, temporalPage, viewer } = props;
   const { view, request } = promotion;
   const { tone, words } = promotionHeadline(promotion, now);
   const told = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
@@ -35,6 +36,7 @@ export function PromotionDetails(props: PromotionProps) {
         <Chip tone={tone}>{words}</Chip>
       </header>
       {result === undefined ? null : <p class="lead">{result.reason}</p>}
+      <PromotionActions promotion={promotion} viewer={viewer} />
       <Flow {...props} />
       <dl class="table">
         <dt>Requested</dt>

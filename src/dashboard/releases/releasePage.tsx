@@ -3,6 +3,7 @@ import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
 import type { TimedRelease } from '../../domain/release/timeSplit.ts';
 import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
@@ -47,6 +48,7 @@ export function Story(props: StoryProps) {
         </section>
       )}
       {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+      <StoryActions found={found} targetId={snapshot.workflowId} viewer={viewer} />
       <Facts story={story} />
       <section>
         <h2>Timeline</h2>

@@ -1,5 +1,6 @@
 import type { KnownRevision } from '../../domain/release/release.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
+import { TargetActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
@@ -47,7 +48,7 @@ export function targetFragments(props: TargetProps): Fragments {
 }
 
 function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage'>) {
-  const { name, view } = snapshot;
+  const { workflowId, name, view } = snapshot;
   const { tone, words } = headlineOf(snapshot, now);
   const spec = view?.state.spec ?? null;
   return (
@@ -58,6 +59,7 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage'>)
       </header>
       {spec === null ? null : <p class="place quiet">{`${spec.deployment} on ${spec.controlPlane}`}</p>}
       <Alarm snapshot={snapshot} />
+      {view === undefined ? null : <TargetActions {...{ workflowId, view, viewer }} />}
       <Running snapshot={snapshot} viewer={viewer} />
       <section>
         <h2>Serves</h2>

@@ -2,6 +2,7 @@ import type { Hold, Quarantined, TargetState } from '../../domain/target/targetS
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
 import { describeRevision } from '../../domain/target/describeRevision.ts';
+import { RunningActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../page/addresses.ts';
@@ -121,6 +122,7 @@ export function Running({ snapshot, viewer }: PartProps) {
         )}
       </h3>
       {progress?.waiting == null ? null : <Wait waiting={progress.waiting} viewer={viewer} />}
+      <RunningActions snapshot={snapshot} viewer={viewer} />
       {progress === undefined ? null : <UnderWay progress={progress} call={call} buildLog={buildLog} />}
     </section>
   );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
+import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
@@ -18,6 +19,7 @@ export interface Look {
 /** Every width and color that pages are looked at in. */
 export const LOOKS: readonly Look[] = [1440, 360].flatMap((width) => [{ width }, { width, dark: true }]);
 
+const GRACE: SignIn = { way: 'none', user: 'grace' };
 /** Where screenshots are kept, to be looked at. Absent: none are. */
 const SCREENSHOTS = process.env['SLIPWAY_SCREENSHOTS'];
 
@@ -26,16 +28,25 @@ export class DashboardUnderTest {
   readonly #browser: Browser;
   readonly #temporal: TemporalConnection;
   readonly #folder: string;
+  readonly #signIn: SignIn;
   #dashboard: Dashboard;
 
-  private constructor(browser: Browser, temporal: TemporalConnection, folder: string, dashboard: Dashboard) {
+  private constructor(
+    browser: Browser,
+    temporal: TemporalConnection,
+    folder: string,
+    signIn: SignIn,
+    dashboard: Dashboard,
+  ) {
+    this.#signIn = signIn;
     this.#browser = browser;
     this.#temporal = temporal;
     this.#folder = folder;
     this.#dashboard = dashboard;
   }
 
-  static async open(address: string, taskQueue: string): Promise<DashboardUnderTest> {
+  /** @param signIn - how people sign in. Default: they do not, and are grace. */
+  static async open(address: string, taskQueue: string, signIn: SignIn = GRACE): Promise<DashboardUnderTest> {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
     await bundlePageFiles(folder);
     const temporal = await connectTemporal({
@@ -47,7 +58,13 @@ export class DashboardUnderTest {
       ui: 'http://127.0.0.1:8233',
     });
     const browser = await launch();
-    return new DashboardUnderTest(browser, temporal, folder, await start(temporal, folder, 0));
+    return new DashboardUnderTest(
+      browser,
+      temporal,
+      folder,
+      signIn,
+      await start(temporal, folder, signIn, 0),
+    );
   }
 
   get url(): string {
@@ -58,7 +75,7 @@ export class DashboardUnderTest {
   async restart(): Promise<void> {
     const { port } = new URL(this.url);
     await this.#dashboard.close();
-    this.#dashboard = await start(this.#temporal, this.#folder, Number(port));
+    this.#dashboard = await start(this.#temporal, this.#folder, this.#signIn, Number(port));
   }
 
   /** A browser of its own that shows a page. Anything that its console says is an error. */
@@ -91,14 +108,19 @@ export function launch(): Promise<Browser> {
   });
 }
 
-function start(temporal: TemporalConnection, folder: string, port: number): Promise<Dashboard> {
+function start(
+  temporal: TemporalConnection,
+  folder: string,
+  signIn: SignIn,
+  port: number,
+): Promise<Dashboard> {
   return startDashboard({
     temporal,
     home: folder,
     environment: {},
     host: '127.0.0.1',
     port,
-    access: { signIn: { way: 'none', user: 'grace' } },
+    access: { signIn },
     filesFolder: folder,
   });
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { inject } from 'vitest';
 
+import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import { startTemporalServer } from '../../support/temporalServer.ts';
 import { type Harness, openHarness } from '../../workflows/harness.ts';
 import { PromotionsUnderTest } from '../../workflows/promotion/promotionsUnderTest.ts';
@@ -16,7 +17,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+/** @param signIn - how people sign in. Default: they do not, and are grace. */
+export async function openStage(signIn?: SignIn): Promise<Stage> {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
   const server = await startTemporalServer();
   const id = randomUUID();
@@ -29,7 +31,7 @@ export async function openStage(): Promise<Stage> {
     nameWorld: (number) => `world-${id.slice(0, 8)}-${number}`,
   });
   const promotions = await PromotionsUnderTest.open(address, taskQueue);
-  const dashboard = await DashboardUnderTest.open(address, taskQueue);
+  const dashboard = await DashboardUnderTest.open(address, taskQueue, signIn);
   return {
     harness,
     promotions,

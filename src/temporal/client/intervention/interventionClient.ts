@@ -133,7 +133,7 @@ async function withdraw(
 ): Promise<Intervened> {
   const handle = temporal.client.workflow.getHandle(workflowId);
   const withdrawn = await ask(temporal, workflowId, {
-    update: () => handle.executeUpdate(withdrawUpdate, { args: [message] }),
+    update: () => handle.executeUpdate(withdrawUpdate, { args: [message], updateId: message.requestId }),
     signal: () => handle.signal(withdrawSignal, message),
   });
   if (withdrawn === undefined) return kept(message.release);
@@ -155,7 +155,10 @@ export async function setQuarantine(
   const handle = temporal.client.workflow.getHandle(workflowId);
   return ask(temporal, workflowId, {
     update: () =>
-      handle.executeUpdate(quarantined ? quarantineUpdate : unquarantineUpdate, { args: [message] }),
+      handle.executeUpdate(quarantined ? quarantineUpdate : unquarantineUpdate, {
+        args: [message],
+        updateId: message.requestId,
+      }),
     signal: () => handle.signal(quarantined ? quarantineSignal : unquarantineSignal, message),
   });
 }

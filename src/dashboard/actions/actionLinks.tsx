@@ -1,0 +1,142 @@
+import type { InterventionKind } from '../../domain/intervention/intervention.ts';
+import { standingOf, type StandingRequest } from '../../domain/intervention/standing.ts';
+import type { Progress } from '../../domain/release/release.ts';
+import type { FoundRelease } from '../../inspection/release/findRelease.ts';
+import type { TargetView } from '../../messages/target.ts';
+import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
+import { hasRole, type Viewer } from '../access/viewer.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import {
+  promotionActionAddress,
+  releaseActionAddress,
+  type TargetAction,
+  targetActionAddress,
+} from './actionAddresses.ts';
+import { interventionOffers, problemOf, targetOffers } from './offers.ts';
+import { promotionStanding } from './promotionSubject.ts';
+
+interface OfViewer {
+  readonly viewer: Viewer;
+}
+
+const TARGET_WORDS: Readonly<Record<TargetAction, string>> = {
+  rollback: 'Roll back …',
+  hold: 'Hold …',
+  unhold: 'Release the hold …',
+  quarantine: 'Quarantine …',
+  unquarantine: 'End a quarantine …',
+};
+
+/** What a person may ask of a target now. */
+export function TargetActions({
+  workflowId,
+  view: { state },
+  viewer,
+}: OfViewer & { readonly workflowId: string; readonly view: TargetView }) {
+  if (!hasRole(viewer, 'release')) return null;
+  return (
+    <nav class="actions" aria-label={`Actions on ${state.spec?.name ?? 'the target'}`}>
+      {targetOffers(state).map((action) => (
+        <a href={targetActionAddress(workflowId, action)}>{TARGET_WORDS[action]}</a>
+      ))}
+    </nav>
+  );
+}
+
+/** What a person may say now to the release that runs on a target. */
+export function RunningActions({
+  snapshot: { workflowId, view, progress },
+  viewer,
+}: OfViewer & { readonly snapshot: TargetSnapshot }) {
+  const running = view?.running ?? null;
+  if (running === null || progress === undefined) return null;
+  const last = view?.state.lastRequest ?? null;
+  return (
+    <Interventions
+      viewer={viewer}
+      progress={progress}
+      // A newer release may wait already, whose request is the last one then.
+      request={last?.requestKey === running.requestKey ? last : null}
+      name={running.releaseId}
+      addressOf={(kind) => releaseActionAddress(workflowId, running.releaseId, kind)}
+    />
+  );
+}
+
+/** What a person may say now to the release of a story. */
+export function StoryActions({
+  targetId,
+  found: { past, progress, request },
+  viewer,
+}: OfViewer & {
+  readonly targetId: string;
+  readonly found: Pick<FoundRelease, 'past' | 'progress' | 'request'>;
+}) {
+  if (progress === null || past.outcome !== 'running') return null;
+  return (
+    <Interventions
+      viewer={viewer}
+      progress={progress}
+      request={request !== null && 'artifact' in request ? request : null}
+      name={past.releaseId}
+      addressOf={(kind) => releaseActionAddress(targetId, past.releaseId, kind)}
+    />
+  );
+}
+
+/** What a person may say now to a promotion under way. */
+export function PromotionActions({
+  promotion: { workflowId, request, view },
+  viewer,
+}: OfViewer & { readonly promotion: Pick<ListedPromotion, 'workflowId' | 'request' | 'view'> }) {
+  if (view.state !== 'running' || view.progress === undefined) return null;
+  return (
+    <Interventions
+      viewer={viewer}
+      progress={view.progress}
+      request={promotionStanding(request)}
+      name={request.name}
+      addressOf={(kind) => promotionActionAddress(workflowId, kind)}
+    />
+  );
+}
+
+const NOT_KNOWN: StandingRequest = { checks: [], soakMs: 0, requestedBy: { who: '', from: '' } };
+
+const INTERVENTION_WORDS: Readonly<Record<InterventionKind, string>> = {
+  approve: 'Approve …',
+  reject: 'Reject …',
+  pause: 'Pause …',
+  resume: 'Resume …',
+  retry: 'Retry …',
+  skip: 'Leave out …',
+  abort: 'Abort …',
+};
+
+function Interventions({
+  viewer,
+  progress,
+  request,
+  name,
+  addressOf,
+}: OfViewer & {
+  readonly progress: Progress;
+  /** `null`: it is not known; the action's own page reads it. */
+  readonly request: StandingRequest | null;
+  readonly name: string;
+  readonly addressOf: (kind: InterventionKind) => string;
+}) {
+  if (!hasRole(viewer, 'release') || progress.kind === 'rollback') return null;
+  const standing = standingOf(progress, request ?? NOT_KNOWN);
+  const offers = interventionOffers(standing, viewer.name);
+  const whyNot = standing.awaiting === 'approval' ? problemOf(standing, 'approve', viewer.name) : undefined;
+  if (offers.length === 0) return null;
+  return (
+    <nav class="actions" aria-label={`Actions on ${name}`}>
+      {offers.map((kind) => (
+        <a href={addressOf(kind)}>{INTERVENTION_WORDS[kind]}</a>
+      ))}
+      {whyNot === undefined ? null : <span class="quiet small">You cannot approve: {whyNot}.</span>}
+    </nav>
+  );
+}

@@ -1,0 +1,99 @@
+import type { SlipwayError } from '../../domain/errors.ts';
+import { CSRF_FIELD } from '../access/crossSite.ts';
+import type { Order } from './order.ts';
+
+/** The longest reason: what a message carries. */
+export const REASON_MAX_CHARACTERS = 900;
+
+interface ActionPageProps {
+  readonly order: Order;
+  readonly csrf: string;
+  /** The form's own id: pressing twice sends it twice, and is one message. */
+  readonly requestId: string;
+  /** Where the person came from. */
+  readonly back: { readonly address: string; readonly name: string };
+  /** What the person had filled in, where it was not taken. */
+  readonly filled?: Readonly<Record<string, string>>;
+  readonly refusal?: SlipwayError;
+}
+
+/** The page of one action: what is so now, what will be, and the form that does it. */
+export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal }: ActionPageProps) {
+  const { title, sentences, problem, choose, carried = {}, button } = order;
+  return (
+    <div class="action stack">
+      <h1>{title}</h1>
+      {refusal === undefined ? null : (
+        <section class="notice warn" role="alert" aria-label="Refused">
+          <h2>Not done: {refusal.message}</h2>
+          {refusal.hint === undefined ? null : <p>{refusal.hint}</p>}
+          <p class="quiet">{refusal.code}</p>
+        </section>
+      )}
+      {problem === undefined ? null : (
+        <section class="notice" aria-label="Not possible now">
+          <p>This is not possible now: {problem}.</p>
+        </section>
+      )}
+      {problem !== undefined ? null : (
+        <form method="post" class="stack">
+          <ul class="sentences">
+            {sentences.map((sentence) => (
+              <li>{sentence}</li>
+            ))}
+          </ul>
+          <input type="hidden" name={CSRF_FIELD} value={csrf} />
+          <input type="hidden" name="request" value={requestId} />
+          {Object.entries(carried).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          {choose === undefined ? null : (
+            <fieldset>
+              <legend>{choose.legend}</legend>
+              {choose.choices.map(({ value, label, detail }, index) => (
+                <label class="choice">
+                  <input
+                    type="radio"
+                    name={choose.field}
+                    value={value}
+                    required
+                    checked={
+                      filled[choose.field] === undefined ? index === 0 : filled[choose.field] === value
+                    }
+                  />
+                  <span>
+                    <strong>{label}</strong>
+                    {detail === undefined ? null : <span class="detail">{detail}</span>}
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+          )}
+          <label class="reason">
+            Reason
+            <textarea
+              name="reason"
+              required
+              maxlength={REASON_MAX_CHARACTERS}
+              rows={3}
+              aria-describedby="reason-note"
+            >
+              {filled['reason'] ?? ''}
+            </textarea>
+          </label>
+          <p id="reason-note" class="quiet small">
+            Stands in the history with your name. No secrets.
+          </p>
+          <p class="buttons">
+            <button type="submit">{button}</button> <a href={back.address}>Cancel</a>
+          </p>
+        </form>
+      )}
+      {problem === undefined ? null : (
+        <p>
+          <a href={back.address}>Back to {back.name}</a>
+        </p>
+      )}
+    </div>
+  );
+}

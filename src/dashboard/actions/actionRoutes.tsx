@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Context, Hono } from 'hono';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { isRevisionId } from '../../domain/deployment/revisionName.ts';
+import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
+import type { PageEnv } from '../access/access.ts';
+import { csrfOf } from '../access/session.ts';
+import { requireRole, viewerOf } from '../access/viewer.ts';
+import { document } from '../page/html.ts';
+import { Layout, type PartName } from '../page/layout.tsx';
+import type { PageContext } from '../pageContext.ts';
+import type { ActionSubject } from './actionSubject.ts';
+import { TARGET_ACTIONS } from './actionAddresses.ts';
+import { ActionPage, REASON_MAX_CHARACTERS } from './actionPage.tsx';
+import { cameOfItAddress } from './cameOfIt.tsx';
+import { promotionSubject } from './promotionSubject.ts';
+import { releaseSubject } from './releaseSubject.ts';
+import { senderOf } from './sender.ts';
+import { targetSubject } from './targetSubject.ts';
+
+type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
+
+/** The pages on which people say something: GET says what will happen, POST does it. */
+export function actionRoutes(context: PageContext): Hono<PageEnv> {
+  const { files } = context;
+  const routes = new Hono<PageEnv>();
+
+  const show = (
+    c: Context<PageEnv>,
+    subject: ActionSubject,
+    part: PartName,
+    sent?: Sent,
+    refusal?: SlipwayError,
+  ) => {
+    const { order, back } = subject;
+    const { requestId = randomUUID(), fields: filled } = sent ?? {};
+    return document(
+      <Layout title={order.title} part={part} files={files} viewer={viewerOf(c)}>
+        <ActionPage {...{ order, requestId, back, filled, refusal }} csrf={csrfOf(c)} />
+      </Layout>,
+    );
+  };
+
+  const add = (path: string, part: PartName, find: Find): void => {
+    routes.get(path, requireRole('release'), async (c) => {
+      const subject = await find(c);
+      return subject === undefined ? c.notFound() : c.html(show(c, subject, part));
+    });
+    routes.post(path, requireRole('release'), async (c) => {
+      const sent = await readSent(c);
+      const subject = await find(c);
+      if (subject === undefined) return c.notFound();
+      const { requestId, fields } = sent;
+      try {
+        const reason = requireReason(fields['reason']);
+        const came = await subject.send(fields, { ...senderOf(viewerOf(c), reason), requestId });
+        return c.redirect(cameOfItAddress(c, subject.back.address, came), 303);
+      } catch (error) {
+        if (!(error instanceof SlipwayError)) throw error;
+        // What was refused may have changed what can be done.
+        const now = (await find(c)) ?? subject;
+        return c.html(show(c, now, part, sent, error), error.code === 'SLIPWAY_USAGE' ? 422 : 409);
+      }
+    });
+  };
+
+  for (const action of TARGET_ACTIONS) {
+    add(`/targets/:target/${action}`, 'Targets', (c) =>
+      targetSubject(context, c.req.param('target') ?? '', action),
+    );
+  }
+  for (const kind of INTERVENTION_KINDS) {
+    add(`/releases/:target/:release/${kind}`, 'Targets', (c) => {
+      const { target: targetId = '', release: releaseId = '' } = c.req.param();
+      return releaseSubject(context, { targetId, releaseId, kind, who: viewerOf(c).name });
+    });
+    add(`/promotions/:promotion/${kind}`, 'Promotions', (c) =>
+      promotionSubject(context, c.req.param('promotion') ?? '', kind, viewerOf(c).name),
+    );
+  }
+  return routes;
+}
+
+/** What a form sent. */
+interface Sent {
+  readonly requestId: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+async function readSent(c: Context): Promise<Sent> {
+  const body = await c.req.parseBody();
+  const fields = Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
+  const request = fields['request'] ?? '';
+  // A UUID as control planes give them to revisions, too.
+  return { requestId: isRevisionId(request) ? request : randomUUID(), fields };
+}
+
+function requireReason(given: string | undefined): string {
+  const reason = given?.trim() ?? '';
+  if (reason !== '' && reason.length <= REASON_MAX_CHARACTERS) return reason;
+  const message =
+    reason === '' ? 'a reason is missing' : `the reason is longer than ${REASON_MAX_CHARACTERS} characters`;
+  throw new SlipwayError('SLIPWAY_USAGE', message, {
+    hint: 'write in a few words why: it stands in the history',
+  });
+}

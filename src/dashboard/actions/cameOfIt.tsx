@@ -1,0 +1,34 @@
+import { createHmac } from 'node:crypto';
+
+import type { Context } from 'hono';
+
+import { sameSecret } from '../access/sameSecret.ts';
+import { csrfOf } from '../access/session.ts';
+
+/** Longer texts would not fit into an address. */
+const TEXT_MAX_CHARACTERS = 1_000;
+
+/**
+ * The address of a page that tells what came of an action. The text is sealed with the session, so that nobody can have the
+ * page of another person say something.
+ */
+export function cameOfItAddress(c: Context, path: string, text: string): string {
+  const said = text.slice(0, TEXT_MAX_CHARACTERS);
+  return `${path}?${new URLSearchParams({ said, seal: sealOf(c, path, said) }).toString()}`;
+}
+
+/** What came of the action that led to this page; nothing if none did. */
+export function CameOfIt({ c }: { readonly c: Context }) {
+  const { said = '', seal = '' } = c.req.query();
+  const path = new URL(c.req.url).pathname;
+  if (said === '' || !sameSecret(seal, sealOf(c, path, said))) return null;
+  return (
+    <section class="notice done" role="status" aria-label="What came of it">
+      <p>{said}</p>
+    </section>
+  );
+}
+
+function sealOf(c: Context, path: string, said: string): string {
+  return createHmac('sha256', csrfOf(c)).update(`${path}\n${said}`).digest('base64url');
+}

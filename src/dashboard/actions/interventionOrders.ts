@@ -1,0 +1,111 @@
+import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
+import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
+import type { Progress } from '../../domain/release/release.ts';
+import { problemOf } from './offers.ts';
+import type { Choice, Order } from './order.ts';
+import { instantWords } from './revisionWords.ts';
+
+/** A release or a promotion as what may be said to it sees it. */
+interface IntervenedIn {
+  /** `release-3 on production`, or `the promotion nightly`. */
+  readonly name: string;
+  readonly progress: Progress;
+  readonly standing: Standing;
+  /** What serves on the target now, and what will once it has ended `released`: sentences. */
+  readonly serving: readonly string[];
+}
+
+/** What the page says of one thing that may be said to a release or a promotion. */
+export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, who: string): Order {
+  const { name, standing } = subject;
+  const problem = problemOf(standing, kind, who);
+  const { title, button, sentences } = TEXTS[kind](subject);
+  const order = { title: `${title} ${name}`, button, sentences: [...sentences, ...subject.serving], problem };
+  if (kind !== 'skip') return order;
+  return {
+    ...order,
+    choose: { field: 'what', legend: 'What is left out', choices: standing.ahead.map(choiceOf) },
+  };
+}
+
+interface Text {
+  readonly title: string;
+  readonly button: string;
+  readonly sentences: readonly string[];
+}
+
+const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>> = {
+  approve: ({ standing: { approval, approvedBy } }) => {
+    const required = approval?.required ?? 1;
+    const missing = required - approvedBy.length - 1;
+    return {
+      title: 'Approve',
+      button: 'Approve',
+      sentences: [
+        ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.join(', ')}.`]),
+        missing > 0
+          ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
+          : 'With your approval it continues at once.',
+      ],
+    };
+  },
+  reject: () => ({
+    title: 'Reject',
+    button: 'Reject',
+    sentences: ['It ends “aborted”, and nothing is changed.'],
+  }),
+  pause: ({ progress }) => ({
+    title: 'Pause',
+    button: 'Pause',
+    sentences: [
+      `No further step begins until somebody resumes it. The step under way (${progress.phase}) still ends.`,
+      'A pause that nobody ends is aborted at its deadline, by default after a day.',
+    ],
+  }),
+  resume: ({ progress: { waiting } }) => ({
+    title: 'Resume',
+    button: 'Resume',
+    sentences: [
+      'It continues with its next step.',
+      ...(waiting?.for === 'resume' ? [`Without it, it is aborted at ${instantWords(waiting.until)}.`] : []),
+    ],
+  }),
+  abort: ({ progress, standing: { called = 'release' } }) => ({
+    title: 'Abort',
+    button: 'Abort',
+    sentences: [
+      `The ${called} stops, and ends “aborted”.`,
+      progress.revisionId === null && called === 'release'
+        ? 'It has made no revision so far: nothing has to be put back.'
+        : 'What it changed is put back: the revision that served before serves again.',
+    ],
+  }),
+  retry: ({ progress: { waiting } }) => ({
+    title: 'Retry the step of',
+    button: 'Retry',
+    sentences: [
+      ...(waiting?.for === 'decision' ? [`It waits for a decision: ${waiting.note}.`] : []),
+      'The step whose outcome is unknown is tried again. What may have been carried out is looked up first, and not sent twice.',
+    ],
+  }),
+  skip: () => ({
+    title: 'Leave out a part of',
+    button: 'Leave it out',
+    sentences: [
+      'What you choose is left out, or ended if it is under way. A revision of which a check was left out does not count as verified.',
+    ],
+  }),
+};
+
+function choiceOf(what: string): Choice {
+  switch (what) {
+    case FREEZE:
+      return { value: what, label: 'The freeze', detail: 'It continues although a freeze is in force.' };
+    case SOAK:
+      return { value: what, label: 'The rest of the soak', detail: 'It counts at once.' };
+    case JUDGE:
+      return { value: what, label: 'The judge', detail: 'It continues without a verdict.' };
+    default:
+      return { value: what, label: `The check “${what}”` };
+  }
+}

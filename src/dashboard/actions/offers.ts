@@ -1,0 +1,60 @@
+import {
+  INTERVENTION_KINDS,
+  type InterventionKind,
+  interventionProblem,
+  type Standing,
+} from '../../domain/intervention/intervention.ts';
+import { findQuarantined } from '../../domain/target/quarantine.ts';
+import type { TargetState } from '../../domain/target/targetState.ts';
+import { TARGET_ACTIONS, type TargetAction } from './actionAddresses.ts';
+
+/** The actions that make sense on a target now. */
+export function targetOffers(state: TargetState): readonly TargetAction[] {
+  return TARGET_ACTIONS.filter((action) => targetActionProblem(state, action) === undefined);
+}
+
+/** Why an action makes no sense on a target now; `undefined`: it does. */
+export function targetActionProblem(state: TargetState, action: TargetAction): string | undefined {
+  switch (action) {
+    case 'rollback':
+      return state.spec === null ? 'the target has never taken a release' : undefined;
+    case 'hold':
+      return state.hold === null ? undefined : 'the target is on hold already';
+    case 'unhold':
+      return state.hold === null ? 'the target is not on hold' : undefined;
+    case 'quarantine':
+      return releasableArtifacts(state).length === 0
+        ? 'the target knows no artifact that is not in quarantine'
+        : undefined;
+    case 'unquarantine':
+      return blockedArtifacts(state).length === 0 ? 'no artifact is in quarantine' : undefined;
+  }
+}
+
+/** The artifacts that a target knows and takes releases of, newest first. */
+export function releasableArtifacts(state: TargetState): readonly string[] {
+  const known = state.known.flatMap(({ artifact }) => (artifact === undefined ? [] : [artifact]));
+  return [...new Set(known.reverse())].filter((artifact) => findQuarantined(state, artifact) === undefined);
+}
+
+/** The artifacts in quarantine, and those of which a person has left a revision, newest first. */
+export function blockedArtifacts(state: TargetState): readonly string[] {
+  const left = state.known.flatMap(({ artifact, quarantined }) =>
+    artifact !== undefined && quarantined === true ? [artifact] : [],
+  );
+  const blocked = state.quarantined.map(({ artifact }) => artifact);
+  return [...new Set([...blocked.reverse(), ...left.reverse()])];
+}
+
+/** What a person may say to a release or a promotion now. */
+export function interventionOffers(standing: Standing, who: string): readonly InterventionKind[] {
+  return INTERVENTION_KINDS.filter((kind) => problemOf(standing, kind, who) === undefined);
+}
+
+/** Why a person cannot say something to a release or a promotion now; `undefined`: they can. */
+export function problemOf(standing: Standing, kind: InterventionKind, who: string): string | undefined {
+  return interventionProblem(standing, { kind, what: standing.ahead[0], by: { who, from: FROM } });
+}
+
+/** Where what is said on the page comes from, as records have it. */
+export const FROM = 'dashboard';

@@ -1,0 +1,68 @@
+import type { InterventionKind } from '../../domain/intervention/intervention.ts';
+import { standingOf, type StandingRequest } from '../../domain/intervention/standing.ts';
+import type { PromotionRequest } from '../../domain/promotion/promotion.ts';
+import type { PromotionInput } from '../../messages/workflowTypes.ts';
+import {
+  intervenePromotion,
+  lastResult,
+  viewPromotion,
+} from '../../temporal/client/promotion/promotionClient.ts';
+import { readStartInput } from '../../temporal/client/startInput.ts';
+import { promotionAddress } from '../page/addresses.ts';
+import type { PageContext } from '../pageContext.ts';
+import type { ActionSubject } from './actionSubject.ts';
+import { interventionOrder } from './interventionOrders.ts';
+import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
+
+/** Something that is said to a promotion; `undefined`: there is no such promotion. */
+export async function promotionSubject(
+  { temporal }: PageContext,
+  workflowId: string,
+  kind: InterventionKind,
+  who: string,
+): Promise<ActionSubject | undefined> {
+  const [input, view] = await Promise.all([
+    readStartInput(temporal, workflowId) as Promise<PromotionInput | undefined>,
+    viewPromotion(temporal, workflowId),
+  ]);
+  const request = input?.request;
+  if (request?.from === undefined) return undefined;
+  const name = `the promotion ${request.name}`;
+  const { from, to } = request;
+  const serving = [`Promotes what is verified on ${from.name} to ${to.name}.`];
+  const back = { address: promotionAddress(workflowId), name };
+  const progress =
+    view.state === 'running' ? (view.progress ?? UNASKED) : ({ ...UNASKED, outcome: 'aborted' } as const);
+  const standing = standingOf(progress, promotionStanding(request));
+  const order = interventionOrder({ name, progress, standing, serving }, kind, who);
+  return {
+    order,
+    back,
+    send: async (fields, message) => {
+      try {
+        const what = kind === 'skip' ? { what: fields['what'] } : {};
+        return takenText(
+          order.button,
+          await intervenePromotion(temporal, workflowId, kind, { ...message, ...what }),
+        );
+      } catch (error) {
+        const result = isWrongMoment(error) ? await lastResult(temporal, workflowId) : undefined;
+        const before = takenBefore(result?.interventions, message.requestId);
+        if (before === undefined) throw error;
+        return takenText(order.button, { note: before });
+      }
+    },
+  };
+}
+
+/** What of a promotion's request decides what may be said to it. */
+export function promotionStanding({
+  soakMs,
+  freezes,
+  approval,
+  judge,
+  requestedBy,
+}: PromotionRequest): StandingRequest {
+  const judged = judge !== undefined;
+  return { called: 'promotion', checks: [], soakMs, freezes, approval, judged, requestedBy };
+}

@@ -1,0 +1,103 @@
+import { artifactIdentity } from '../../domain/artifact/artifact.ts';
+import type { InterventionKind } from '../../domain/intervention/intervention.ts';
+import { standingOf } from '../../domain/intervention/standing.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import type { ReleaseInput } from '../../messages/workflowTypes.ts';
+import { intervene, stopRelease } from '../../temporal/client/intervention/interventionClient.ts';
+import { findWork } from '../../temporal/client/release/pastReleases.ts';
+import { readStartInput } from '../../temporal/client/startInput.ts';
+import { readProgress } from '../../temporal/client/target/targetClient.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { releaseAddress } from '../page/addresses.ts';
+import type { PageContext } from '../pageContext.ts';
+import { servingOf } from '../targets/targetTexts.ts';
+import type { ActionSubject } from './actionSubject.ts';
+import { interventionOrder } from './interventionOrders.ts';
+import type { Order } from './order.ts';
+import { artifactWords, revisionWords } from './revisionWords.ts';
+import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
+
+/** Which release a person says something to. */
+interface Said {
+  readonly targetId: string;
+  readonly releaseId: string;
+  readonly kind: InterventionKind;
+  /** Who says it. */
+  readonly who: string;
+}
+
+/** Something that is said to a release; `undefined`: there is no such release, or it is a rollback. */
+export async function releaseSubject(
+  context: PageContext,
+  { targetId, releaseId, kind, who }: Said,
+): Promise<ActionSubject | undefined> {
+  const { temporal, watches } = context;
+  const target = await watches.target(targetId);
+  const [snapshot] = target === undefined ? [] : await watches.snapshots([target]);
+  if (snapshot === undefined) return undefined;
+  const workflowId = `${targetId}/${releaseId}`;
+  const queued = snapshot.view?.state.queue.find((waiting) => waiting.releaseId === releaseId);
+  const [input, progress] = await Promise.all([
+    readStartInput(temporal, workflowId) as Promise<ReleaseInput | undefined>,
+    readProgress(temporal, workflowId),
+  ]);
+  const request = input?.request ?? queued?.request;
+  // A rollback is started from a request of another kind.
+  if (request === undefined || !('artifact' in request)) return undefined;
+  const name = `${releaseId} on ${snapshot.name}`;
+  const serving = servingSentences(snapshot, releaseId, request);
+  const known = progress ?? UNASKED;
+  const said = interventionOrder(
+    { name, progress: known, standing: standingOf(known, request), serving },
+    kind,
+    who,
+  );
+  const order = input === undefined ? queuedOrder(said, kind) : said;
+  return {
+    order,
+    back: { address: releaseAddress(targetId, releaseId), name },
+    send: async (fields, message) => {
+      try {
+        const what = kind === 'skip' ? { what: fields['what'] } : {};
+        const taken =
+          kind === 'abort'
+            ? await stopRelease(temporal, targetId, releaseId, message)
+            : await intervene(temporal, targetId, kind, { ...message, ...what }, releaseId);
+        return takenText(order.button, taken);
+      } catch (error) {
+        const work = isWrongMoment(error) ? await findWork(temporal, workflowId) : undefined;
+        const before = takenBefore(work?.result?.interventions, message.requestId);
+        if (before === undefined) throw error;
+        return `${order.button}: ${before}.`;
+      }
+    },
+  };
+}
+
+/** A release that waits for its turn can be withdrawn, and nothing else. */
+function queuedOrder(order: Order, kind: InterventionKind): Order {
+  return kind === 'abort'
+    ? {
+        ...order,
+        sentences: ['It has not begun: it is withdrawn, and ends “aborted”.', ...order.sentences.slice(2)],
+      }
+    : { ...order, problem: 'the release has not begun' };
+}
+
+function servingSentences(
+  snapshot: TargetSnapshot,
+  releaseId: string,
+  { artifact, commit }: Pick<ReleaseRequest, 'artifact' | 'commit'>,
+): readonly string[] {
+  const serves = snapshot.view === undefined ? null : servingOf(snapshot);
+  const words =
+    serves === null || snapshot.view === undefined
+      ? 'nothing that is known'
+      : revisionWords(wordsOf(snapshot.view.state, serves));
+  const commitWords = commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`;
+  return [
+    `Serves now: ${words}.`,
+    `Ships: ${releaseId}${commitWords}, artifact ${artifactWords(artifactIdentity(artifact))}.`,
+  ];
+}

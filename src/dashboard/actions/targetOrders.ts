@@ -1,0 +1,187 @@
+import { whoAndWhy } from '../../domain/actor.ts';
+import { isSameRevision } from '../../domain/deployment/revision.ts';
+import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import { previousVerified } from '../../domain/restore/restoreDecision.ts';
+import { findQuarantined } from '../../domain/target/quarantine.ts';
+import type { TargetView } from '../../messages/target.ts';
+import type { TargetAction } from './actionAddresses.ts';
+import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
+import type { Choice, Order } from './order.ts';
+import { artifactWords, instantWords, revisionWords } from './revisionWords.ts';
+
+/** A target as its actions see it. */
+interface TargetStanding extends TargetView {
+  readonly name: string;
+  /** The revision that serves. `null`: none, or it is not known. */
+  readonly serves: string | null;
+}
+
+/** The choice of the revision that the target itself chooses. */
+export const NEWEST_VERIFIED = 'newest';
+
+/** What the page of an action on a target says. */
+export function targetOrder(target: TargetStanding, action: TargetAction): Order {
+  const problem = targetActionProblem(target.state, action);
+  switch (action) {
+    case 'rollback':
+      return { ...rollbackOrder(target), problem };
+    case 'hold':
+      return { ...holdOrder(target), problem };
+    case 'unhold':
+      return { ...unholdOrder(target), problem };
+    case 'quarantine':
+      return { ...quarantineOrder(target), problem };
+    case 'unquarantine':
+      return { ...unquarantineOrder(target), problem };
+  }
+}
+
+function rollbackOrder(target: TargetStanding): Order {
+  const { name, state, running, serves } = target;
+  const { known } = state;
+  const newest = previousVerified(known, serves);
+  const others = known
+    .filter(
+      ({ revisionId, verified }) =>
+        verified && revisionId !== newest && (serves === null || !isSameRevision(known, revisionId, serves)),
+    )
+    .toReversed();
+  const choices: Choice[] = [
+    {
+      value: NEWEST_VERIFIED,
+      label: 'The newest verified revision of an earlier release',
+      detail:
+        newest === undefined
+          ? 'The target knows none. The worker looks once more, and changes nothing if there is none.'
+          : `Will serve: ${contents(target, newest)}.`,
+    },
+    ...others.map(({ revisionId, quarantined }) => ({
+      value: revisionId,
+      label: `${wordsOf(state, revisionId).release ?? 'A revision made outside of Slipway'}, revision ${revisionId.slice(0, 8)}`,
+      detail: `Will serve: ${contents(target, revisionId)}.${quarantined === true ? ' In quarantine: restored only by name.' : ''}`,
+    })),
+  ];
+  return {
+    title: `Roll back ${name}`,
+    sentences: [
+      servesNow(target),
+      ...(running?.kind === 'release' ? [`${running.releaseId}, which runs, is stopped.`] : []),
+      ...(running?.kind === 'rollback' ? [`${running.releaseId}, which runs, ends first.`] : []),
+      ...rejectsWaiting(target),
+      state.hold === null
+        ? `${name} is put on hold: it rejects releases until somebody releases the hold.`
+        : `${name} stays on hold.`,
+      'The revision is restored under the checks that it passed, and they run again.',
+    ],
+    choose: { field: 'to', legend: 'What will serve', choices },
+    button: 'Roll back',
+    // What the person sees serve is what they want to leave.
+    carried: serves === null ? {} : { serving: serves },
+  };
+}
+
+function holdOrder(target: TargetStanding): Order {
+  const { name, running } = target;
+  return {
+    title: `Hold ${name}`,
+    sentences: [
+      servesNow(target),
+      `${name} takes no release until somebody releases the hold. Rollbacks are taken.`,
+      ...rejectsWaiting(target),
+      ...(running === null ? [] : [`${running.releaseId}, which runs, continues.`]),
+    ],
+    button: 'Hold',
+  };
+}
+
+function unholdOrder(target: TargetStanding): Order {
+  const { name, state } = target;
+  const { hold } = state;
+  return {
+    title: `Release the hold of ${name}`,
+    sentences: [
+      ...(hold === null ? [] : [`On hold since ${instantWords(hold.since)}, set by ${whoAndWhy(hold.by)}.`]),
+      servesNow(target),
+      `${name} takes releases again, from the next one on. Nothing is released by this alone.`,
+    ],
+    button: 'Release the hold',
+  };
+}
+
+function quarantineOrder(target: TargetStanding): Order {
+  const { name, state, serves } = target;
+  const servedArtifact = serves === null ? null : wordsOf(state, serves).artifact;
+  return {
+    title: `Quarantine an artifact on ${name}`,
+    sentences: [
+      servesNow(target),
+      `${name} rejects releases of the artifact, also those that wait, and restores its revisions only by name.`,
+      'What serves continues to serve: to replace it, roll back.',
+    ],
+    choose: {
+      field: 'artifact',
+      legend: 'The artifact',
+      choices: releasableArtifacts(state).map((artifact) => ({
+        value: artifact,
+        label: artifactWords(artifact),
+        detail: `${releasesOf(target, artifact)}${artifact === servedArtifact ? ' It serves now.' : ''}`,
+      })),
+    },
+    button: 'Quarantine',
+  };
+}
+
+function unquarantineOrder(target: TargetStanding): Order {
+  const { name, state } = target;
+  return {
+    title: `End an artifact’s quarantine on ${name}`,
+    sentences: [
+      `${name} takes releases of the artifact again, and may restore its revisions by itself. Its failed checks are forgotten.`,
+    ],
+    choose: {
+      field: 'artifact',
+      legend: 'The artifact',
+      choices: blockedArtifacts(state).map((artifact) => {
+        const quarantined = findQuarantined(state, artifact);
+        const since =
+          quarantined === undefined
+            ? 'A person rolled back from it.'
+            : `In quarantine since ${instantWords(quarantined.since)}, by ${whoAndWhy(quarantined.by)}.`;
+        return {
+          value: artifact,
+          label: artifactWords(artifact),
+          detail: `${since} ${releasesOf(target, artifact)}`,
+        };
+      }),
+    },
+    button: 'End the quarantine',
+  };
+}
+
+function servesNow(target: TargetStanding): string {
+  const { serves } = target;
+  return serves === null ? 'Nothing is known to serve now.' : `Serves now: ${contents(target, serves)}.`;
+}
+
+/** What a revision contains, and since when it is verified. */
+function contents({ state }: TargetStanding, revisionId: string): string {
+  const words = revisionWords(wordsOf(state, revisionId));
+  const known = state.known.findLast((other) => other.revisionId === revisionId);
+  if (known === undefined) return `${words}, not known to the target`;
+  return `${words}, ${known.verified ? 'verified' : 'not verified, checked'} ${instantWords(known.at)}`;
+}
+
+function rejectsWaiting({ state: { queue } }: TargetStanding): readonly string[] {
+  const ids = queue.map(({ releaseId }) => releaseId).join(', ');
+  return queue.length === 0
+    ? []
+    : [`${ids}, which ${queue.length === 1 ? 'waits, is' : 'wait, are'} rejected.`];
+}
+
+function releasesOf({ state }: TargetStanding, artifact: string): string {
+  const known = state.known.filter((revision) => revision.artifact === artifact);
+  const releases = [...new Set(known.flatMap(({ release }) => (release === undefined ? [] : [release])))];
+  const commit = known.find((revision) => revision.commit !== undefined)?.commit;
+  const of = releases.length === 0 ? 'Not released from here' : `Of ${releases.join(', ')}`;
+  return `${of}${commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`}.`;
+}

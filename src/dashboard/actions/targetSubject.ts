@@ -1,0 +1,123 @@
+import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
+import type { TargetView } from '../../messages/target.ts';
+import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
+import { KEPT, setQuarantine } from '../../temporal/client/intervention/interventionClient.ts';
+import {
+  isUnanswered,
+  rollBack,
+  type RollbackTaken,
+  setHold,
+  viewTarget,
+} from '../../temporal/client/target/targetClient.ts';
+import type { PageContext } from '../pageContext.ts';
+import { servingOf } from '../targets/targetTexts.ts';
+import { targetAddress } from '../page/addresses.ts';
+import type { TargetAction } from './actionAddresses.ts';
+import type { ActionSubject, Message } from './actionSubject.ts';
+import { artifactWords } from './revisionWords.ts';
+import { NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';
+
+/** An action on a target; `undefined`: there is no such target. */
+export async function targetSubject(
+  context: PageContext,
+  workflowId: string,
+  action: TargetAction,
+): Promise<ActionSubject | undefined> {
+  const { temporal, watches } = context;
+  const target = await watches.target(workflowId);
+  if (target === undefined) return undefined;
+  const [snapshot] = await watches.snapshots([target]);
+  if (snapshot === undefined) return undefined;
+  const { name } = snapshot;
+  const { view, silence } = await freshView(context, workflowId, snapshot.view);
+  if (view === undefined) return undefined;
+  const serves = snapshot.view === undefined ? view.state.activeRevisionId : servingOf(snapshot);
+  const order = targetOrder({ ...view, name, serves }, action);
+  return {
+    order: silence === null ? order : { ...order, sentences: [silence, ...order.sentences] },
+    back: { address: targetAddress(workflowId), name },
+    send: (fields, message) => {
+      switch (action) {
+        case 'rollback': {
+          const { to = NEWEST_VERIFIED, serving } = fields;
+          const what = to === NEWEST_VERIFIED ? { serving } : { to };
+          return rollBack(temporal, workflowId, { ...message, ...what }).then((taken) =>
+            rollbackText(name, taken),
+          );
+        }
+        case 'hold':
+        case 'unhold':
+          return setHold(temporal, workflowId, action === 'hold', message).then(({ onHold }) =>
+            onHold === null ? `${KEPT}.` : `${name} ${onHold ? 'is on hold: it rejects' : 'takes'} releases.`,
+          );
+        case 'quarantine':
+        case 'unquarantine':
+          return blockOrUnblock(context, { workflowId, name, action, message, artifact: fields['artifact'] });
+      }
+    },
+  };
+}
+
+/** The target's own word, also of what has just changed; if it does not answer, its last one, and a sentence about that. */
+async function freshView(
+  { temporal }: PageContext,
+  workflowId: string,
+  last: TargetView | undefined,
+): Promise<{ readonly view: TargetView | undefined; readonly silence: string | null }> {
+  try {
+    return { view: await viewTarget(temporal, workflowId), silence: null };
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    const silence = `The target does not answer (${error.message}). Temporal keeps what you say until a worker is there. If none returns, use: slipway rollback --break-glass.`;
+    if (last !== undefined) return { view: last, silence };
+    const kept = await readKeptTarget(temporal, workflowId, 1);
+    if (kept === undefined) return { view: undefined, silence };
+    const request = kept.running?.request;
+    const spec = request !== undefined && 'target' in request ? request.target : UNKNOWN;
+    return {
+      view: { state: { ...EMPTY_TARGET, spec, activeRevisionId: kept.servingRevisionId }, running: null },
+      silence,
+    };
+  }
+}
+
+/** A target that has released before, of which nothing else is known. */
+const UNKNOWN = {
+  name: '',
+  controlPlane: 'http://unknown.invalid',
+  apiKey: { from: '' },
+  deployment: '',
+  source: 'internal_source',
+  sourceConfig: {},
+} as const;
+
+function rollbackText(name: string, { disposition, reason, onHold }: RollbackTaken): string {
+  const held =
+    onHold === null ? '' : ` ${name} is ${onHold ? 'on hold: it rejects releases' : 'not on hold'}.`;
+  return `${DISPOSITIONS[disposition]}: ${reason}.${held}`;
+}
+
+const DISPOSITIONS: Readonly<Record<RollbackTaken['disposition'], string>> = {
+  queued: 'The rollback is taken',
+  preempting: 'The rollback is taken',
+  joined: 'The rollback joins one that was asked for before',
+  done: 'Nothing had to be rolled back',
+  ignored: 'Nothing was rolled back',
+};
+
+async function blockOrUnblock(
+  { temporal }: PageContext,
+  order: {
+    readonly workflowId: string;
+    readonly name: string;
+    readonly action: 'quarantine' | 'unquarantine';
+    readonly message: Message;
+    readonly artifact: string | undefined;
+  },
+): Promise<string> {
+  const { workflowId, name, action, message, artifact } = order;
+  const blocks = action === 'quarantine';
+  const identity = await setQuarantine(temporal, workflowId, blocks, { ...message, artifact });
+  if (identity === undefined) return `${KEPT}.`;
+  return `${artifactWords(identity)} is ${blocks ? '' : 'not '}in quarantine on ${name}${blocks ? '' : ' any more'}.`;
+}

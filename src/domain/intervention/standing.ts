@@ -1,0 +1,56 @@
+import type { Progress, ReleaseRequest, StepRecord } from '../release/release.ts';
+import { FREEZE, JUDGE, SOAK, type Standing } from './intervention.ts';
+
+/** What of a request decides what may be said to its release or promotion. */
+export type StandingRequest = Pick<
+  ReleaseRequest,
+  'checks' | 'soakMs' | 'freezes' | 'approval' | 'requestedBy'
+> &
+  Pick<Standing, 'called' | 'madeBy'> & {
+    /** Whether a candidate is to be judged. */
+    readonly judged?: boolean;
+  };
+
+/**
+ * Where a release or a promotion stands, as far as its progress tells: before anything is said to it. The workflow, which
+ * knows more, decides.
+ */
+export function standingOf(progress: Progress, request: StandingRequest): Standing {
+  const { outcome, steps, waiting, interventions } = progress;
+  const { called, requestedBy, approval = null, madeBy } = request;
+  const taken = interventions.filter((said) => said.taken);
+  const isStopping = taken.some(({ kind }) => kind === 'abort' || kind === 'reject');
+  const isRestoring = isStopping || steps.some(({ restoring }) => restoring);
+  const awaiting = waiting?.for === 'approval' || waiting?.for === 'decision' ? waiting.for : null;
+  return {
+    called,
+    phase: outcome !== null ? 'ended' : isRestoring ? 'restoring' : 'forward',
+    paused: taken.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause',
+    awaiting,
+    ahead: skippable(request).filter(
+      (what) =>
+        !taken.some((said) => said.kind === 'skip' && said.what === what) &&
+        !steps.some((step) => isOver(step, what)),
+    ),
+    requestedBy,
+    approval,
+    madeBy,
+    approvedBy: taken.filter(({ kind }) => kind === 'approve').map(({ by }) => by.who),
+  };
+}
+
+/** What a `skip` may leave out, in the order of the way. */
+function skippable({ freezes = [], checks, soakMs, judged }: StandingRequest): readonly string[] {
+  return [
+    ...(freezes.length > 0 ? [FREEZE] : []),
+    ...checks.map(({ name }) => name),
+    ...(soakMs > 0 ? [SOAK] : []),
+    ...(judged === true ? [JUDGE] : []),
+  ];
+}
+
+function isOver({ step, subject, restoring, status }: StepRecord, what: string): boolean {
+  if (restoring || (status !== 'done' && status !== 'skipped')) return false;
+  const named = what === FREEZE || what === SOAK || what === JUDGE;
+  return named ? step === what : step === 'check' && subject === what;
+}

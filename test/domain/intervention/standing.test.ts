@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+
+import { interventionProblem } from '../../../src/domain/intervention/intervention.ts';
+import { standingOf } from '../../../src/domain/intervention/standing.ts';
+import type { Progress, StepRecord } from '../../../src/domain/release/release.ts';
+import { ADA, NOW, request } from '../target/targets.ts';
+
+const CHECK = { assistant: 'agent', input: {}, expect: {}, timeoutMs: 1 };
+const REQUEST = request('a', {
+  checks: [
+    { ...CHECK, name: 'greets' },
+    { ...CHECK, name: 'adds' },
+  ],
+  soakMs: 1,
+});
+const BO = { who: 'bo', from: 'dashboard' };
+
+function progress(changes: Partial<Progress> = {}): Progress {
+  return {
+    ...{ releaseId: 'release-1', kind: 'release', phase: 'check', startedAt: NOW, deploymentId: null },
+    ...{ revisionId: null, baseline: null, steps: [], verdicts: [], outcome: null, instructions: null },
+    ...{ waiting: null, interventions: [] },
+    ...changes,
+  };
+}
+
+function step(changes: Partial<StepRecord>): StepRecord {
+  return { step: 'check', restoring: false, startedAt: NOW, status: 'done', ...changes };
+}
+
+function taken(kind: 'pause' | 'resume' | 'approve' | 'skip' | 'abort', what?: string) {
+  return { id: kind, kind, what, by: BO, at: NOW, taken: true, note: '' } as const;
+}
+
+it('what lies ahead is what was neither passed nor skipped', () => {
+  const steps = [step({ step: 'baseline', subject: 'adds' }), step({ subject: 'greets' })];
+  expect(standingOf(progress({ steps }), REQUEST).ahead).toEqual(['adds', 'soak']);
+  const interventions = [taken('skip', 'soak')];
+  expect(standingOf(progress({ interventions }), REQUEST).ahead).toEqual(['greets', 'adds']);
+});
+
+it('a check under way, or one that a restore passed, lies ahead still', () => {
+  const steps = [step({ subject: 'greets', status: 'running' }), step({ subject: 'adds', restoring: true })];
+  expect(standingOf(progress({ steps }), REQUEST).ahead).toEqual(['greets', 'adds', 'soak']);
+});
+
+it('it is paused from the moment in which a person said so', () => {
+  expect(standingOf(progress({ interventions: [taken('pause')] }), REQUEST).paused).toBe(true);
+  expect(standingOf(progress({ interventions: [taken('pause'), taken('resume')] }), REQUEST).paused).toBe(
+    false,
+  );
+});
+
+it('nothing can be said to what restores, stops, or has ended', () => {
+  const stopping = [
+    progress({ steps: [step({ step: 'redeploy', restoring: true })] }),
+    progress({ interventions: [taken('abort')] }),
+    progress({ outcome: 'released' }),
+  ];
+  for (const each of stopping)
+    expect(interventionProblem(standingOf(each, REQUEST), { kind: 'abort', by: BO })).toBeDefined();
+});
+
+it('who asked, and who has approved, cannot approve', () => {
+  const waiting = { for: 'approval', since: NOW, until: NOW, note: '' } as const;
+  const asked = { ...REQUEST, approval: { required: 2, withinMs: 1 } };
+  const standing = standingOf(progress({ waiting, interventions: [taken('approve')] }), asked);
+  const problemFor = (who: string) =>
+    interventionProblem(standing, { kind: 'approve', by: { who, from: 'x' } });
+  expect(problemFor(ADA.who)).toContain('asked for it');
+  expect(problemFor('bo')).toContain('has approved already');
+  expect(problemFor('cy')).toBeUndefined();
+});
