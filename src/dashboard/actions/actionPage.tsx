@@ -1,5 +1,5 @@
 import type { SlipwayError } from '../../domain/errors.ts';
-import { CSRF_FIELD } from '../access/crossSite.ts';
+import { CsrfField } from '../access/signInPages.tsx';
 import type { Order } from './order.ts';
 
 /** The longest reason: what a message carries. */
@@ -42,7 +42,7 @@ export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal 
               <li>{sentence}</li>
             ))}
           </ul>
-          <input type="hidden" name={CSRF_FIELD} value={csrf} />
+          <CsrfField csrf={csrf} />
           <input type="hidden" name="request" value={requestId} />
           {Object.entries(carried).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
