@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 
 /** The field of every form, and the header of requests of the page's own scripts, that carries the session's token. */
 export const CSRF_FIELD = 'csrf';
-export const CSRF_HEADER = 'x-csrf-token';
+const CSRF_HEADER = 'x-csrf-token';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 

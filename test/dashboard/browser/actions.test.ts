@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
   promotionActionAddress,
@@ -15,291 +15,296 @@ import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { notTaken } from '../../workflows/faults.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
+import { CHROMIUM } from '../../support/chromium.ts';
 import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
-const KEY = 'a key that a small team shares';
-const WIDE = { width: 1440 };
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  const KEY = 'a key that a small team shares';
+  const WIDE = { width: 1440 };
 
-let stage: Stage;
-/** A browser of a person. The releases are ada's. */
-let bo: Page;
-let cy: Page;
-let ada: Page;
-beforeAll(async () => {
-  stage = await openStage({ way: 'key', key: KEY });
-  [bo, cy, ada] = await Promise.all([signedIn('bo'), signedIn('cy'), signedIn('ada')]);
-});
-afterAll(() => stage.close());
-
-it('rolls back to what a person chooses, says so beforehand, and ends the hold', async () => {
-  const target = await serving('a', 'b', 'c');
-  await goTo(bo, target, 'rollback');
-  expect(await said(bo)).toContain('Serves now: release-3, commit cccccccccc');
-  const first = bo.getByRole('radio', { name: /^release-1, / });
-  expect(await bo.locator('.choice', { has: first }).textContent()).toContain(
-    'Will serve: release-1, commit aaaaaaaaaa',
-  );
-  for (const look of LOOKS) {
-    await bo.setViewportSize({ width: look.width, height: 900 });
-    await bo.emulateMedia({ colorScheme: look.dark === true ? 'dark' : 'light' });
-    const name = `rollback-${look.width}${look.dark === true ? '-dark' : ''}`;
-    await screenshot(bo, name);
-    expect(await overflow(bo), name).toBeLessThanOrEqual(0);
-    expect(await violations(bo), name).toEqual([]);
-  }
-  await bo.setViewportSize({ width: 1440, height: 900 });
-  await first.check();
-  await press(bo, 'Roll back', 'c answers in French');
-  await bo.getByText('The rollback is taken: ').waitFor();
-  const { state } = await target.idle();
-  expect(state.history.at(-1)).toMatchObject({
-    outcome: 'rolled_back',
-    requestedBy: { who: 'bo', from: 'dashboard', reason: 'c answers in French' },
+  let stage: Stage;
+  /** A browser of a person. The releases are ada's. */
+  let bo: Page;
+  let cy: Page;
+  let ada: Page;
+  beforeAll(async () => {
+    stage = await openStage({ way: 'key', key: KEY });
+    [bo, cy, ada] = await Promise.all([signedIn('bo'), signedIn('cy'), signedIn('ada')]);
   });
-  expect(state.history.at(-1)?.servingRevisionId).not.toBe(state.history.at(-2)?.servingRevisionId);
-  await goTo(bo, target, 'unhold');
-  expect(await said(bo)).toContain('set by bo: c answers in French');
-  await press(bo, 'Release the hold', 'repaired');
-  await bo.getByText('takes releases').first().waitFor();
-  expect((await target.view()).state.hold).toBeNull();
-});
+  afterAll(() => stage.close());
 
-it('rolls back to the newest verified revision of an earlier release, from what the person saw serve', async () => {
-  const target = await serving('a', 'b');
-  await goTo(bo, target, 'rollback');
-  expect(await bo.locator('.choice').first().textContent()).toContain('Will serve: release-1');
-  await press(bo, 'Roll back', 'no reason to wait');
-  await bo.getByText('The rollback is taken: ').waitFor();
-  const { state } = await target.idle();
-  expect(state.known.find(({ release }) => release === 'release-2')).toMatchObject({ quarantined: true });
-  expect(state.activeRevisionId).not.toBe(state.history[1]?.revisionId);
-});
-
-it('holds, quarantines and ends a quarantine, without a script', async () => {
-  const target = await serving('a', 'b');
-  const plain = await signedIn('bo', false);
-  await goTo(plain, target, 'hold');
-  await press(plain, 'Hold', 'merge day');
-  await plain.getByText('is on hold: it rejects releases.').waitFor();
-  await goTo(plain, target, 'hold');
-  expect(await plain.textContent('main')).toContain('not possible now: the target is on hold already');
-  await goTo(plain, target, 'quarantine');
-  await plain.getByRole('radio').nth(1).check();
-  await press(plain, 'Quarantine', 'leaks memory');
-  await plain.getByText('is in quarantine on').waitFor();
-  const { quarantined, hold } = (await target.view()).state;
-  expect(quarantined).toMatchObject([{ artifact: identity('a'), by: { who: 'bo', reason: 'leaks memory' } }]);
-  expect(hold?.by).toEqual({ who: 'bo', from: 'dashboard', reason: 'merge day' });
-  await goTo(plain, target, 'unquarantine');
-  await press(plain, 'End the quarantine', 'repaired');
-  await plain.getByText('is not in quarantine on').waitFor();
-  expect((await target.view()).state.quarantined).toEqual([]);
-  await plain.context().close();
-});
-
-it('the releaser cannot approve; another person can, or rejects', async () => {
-  const target = await serving('a');
-  const approval = { required: 1, withinMs: 3_600_000 };
-  const waits = async (artifact: string): Promise<string> => {
-    const { releaseId } = await target.submit(artifact, { approval });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
-    return releaseId;
-  };
-  const approved = await waits('b');
-  await say(ada, target, approved, 'approve');
-  expect(await ada.textContent('main')).toContain('the person who asked for it cannot approve it');
-  await ada.goto(stage.dashboard.url + targetAddress(target.workflowId));
-  await ada.getByText('You cannot approve: the person who asked for it cannot approve it.').waitFor();
-  expect(await ada.getByRole('link', { name: 'Approve …' }).count()).toBe(0);
-
-  await bo.goto(stage.dashboard.url + targetAddress(target.workflowId));
-  await bo.getByRole('link', { name: 'Approve …' }).click();
-  expect(await said(bo)).toContain('With your approval it continues at once.');
-  await press(bo, 'Approve', 'read it');
-  await bo.getByText('Approve: approved by 1 of 1.').waitFor();
-  expect(await target.result(approved)).toMatchObject({ outcome: 'released' });
-
-  const rejected = await waits('c');
-  await say(bo, target, rejected, 'reject');
-  await press(bo, 'Reject', 'not today');
-  await bo.getByText('Reject: the release ends, and nothing is changed.').waitFor();
-  expect(await target.result(rejected)).toMatchObject({ outcome: 'aborted' });
-});
-
-it('pauses and resumes by the keyboard alone', async () => {
-  const target = await serving('a');
-  const gate = target.world.gate('uploadArtifact');
-  const { releaseId } = await target.submit('b');
-  await target.world.called('uploadArtifact');
-  await cy.goto(stage.dashboard.url + targetAddress(target.workflowId));
-  await tabTo(cy, 'Pause …');
-  await cy.keyboard.press('Enter');
-  await cy.waitForURL(/\/pause$/u);
-  await tabTo(cy, 'reason');
-  await cy.keyboard.type('lunch');
-  await cy.keyboard.press('Tab');
-  await cy.keyboard.press('Enter');
-  await cy.getByText('Pause: no further step begins').waitFor();
-  gate.open();
-  await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'resume');
-  await say(cy, target, releaseId, 'resume');
-  await press(cy, 'Resume', 'back');
-  await cy.getByText('Resume: the release continues.').waitFor();
-  expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
-});
-
-it('of two people who press at once one is taken, and the other one is refused in words', async () => {
-  const target = await serving('a');
-  const gate = target.world.gate('patchDeployment');
-  const { releaseId } = await target.submit('b');
-  await target.world.called('patchDeployment');
-  await Promise.all([say(bo, target, releaseId, 'abort'), say(cy, target, releaseId, 'abort')]);
-  await Promise.all([press(bo, 'Abort', 'wrong branch'), press(cy, 'Abort', 'wrong branch too')]);
-  const answered = [bo, cy].map(async (page) => {
-    await page.locator('[role=alert], .notice.done').waitFor();
-    return page.textContent('main');
-  });
-  const [one = '', other = ''] = (await Promise.all(answered)).map((text) => text ?? '');
-  gate.open();
-  const [taken, refused] = one.includes('Not done') ? [other, one] : [one, other];
-  expect(taken).toContain('Abort: the release stops; what it changed is put back.');
-  expect(refused).toContain('SLIPWAY_WRONG_MOMENT');
-  expect(refused).toContain('putting an earlier revision back');
-  const { outcome, interventions } = await target.result(releaseId);
-  expect(outcome).toBe('aborted');
-  expect(interventions.filter(({ kind, taken: was }) => kind === 'abort' && was)).toHaveLength(1);
-});
-
-it('pressing twice is one message, also after the release has ended', async () => {
-  const target = await serving('a');
-  const gate = target.world.gate('uploadArtifact');
-  const { releaseId } = await target.submit('b');
-  await target.world.called('uploadArtifact');
-  await say(bo, target, releaseId, 'abort');
-  const again = await resend(bo, 'twice');
-  const answers = await Promise.all([again(), again()]);
-  gate.open();
-  const { interventions } = await target.result(releaseId);
-  expect(answers.map((status) => status)).toEqual([303, 303]);
-  expect(await again()).toBe(303);
-  expect(interventions).toMatchObject([{ kind: 'abort', taken: true, by: { who: 'bo', reason: 'twice' } }]);
-});
-
-it('leaves out a check, and retries a step whose outcome is unknown', async () => {
-  const target = await serving('a');
-  const waits = async (artifact: string): Promise<string> => {
-    target.world.next('runCheck', notTaken(), notTaken());
-    const { releaseId } = await target.submit(artifact, { onError: { then: 'wait', waitMs: 600_000 } });
-    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
-    return releaseId;
-  };
-  const retried = await waits('b');
-  await say(bo, target, retried, 'retry');
-  expect(await said(bo)).toContain('It waits for a decision: could not tell how it went');
-  await press(bo, 'Retry', 'it is back');
-  await bo.getByText('Retry: the step is taken up again.').waitFor();
-  expect(await target.result(retried)).toMatchObject({ outcome: 'released' });
-  const skipped = await waits('c');
-  await say(bo, target, skipped, 'skip');
-  expect(await bo.getByRole('radio').count()).toBe(1);
-  await press(bo, 'Leave it out', 'its provider is away');
-  await bo.getByText('Leave it out: check "greets" is left out.').waitFor();
-  expect(await target.result(skipped)).toMatchObject({ outcome: 'released', servingVerified: false });
-});
-
-it('says what is missing, and keeps what was typed', async () => {
-  const target = await serving('a');
-  await goTo(bo, target, 'hold');
-  await bo.evaluate("document.querySelector('textarea').required = false");
-  await bo.getByLabel('Reason').fill('   ');
-  await bo.getByRole('button', { name: 'Hold' }).click();
-  await bo.getByText('Not done: a reason is missing').waitFor();
-  expect((await target.view()).state.hold).toBeNull();
-});
-
-it('approves a promotion', async () => {
-  const { harness, promotions, dashboard } = stage;
-  const { target: canary } = harness.newServingTarget();
-  const { target: production } = harness.newServingTarget();
-  await canary.release('b');
-  const approval = { required: 1, withinMs: 3_600_000 };
-  const name = `up-${randomUUID().slice(0, 8)}`;
-  const promotion = await promotions.start(canary, production, { name, approval });
-  await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
-  const { workflowId } = await promotion.history();
-  await bo.goto(dashboard.url + promotionActionAddress(workflowId, 'approve'));
-  expect(await bo.textContent('main')).toContain(`Approve the promotion ${name}`);
-  await press(bo, 'Approve', 'soaked long enough');
-  await bo.getByText('Approve: approved by 1 of 1.').waitFor();
-  expect(await promotion.result()).toMatchObject({ outcome: 'released' });
-});
-
-/** A target that has released these, and that the page lists. */
-async function serving(...artifacts: readonly string[]): Promise<TargetUnderTest> {
-  const target = stage.harness.newTarget();
-  for (const artifact of artifacts) await target.release(named(target, artifact));
-  const { context, url } = {
-    context: bo.context(),
-    url: stage.dashboard.url + targetAddress(target.workflowId),
-  };
-  await expect.poll(async () => (await context.request.get(url)).status(), { timeout: 20_000 }).toBe(200);
-  return target;
-}
-
-function named(target: TargetUnderTest, artifact: string): ReleaseRequest {
-  return target.request(artifact, { commit: artifact.repeat(40) });
-}
-
-async function signedIn(name: string, javaScript = true): Promise<Page> {
-  const page = await stage.dashboard.page('/history', WIDE, javaScript);
-  await page.getByLabel('Your name').fill(name);
-  await page.getByLabel('Key', { exact: true }).fill(KEY);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'History' }).waitFor();
-  return page;
-}
-
-async function goTo(page: Page, target: TargetUnderTest, action: TargetAction): Promise<void> {
-  await page.goto(stage.dashboard.url + targetActionAddress(target.workflowId, action));
-}
-
-async function say(
-  page: Page,
-  target: TargetUnderTest,
-  releaseId: string,
-  kind: InterventionKind,
-): Promise<void> {
-  await page.goto(stage.dashboard.url + releaseActionAddress(target.workflowId, releaseId, kind));
-}
-
-async function press(page: Page, button: string, reason: string): Promise<void> {
-  await page.getByLabel('Reason').fill(reason);
-  await page.getByRole('button', { name: button, exact: true }).click();
-}
-
-async function said(page: Page): Promise<string> {
-  return (await page.locator('.sentences').textContent()) ?? '';
-}
-
-/** Sends the form that a page shows, again and again the same. */
-async function resend(page: Page, reason: string): Promise<() => Promise<number>> {
-  const form: Record<string, string> = { reason };
-  for (const input of await page.locator('form[method=post] input[type=hidden]').all())
-    form[(await input.getAttribute('name')) ?? ''] = (await input.getAttribute('value')) ?? '';
-  const url = page.url();
-  const headers = { origin: new URL(url).origin };
-  return async () => (await page.context().request.post(url, { form, headers, maxRedirects: 0 })).status();
-}
-
-/** Presses the tabulator until a link's text or a field's name has the focus. */
-async function tabTo(page: Page, wanted: string): Promise<void> {
-  for (let presses = 0; presses < 80; presses++) {
-    await page.keyboard.press('Tab');
-    const focused = await page.evaluate(
-      "document.activeElement.getAttribute('name') ?? document.activeElement.textContent.trim()",
+  it('rolls back to what a person chooses, says so beforehand, and ends the hold', async () => {
+    const target = await serving('a', 'b', 'c');
+    await goTo(bo, target, 'rollback');
+    expect(await said(bo)).toContain('Serves now: release-3, commit cccccccccc');
+    const first = bo.getByRole('radio', { name: /^release-1, / });
+    expect(await bo.locator('.choice', { has: first }).textContent()).toContain(
+      'Will serve: release-1, commit aaaaaaaaaa',
     );
-    if (focused === wanted) return;
+    for (const look of LOOKS) {
+      await bo.setViewportSize({ width: look.width, height: 900 });
+      await bo.emulateMedia({ colorScheme: look.dark === true ? 'dark' : 'light' });
+      const name = `rollback-${look.width}${look.dark === true ? '-dark' : ''}`;
+      await screenshot(bo, name);
+      expect(await overflow(bo), name).toBeLessThanOrEqual(0);
+      expect(await violations(bo), name).toEqual([]);
+    }
+    await bo.setViewportSize({ width: 1440, height: 900 });
+    await first.check();
+    await press(bo, 'Roll back', 'c answers in French');
+    await bo.getByText('The rollback is taken: ').waitFor();
+    const { state } = await target.idle();
+    expect(state.history.at(-1)).toMatchObject({
+      outcome: 'rolled_back',
+      requestedBy: { who: 'bo', from: 'dashboard', reason: 'c answers in French' },
+    });
+    expect(state.history.at(-1)?.servingRevisionId).not.toBe(state.history.at(-2)?.servingRevisionId);
+    await goTo(bo, target, 'unhold');
+    expect(await said(bo)).toContain('set by bo: c answers in French');
+    await press(bo, 'Release the hold', 'repaired');
+    await bo.getByText('takes releases').first().waitFor();
+    expect((await target.view()).state.hold).toBeNull();
+  });
+
+  it('rolls back to the newest verified revision of an earlier release, from what the person saw serve', async () => {
+    const target = await serving('a', 'b');
+    await goTo(bo, target, 'rollback');
+    expect(await bo.locator('.choice').first().textContent()).toContain('Will serve: release-1');
+    await press(bo, 'Roll back', 'no reason to wait');
+    await bo.getByText('The rollback is taken: ').waitFor();
+    const { state } = await target.idle();
+    expect(state.known.find(({ release }) => release === 'release-2')).toMatchObject({ quarantined: true });
+    expect(state.activeRevisionId).not.toBe(state.history[1]?.revisionId);
+  });
+
+  it('holds, quarantines and ends a quarantine, without a script', async () => {
+    const target = await serving('a', 'b');
+    const plain = await signedIn('bo', false);
+    await goTo(plain, target, 'hold');
+    await press(plain, 'Hold', 'merge day');
+    await plain.getByText('is on hold: it rejects releases.').waitFor();
+    await goTo(plain, target, 'hold');
+    expect(await plain.textContent('main')).toContain('not possible now: the target is on hold already');
+    await goTo(plain, target, 'quarantine');
+    await plain.getByRole('radio').nth(1).check();
+    await press(plain, 'Quarantine', 'leaks memory');
+    await plain.getByText('is in quarantine on').waitFor();
+    const { quarantined, hold } = (await target.view()).state;
+    expect(quarantined).toMatchObject([
+      { artifact: identity('a'), by: { who: 'bo', reason: 'leaks memory' } },
+    ]);
+    expect(hold?.by).toEqual({ who: 'bo', from: 'dashboard', reason: 'merge day' });
+    await goTo(plain, target, 'unquarantine');
+    await press(plain, 'End the quarantine', 'repaired');
+    await plain.getByText('is not in quarantine on').waitFor();
+    expect((await target.view()).state.quarantined).toEqual([]);
+    await plain.context().close();
+  });
+
+  it('the releaser cannot approve; another person can, or rejects', async () => {
+    const target = await serving('a');
+    const approval = { required: 1, withinMs: 3_600_000 };
+    const waits = async (artifact: string): Promise<string> => {
+      const { releaseId } = await target.submit(artifact, { approval });
+      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+      return releaseId;
+    };
+    const approved = await waits('b');
+    await say(ada, target, approved, 'approve');
+    expect(await ada.textContent('main')).toContain('the person who asked for it cannot approve it');
+    await ada.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await ada.getByText('You cannot approve: the person who asked for it cannot approve it.').waitFor();
+    expect(await ada.getByRole('link', { name: 'Approve …' }).count()).toBe(0);
+
+    await bo.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await bo.getByRole('link', { name: 'Approve …' }).click();
+    expect(await said(bo)).toContain('With your approval it continues at once.');
+    await press(bo, 'Approve', 'read it');
+    await bo.getByText('Approve: approved by 1 of 1.').waitFor();
+    expect(await target.result(approved)).toMatchObject({ outcome: 'released' });
+
+    const rejected = await waits('c');
+    await say(bo, target, rejected, 'reject');
+    await press(bo, 'Reject', 'not today');
+    await bo.getByText('Reject: the release ends, and nothing is changed.').waitFor();
+    expect(await target.result(rejected)).toMatchObject({ outcome: 'aborted' });
+  });
+
+  it('pauses and resumes by the keyboard alone', async () => {
+    const target = await serving('a');
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    await cy.goto(stage.dashboard.url + targetAddress(target.workflowId));
+    await tabTo(cy, 'Pause …');
+    await cy.keyboard.press('Enter');
+    await cy.waitForURL(/\/pause$/u);
+    await tabTo(cy, 'reason');
+    await cy.keyboard.type('lunch');
+    await cy.keyboard.press('Tab');
+    await cy.keyboard.press('Enter');
+    await cy.getByText('Pause: no further step begins').waitFor();
+    gate.open();
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'resume');
+    await say(cy, target, releaseId, 'resume');
+    await press(cy, 'Resume', 'back');
+    await cy.getByText('Resume: the release continues.').waitFor();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('of two people who press at once one is taken, and the other one is refused in words', async () => {
+    const target = await serving('a');
+    const gate = target.world.gate('patchDeployment');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('patchDeployment');
+    await Promise.all([say(bo, target, releaseId, 'abort'), say(cy, target, releaseId, 'abort')]);
+    await Promise.all([press(bo, 'Abort', 'wrong branch'), press(cy, 'Abort', 'wrong branch too')]);
+    const answered = [bo, cy].map(async (page) => {
+      await page.locator('[role=alert], .notice.done').waitFor();
+      return page.textContent('main');
+    });
+    const [one = '', other = ''] = (await Promise.all(answered)).map((text) => text ?? '');
+    gate.open();
+    const [taken, refused] = one.includes('Not done') ? [other, one] : [one, other];
+    expect(taken).toContain('Abort: the release stops; what it changed is put back.');
+    expect(refused).toContain('SLIPWAY_WRONG_MOMENT');
+    expect(refused).toContain('putting an earlier revision back');
+    const { outcome, interventions } = await target.result(releaseId);
+    expect(outcome).toBe('aborted');
+    expect(interventions.filter(({ kind, taken: was }) => kind === 'abort' && was)).toHaveLength(1);
+  });
+
+  it('pressing twice is one message, also after the release has ended', async () => {
+    const target = await serving('a');
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    await say(bo, target, releaseId, 'abort');
+    const again = await resend(bo, 'twice');
+    const answers = await Promise.all([again(), again()]);
+    gate.open();
+    const { interventions } = await target.result(releaseId);
+    expect(answers.map((status) => status)).toEqual([303, 303]);
+    expect(await again()).toBe(303);
+    expect(interventions).toMatchObject([{ kind: 'abort', taken: true, by: { who: 'bo', reason: 'twice' } }]);
+  });
+
+  it('leaves out a check, and retries a step whose outcome is unknown', async () => {
+    const target = await serving('a');
+    const waits = async (artifact: string): Promise<string> => {
+      target.world.next('runCheck', notTaken(), notTaken());
+      const { releaseId } = await target.submit(artifact, { onError: { then: 'wait', waitMs: 600_000 } });
+      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      return releaseId;
+    };
+    const retried = await waits('b');
+    await say(bo, target, retried, 'retry');
+    expect(await said(bo)).toContain('It waits for a decision: could not tell how it went');
+    await press(bo, 'Retry', 'it is back');
+    await bo.getByText('Retry: the step is taken up again.').waitFor();
+    expect(await target.result(retried)).toMatchObject({ outcome: 'released' });
+    const skipped = await waits('c');
+    await say(bo, target, skipped, 'skip');
+    expect(await bo.getByRole('radio').count()).toBe(1);
+    await press(bo, 'Leave it out', 'its provider is away');
+    await bo.getByText('Leave it out: check "greets" is left out.').waitFor();
+    expect(await target.result(skipped)).toMatchObject({ outcome: 'released', servingVerified: false });
+  });
+
+  it('says what is missing, and keeps what was typed', async () => {
+    const target = await serving('a');
+    await goTo(bo, target, 'hold');
+    await bo.evaluate("document.querySelector('textarea').required = false");
+    await bo.getByLabel('Reason').fill('   ');
+    await bo.getByRole('button', { name: 'Hold' }).click();
+    await bo.getByText('Not done: a reason is missing').waitFor();
+    expect((await target.view()).state.hold).toBeNull();
+  });
+
+  it('approves a promotion', async () => {
+    const { harness, promotions, dashboard } = stage;
+    const { target: canary } = harness.newServingTarget();
+    const { target: production } = harness.newServingTarget();
+    await canary.release('b');
+    const approval = { required: 1, withinMs: 3_600_000 };
+    const name = `up-${randomUUID().slice(0, 8)}`;
+    const promotion = await promotions.start(canary, production, { name, approval });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    const { workflowId } = await promotion.history();
+    await bo.goto(dashboard.url + promotionActionAddress(workflowId, 'approve'));
+    expect(await bo.textContent('main')).toContain(`Approve the promotion ${name}`);
+    await press(bo, 'Approve', 'soaked long enough');
+    await bo.getByText('Approve: approved by 1 of 1.').waitFor();
+    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+  });
+
+  /** A target that has released these, and that the page lists. */
+  async function serving(...artifacts: readonly string[]): Promise<TargetUnderTest> {
+    const target = stage.harness.newTarget();
+    for (const artifact of artifacts) await target.release(named(target, artifact));
+    const { context, url } = {
+      context: bo.context(),
+      url: stage.dashboard.url + targetAddress(target.workflowId),
+    };
+    await expect.poll(async () => (await context.request.get(url)).status(), { timeout: 20_000 }).toBe(200);
+    return target;
   }
-  throw new Error(`no tabulator leads to ${wanted}`);
-}
+
+  function named(target: TargetUnderTest, artifact: string): ReleaseRequest {
+    return target.request(artifact, { commit: artifact.repeat(40) });
+  }
+
+  async function signedIn(name: string, javaScript = true): Promise<Page> {
+    const page = await stage.dashboard.page('/history', WIDE, javaScript);
+    await page.getByLabel('Your name').fill(name);
+    await page.getByLabel('Key', { exact: true }).fill(KEY);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+    return page;
+  }
+
+  async function goTo(page: Page, target: TargetUnderTest, action: TargetAction): Promise<void> {
+    await page.goto(stage.dashboard.url + targetActionAddress(target.workflowId, action));
+  }
+
+  async function say(
+    page: Page,
+    target: TargetUnderTest,
+    releaseId: string,
+    kind: InterventionKind,
+  ): Promise<void> {
+    await page.goto(stage.dashboard.url + releaseActionAddress(target.workflowId, releaseId, kind));
+  }
+
+  async function press(page: Page, button: string, reason: string): Promise<void> {
+    await page.getByLabel('Reason').fill(reason);
+    await page.getByRole('button', { name: button, exact: true }).click();
+  }
+
+  async function said(page: Page): Promise<string> {
+    return (await page.locator('.sentences').textContent()) ?? '';
+  }
+
+  /** Sends the form that a page shows, again and again the same. */
+  async function resend(page: Page, reason: string): Promise<() => Promise<number>> {
+    const form: Record<string, string> = { reason };
+    for (const input of await page.locator('form[method=post] input[type=hidden]').all())
+      form[(await input.getAttribute('name')) ?? ''] = (await input.getAttribute('value')) ?? '';
+    const url = page.url();
+    const headers = { origin: new URL(url).origin };
+    return async () => (await page.context().request.post(url, { form, headers, maxRedirects: 0 })).status();
+  }
+
+  /** Presses the tabulator until a link's text or a field's name has the focus. */
+  async function tabTo(page: Page, wanted: string): Promise<void> {
+    for (let presses = 0; presses < 80; presses++) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate(
+        "document.activeElement.getAttribute('name') ?? document.activeElement.textContent.trim()",
+      );
+      if (focused === wanted) return;
+    }
+    throw new Error(`no tabulator leads to ${wanted}`);
+  }
+});

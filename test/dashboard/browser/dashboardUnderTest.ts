@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 
 /** How a page is looked at. */
@@ -57,7 +58,7 @@ export class DashboardUnderTest {
       connectionOptions: { address },
       ui: 'http://127.0.0.1:8233',
     });
-    const browser = await launch();
+    const browser = await launchChromium();
     return new DashboardUnderTest(
       browser,
       temporal,
@@ -98,14 +99,6 @@ export class DashboardUnderTest {
     await this.#temporal.close();
     await rm(this.#folder, { recursive: true });
   }
-}
-
-/** A real Chromium: the system's own. */
-export function launch(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-  });
 }
 
 function start(

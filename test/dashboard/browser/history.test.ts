@@ -1,61 +1,64 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { DEFINITIONS } from '../../../src/domain/delivery/measures.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
+import { CHROMIUM } from '../../support/chromium.ts';
 import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
-
-/** Releases an artifact on a target of a name, with a commit an hour old. */
-function release(target: TargetUnderTest, name: string, artifact: string) {
-  const request = target.request(artifact, {
-    commit: `${artifact.repeat(4)}c0ffee`,
-    committedAt: new Date(Date.now() - 3_600_000).toISOString(),
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage();
   });
-  return target.release({ ...request, target: { ...request.target, name } });
-}
+  afterAll(() => stage.close());
 
-it('shows the releases of all targets, filtered by its form, and the four measures with their definitions', async () => {
-  const { harness, dashboard } = stage;
-  const [production, staging] = [harness.newTarget(), harness.newTarget()];
-  for (const artifact of ['a', 'b']) await release(staging, 'staging', artifact);
-  production.world.bad.add(identity('c'));
-  for (const artifact of ['a', 'b', 'c']) await release(production, 'production', artifact);
-
-  const page = await dashboard.page('/history', { width: 1440 });
-  const rows = page.locator('table.history tbody tr');
-  await expect.poll(async () => (await page.reload(), rows.count()), { timeout: 20_000 }).toBe(5);
-  expect(await rows.first().textContent()).toContain('rolled back');
-  const measures = page.getByRole('region', { name: 'Delivery measures' });
-  for (const definition of Object.values(DEFINITIONS)) await measures.getByText(definition).waitFor();
-  expect(await measures.textContent()).toContain('1 of 5 releases.');
-  expect(await measures.textContent()).toContain('1h00m');
-  expect(await measures.textContent()).toContain('1 restore.');
-
-  await page.getByLabel('Target').selectOption('production');
-  await page.getByLabel('Person').fill('ADA');
-  await page.getByLabel('Commit').fill('bbbb');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/target=production/u);
-  expect(await rows.count()).toBe(1);
-  expect(await rows.first().textContent()).toContain('release-2');
-  expect(await measures.textContent()).toContain('1 of 3 releases.');
-  await page.getByRole('link', { name: 'release-2' }).click();
-  await page.getByRole('heading', { name: 'release-2' }).waitFor();
-
-  for (const look of LOOKS) {
-    const looked = await dashboard.page('/history', look);
-    const name = `history-${look.width}${look.dark === true ? '-dark' : ''}`;
-    await looked.getByRole('heading', { name: 'Delivery measures' }).waitFor();
-    await screenshot(looked, name);
-    expect(await overflow(looked), name).toBeLessThanOrEqual(0);
-    expect(await violations(looked), name).toEqual([]);
-    await looked.context().close();
+  /** Releases an artifact on a target of a name, with a commit an hour old. */
+  function release(target: TargetUnderTest, name: string, artifact: string) {
+    const request = target.request(artifact, {
+      commit: `${artifact.repeat(4)}c0ffee`,
+      committedAt: new Date(Date.now() - 3_600_000).toISOString(),
+    });
+    return target.release({ ...request, target: { ...request.target, name } });
   }
+
+  it('shows the releases of all targets, filtered by its form, and the four measures with their definitions', async () => {
+    const { harness, dashboard } = stage;
+    const [production, staging] = [harness.newTarget(), harness.newTarget()];
+    for (const artifact of ['a', 'b']) await release(staging, 'staging', artifact);
+    production.world.bad.add(identity('c'));
+    for (const artifact of ['a', 'b', 'c']) await release(production, 'production', artifact);
+
+    const page = await dashboard.page('/history', { width: 1440 });
+    const rows = page.locator('table.history tbody tr');
+    await expect.poll(async () => (await page.reload(), rows.count()), { timeout: 20_000 }).toBe(5);
+    expect(await rows.first().textContent()).toContain('rolled back');
+    const measures = page.getByRole('region', { name: 'Delivery measures' });
+    for (const definition of Object.values(DEFINITIONS)) await measures.getByText(definition).waitFor();
+    expect(await measures.textContent()).toContain('1 of 5 releases.');
+    expect(await measures.textContent()).toContain('1h00m');
+    expect(await measures.textContent()).toContain('1 restore.');
+
+    await page.getByLabel('Target').selectOption('production');
+    await page.getByLabel('Person').fill('ADA');
+    await page.getByLabel('Commit').fill('bbbb');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/target=production/u);
+    expect(await rows.count()).toBe(1);
+    expect(await rows.first().textContent()).toContain('release-2');
+    expect(await measures.textContent()).toContain('1 of 3 releases.');
+    await page.getByRole('link', { name: 'release-2' }).click();
+    await page.getByRole('heading', { name: 'release-2' }).waitFor();
+
+    for (const look of LOOKS) {
+      const looked = await dashboard.page('/history', look);
+      const name = `history-${look.width}${look.dark === true ? '-dark' : ''}`;
+      await looked.getByRole('heading', { name: 'Delivery measures' }).waitFor();
+      await screenshot(looked, name);
+      expect(await overflow(looked), name).toBeLessThanOrEqual(0);
+      expect(await violations(looked), name).toEqual([]);
+      await looked.context().close();
+    }
+  });
 });

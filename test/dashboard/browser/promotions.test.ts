@@ -1,46 +1,49 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { promotionAddress } from '../../../src/dashboard/page/addresses.ts';
+import { CHROMIUM } from '../../support/chromium.ts';
 import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage();
+  });
+  afterAll(() => stage.close());
 
-it('shows a promotion from target to target, live until it has ended', async () => {
-  const { harness, promotions, dashboard } = stage;
-  const { target: canary } = harness.newServingTarget();
-  const { target: production } = harness.newServingTarget();
-  await canary.release('b', { commit: 'c0ffee42' });
-  const name = `up-${randomUUID().slice(0, 8)}`;
-  const approval = { required: 1, approvers: ['grace'], withinMs: 3_600_000 };
-  const promotion = await promotions.start(canary, production, { name, approval, soakMs: 1_000 });
-  await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+  it('shows a promotion from target to target, live until it has ended', async () => {
+    const { harness, promotions, dashboard } = stage;
+    const { target: canary } = harness.newServingTarget();
+    const { target: production } = harness.newServingTarget();
+    await canary.release('b', { commit: 'c0ffee42' });
+    const name = `up-${randomUUID().slice(0, 8)}`;
+    const approval = { required: 1, approvers: ['grace'], withinMs: 3_600_000 };
+    const promotion = await promotions.start(canary, production, { name, approval, soakMs: 1_000 });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
 
-  const { workflowId } = await promotion.history();
-  for (const look of LOOKS) {
-    const shot = `${look.width}${look.dark === true ? '-dark' : ''}`;
-    const page = await dashboard.page('/promotions', look);
-    await page.getByRole('link', { name }).waitFor();
-    await screenshot(page, `promotions-${shot}`);
-    expect(await overflow(page), shot).toBeLessThanOrEqual(0);
-    expect(await violations(page), shot).toEqual([]);
-    await page.goto(dashboard.url + promotionAddress(workflowId));
-    await page.getByRole('heading', { name: 'Timeline' }).waitFor();
-    await screenshot(page, `promotion-${shot}`);
-    expect(await overflow(page), shot).toBeLessThanOrEqual(0);
-    expect(await violations(page), shot).toEqual([]);
+    const { workflowId } = await promotion.history();
+    for (const look of LOOKS) {
+      const shot = `${look.width}${look.dark === true ? '-dark' : ''}`;
+      const page = await dashboard.page('/promotions', look);
+      await page.getByRole('link', { name }).waitFor();
+      await screenshot(page, `promotions-${shot}`);
+      expect(await overflow(page), shot).toBeLessThanOrEqual(0);
+      expect(await violations(page), shot).toEqual([]);
+      await page.goto(dashboard.url + promotionAddress(workflowId));
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor();
+      await screenshot(page, `promotion-${shot}`);
+      expect(await overflow(page), shot).toBeLessThanOrEqual(0);
+      expect(await violations(page), shot).toEqual([]);
+      await page.context().close();
+    }
+
+    const page = await dashboard.page(promotionAddress(workflowId), { width: 1440 });
+    await page.getByText('waits for approval').first().waitFor();
+    await promotion.say('approve', { who: 'grace' });
+    await page.getByText('promoted', { exact: true }).first().waitFor();
     await page.context().close();
-  }
-
-  const page = await dashboard.page(promotionAddress(workflowId), { width: 1440 });
-  await page.getByText('waits for approval').first().waitFor();
-  await promotion.say('approve', { who: 'grace' });
-  await page.getByText('promoted', { exact: true }).first().waitFor();
-  await page.context().close();
+  });
 });

@@ -1,128 +1,131 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { releaseAddress } from '../../../src/dashboard/page/addresses.ts';
 import { identity } from '../../workflows/requests.ts';
 import type { TargetUnderTest } from '../../workflows/targetUnderTest.ts';
+import { CHROMIUM } from '../../support/chromium.ts';
 import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
-const WIDE = { width: 1440 };
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  const WIDE = { width: 1440 };
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage();
+  });
+  afterAll(() => stage.close());
 
-/** A request under a name of the target's own. */
-function named(target: TargetUnderTest, name: string, artifact: string, changes = {}) {
-  const request = target.request(artifact, { commit: `${artifact.repeat(4)}c0ffee42`, ...changes });
-  return { ...request, target: { ...request.target, name } };
-}
+  /** A request under a name of the target's own. */
+  function named(target: TargetUnderTest, name: string, artifact: string, changes = {}) {
+    const request = target.request(artifact, { commit: `${artifact.repeat(4)}c0ffee42`, ...changes });
+    return { ...request, target: { ...request.target, name } };
+  }
 
-it('shows what serves, what runs with its steps moving, and who is needed, at every width and color', async () => {
-  const { harness, dashboard } = stage;
-  const production = harness.newTarget();
-  await production.release(named(production, 'production', 'a'));
-  await production.release(named(production, 'production', 'b'));
-  production.world.bad.add(identity('c'));
-  await production.release(named(production, 'production', 'c'));
-  const staging = harness.newTarget();
-  await staging.release(named(staging, 'staging', 'a'));
-  const gate = staging.world.gate('runCheck');
-  const { releaseId } = await staging.submit(named(staging, 'staging', 'b'));
-  await staging.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'check');
-  const canary = harness.newTarget();
-  const asked = await canary.submit(
-    named(canary, 'canary', 'a', {
-      approval: { required: 1, approvers: ['grace', 'lin'], withinMs: 3_600_000 },
-    }),
-  );
-  await canary.progressOnce(asked.releaseId, ({ waiting }) => waiting?.for === 'approval');
+  it('shows what serves, what runs with its steps moving, and who is needed, at every width and color', async () => {
+    const { harness, dashboard } = stage;
+    const production = harness.newTarget();
+    await production.release(named(production, 'production', 'a'));
+    await production.release(named(production, 'production', 'b'));
+    production.world.bad.add(identity('c'));
+    await production.release(named(production, 'production', 'c'));
+    const staging = harness.newTarget();
+    await staging.release(named(staging, 'staging', 'a'));
+    const gate = staging.world.gate('runCheck');
+    const { releaseId } = await staging.submit(named(staging, 'staging', 'b'));
+    await staging.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'check');
+    const canary = harness.newTarget();
+    const asked = await canary.submit(
+      named(canary, 'canary', 'a', {
+        approval: { required: 1, approvers: ['grace', 'lin'], withinMs: 3_600_000 },
+      }),
+    );
+    await canary.progressOnce(asked.releaseId, ({ waiting }) => waiting?.for === 'approval');
 
-  for (const look of LOOKS) {
-    const page = await dashboard.page('/', look);
-    await page.getByRole('heading', { name: 'canary' }).waitFor();
-    await page.getByText('waits for approval').first().waitFor();
-    const name = `targets-${look.width}${look.dark === true ? '-dark' : ''}`;
-    await screenshot(page, name);
-    expect(await overflow(page), name).toBeLessThanOrEqual(0);
-    expect(await violations(page), name).toEqual([]);
+    for (const look of LOOKS) {
+      const page = await dashboard.page('/', look);
+      await page.getByRole('heading', { name: 'canary' }).waitFor();
+      await page.getByText('waits for approval').first().waitFor();
+      const name = `targets-${look.width}${look.dark === true ? '-dark' : ''}`;
+      await screenshot(page, name);
+      expect(await overflow(page), name).toBeLessThanOrEqual(0);
+      expect(await violations(page), name).toEqual([]);
+      await page.context().close();
+    }
+
+    const page = await dashboard.page('/', WIDE);
+    const card = page.getByRole('article', { name: 'staging' });
+    await card.getByText('releasing').waitFor();
+    await card.getByText('running: ').waitFor({ state: 'attached' });
+    gate.open();
+    await card.getByText('serving', { exact: true }).waitFor();
+    expect(await card.locator('.serving').textContent()).toContain(releaseId);
     await page.context().close();
-  }
 
-  const page = await dashboard.page('/', WIDE);
-  const card = page.getByRole('article', { name: 'staging' });
-  await card.getByText('releasing').waitFor();
-  await card.getByText('running: ').waitFor({ state: 'attached' });
-  gate.open();
-  await card.getByText('serving', { exact: true }).waitFor();
-  expect(await card.locator('.serving').textContent()).toContain(releaseId);
-  await page.context().close();
+    for (const look of LOOKS) {
+      const story = await dashboard.page(releaseAddress(production.workflowId, 'release-3'), look);
+      const name = `story-${look.width}${look.dark === true ? '-dark' : ''}`;
+      await story.getByRole('heading', { name: 'What was restored' }).waitFor();
+      await screenshot(story, name);
+      expect(await overflow(story), name).toBeLessThanOrEqual(0);
+      expect(await violations(story), name).toEqual([]);
+      await story.context().close();
+      const target = await dashboard.page(`/targets/${encodeURIComponent(production.workflowId)}`, look);
+      await screenshot(target, `target-${look.width}${look.dark === true ? '-dark' : ''}`);
+      expect(await overflow(target), name).toBeLessThanOrEqual(0);
+      expect(await violations(target), name).toEqual([]);
+      await target.context().close();
+    }
+  });
 
-  for (const look of LOOKS) {
-    const story = await dashboard.page(releaseAddress(production.workflowId, 'release-3'), look);
-    const name = `story-${look.width}${look.dark === true ? '-dark' : ''}`;
-    await story.getByRole('heading', { name: 'What was restored' }).waitFor();
-    await screenshot(story, name);
-    expect(await overflow(story), name).toBeLessThanOrEqual(0);
-    expect(await violations(story), name).toEqual([]);
-    await story.context().close();
-    const target = await dashboard.page(`/targets/${encodeURIComponent(production.workflowId)}`, look);
-    await screenshot(target, `target-${look.width}${look.dark === true ? '-dark' : ''}`);
-    expect(await overflow(target), name).toBeLessThanOrEqual(0);
-    expect(await violations(target), name).toEqual([]);
-    await target.context().close();
-  }
-});
-
-it('works without a mouse', async () => {
-  const { harness, dashboard } = stage;
-  const target = harness.newTarget();
-  await target.release(named(target, 'by-keyboard', 'a'));
-  const page = await dashboard.page('/', WIDE);
-  await page.getByRole('heading', { name: 'by-keyboard' }).waitFor();
-  await page.keyboard.press('Tab');
-  expect(await focused(page)).toBe('Skip to content');
-  await page.keyboard.press('Enter');
-  for (let presses = 0; (await focused(page)) !== 'by-keyboard' && presses < 60; presses++) {
+  it('works without a mouse', async () => {
+    const { harness, dashboard } = stage;
+    const target = harness.newTarget();
+    await target.release(named(target, 'by-keyboard', 'a'));
+    const page = await dashboard.page('/', WIDE);
+    await page.getByRole('heading', { name: 'by-keyboard' }).waitFor();
     await page.keyboard.press('Tab');
+    expect(await focused(page)).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    for (let presses = 0; (await focused(page)) !== 'by-keyboard' && presses < 60; presses++) {
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'by-keyboard' }).waitFor();
+    await page.context().close();
+  });
+
+  it('shows everything without a script', async () => {
+    const { harness, dashboard } = stage;
+    const target = harness.newTarget();
+    await target.release(named(target, 'plain', 'a'));
+    const page = await dashboard.page('/', WIDE, false);
+    const serving = page.getByRole('article', { name: 'plain' }).getByText('serving', { exact: true });
+    // Temporal lists a new target a moment later.
+    while (!(await serving.isVisible())) await page.reload();
+    await page.getByRole('link', { name: 'plain' }).first().click();
+    await page.getByRole('heading', { name: 'Revisions' }).waitFor();
+    await page.context().close();
+  });
+
+  it('an open page goes on when the server is restarted', async () => {
+    const { harness, dashboard } = stage;
+    const target = harness.newTarget();
+    await target.release(named(target, 'restarted', 'a'));
+    const page = await dashboard.page('/', WIDE);
+    const card = page.getByRole('article', { name: 'restarted' });
+    await card.getByText('serving', { exact: true }).waitFor();
+    await dashboard.restart();
+    const gate = target.world.gate('runCheck');
+    await target.submit(named(target, 'restarted', 'b'));
+    await card.getByText('releasing').waitFor();
+    gate.open();
+    await card.getByText('serving', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  function focused(page: Page): Promise<string> {
+    return page.evaluate('document.activeElement?.textContent?.trim() ?? ""');
   }
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { level: 1, name: 'by-keyboard' }).waitFor();
-  await page.context().close();
 });
-
-it('shows everything without a script', async () => {
-  const { harness, dashboard } = stage;
-  const target = harness.newTarget();
-  await target.release(named(target, 'plain', 'a'));
-  const page = await dashboard.page('/', WIDE, false);
-  const serving = page.getByRole('article', { name: 'plain' }).getByText('serving', { exact: true });
-  // Temporal lists a new target a moment later.
-  while (!(await serving.isVisible())) await page.reload();
-  await page.getByRole('link', { name: 'plain' }).first().click();
-  await page.getByRole('heading', { name: 'Revisions' }).waitFor();
-  await page.context().close();
-});
-
-it('an open page goes on when the server is restarted', async () => {
-  const { harness, dashboard } = stage;
-  const target = harness.newTarget();
-  await target.release(named(target, 'restarted', 'a'));
-  const page = await dashboard.page('/', WIDE);
-  const card = page.getByRole('article', { name: 'restarted' });
-  await card.getByText('serving', { exact: true }).waitFor();
-  await dashboard.restart();
-  const gate = target.world.gate('runCheck');
-  await target.submit(named(target, 'restarted', 'b'));
-  await card.getByText('releasing').waitFor();
-  gate.open();
-  await card.getByText('serving', { exact: true }).waitFor();
-  await page.context().close();
-});
-
-function focused(page: Page): Promise<string> {
-  return page.evaluate('document.activeElement?.textContent?.trim() ?? ""');
-}
