@@ -191,7 +191,11 @@ class Container {
 
   #running(url: string, exited: Promise<AgentExit>, following: Promise<void>): RunningAgent {
     // Not before its last lines have been read.
-    void exited.then(() => Promise.race([following, sleep(ASK_AGAIN_MS)])).then(() => this.remove());
+    const removeRead = async (): Promise<void> => {
+      await Promise.race([following, sleep(ASK_AGAIN_MS)]);
+      await this.remove();
+    };
+    void exited.then(removeRead);
     return {
       url,
       exited,
@@ -199,7 +203,7 @@ class Container {
       drain: async (timeoutMs) => {
         const seconds = String(Math.ceil(timeoutMs / 1000));
         await this.#docker({ args: ['stop', '-t', seconds, this.#name], timeoutMs: timeoutMs + 60_000 });
-        await this.remove();
+        await removeRead();
       },
     };
   }
