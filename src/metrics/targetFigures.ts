@@ -9,7 +9,7 @@ export type TargetFigures = readonly {
   readonly labels: Readonly<Record<string, string>>;
 }[];
 
-/** Steps that take as long as they are told to. */
+/** Steps whose duration is configured. */
 const TIMED_STEPS: ReadonlySet<string> = new Set(['soak', 'bake']);
 
 /**

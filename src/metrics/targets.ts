@@ -1,11 +1,13 @@
 import type { QueryDefinition } from '@temporalio/common';
+import pLimit from 'p-limit';
 
 import { type Measure, TARGETS_MAX } from '../domain/metrics/metrics.ts';
 import type { Progress } from '../domain/release/release.ts';
 import { progressQuery } from '../messages/release.ts';
 import { type TargetView, viewQuery } from '../messages/target.ts';
-import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
+import { pause } from '../temporal/client/release/historyNews.ts';
+import { listTargets } from '../temporal/client/target/listTargets.ts';
 import { pollingWorkers } from '../temporal/client/workerPresence.ts';
 import { type TargetFigures, targetFigures } from './targetFigures.ts';
 
@@ -14,11 +16,10 @@ const EVERY_MS = 30_000;
 const ANSWER_WITHIN_MS = 5_000;
 /** Targets that are asked at once. */
 const AT_ONCE = 4;
-const RUNNING_TARGETS = `WorkflowType = '${WORKFLOW_TYPES.target}' AND ExecutionStatus = 'Running'`;
 
 /**
- * Measures what no single event tells: queues, holds, what runs for how long, workers. It asks Temporal, so every worker
- * reports the same. A workflow is queried only if its history has grown: nobody pays for looks at what is idle.
+ * Measures what no single event shows: queues, holds, what runs for how long, workers. It asks Temporal, so every worker
+ * reports the same. A workflow is queried only if its history has grown, so idle targets cost no query.
  *
  * @param signal - ends it.
  * @param everyMs - between two looks. Default: 30 s.
@@ -30,14 +31,18 @@ export async function observeTargets(
 ): Promise<void> {
   const ask = questionsTo(temporal);
   const report = reportTo(measure);
+  const atOnce = pLimit(AT_ONCE);
   while (!signal.aborted) {
     try {
-      const { ids, count } = await runningTargets(temporal);
-      const seen = await atMost(AT_ONCE, ids, (id) => figuresOf(ask, id).catch(() => undefined));
+      const targets = await listTargets(temporal);
+      const asked = targets.slice(0, TARGETS_MAX);
+      const seen = await atOnce.map(asked, ({ workflowId }) =>
+        figuresOf(ask, workflowId).catch(() => undefined),
+      );
       const figures = seen.filter((figure) => figure !== undefined);
       ask.keep();
-      measure('slipway_targets', count, {});
-      measure('slipway_unanswered_targets', ids.length - figures.length, {});
+      measure('slipway_targets', targets.length, {});
+      measure('slipway_unanswered_targets', asked.length - figures.length, {});
       report(figures.flatMap((figure) => figure ?? []));
       measure('slipway_workers', (await pollingWorkers(temporal)).length, {});
     } catch {
@@ -45,20 +50,6 @@ export async function observeTargets(
     }
     await pause(everyMs, signal);
   }
-}
-
-async function runningTargets({
-  client,
-}: TemporalConnection): Promise<{ readonly ids: readonly string[]; readonly count: number }> {
-  const { count } = await client.workflow.count(RUNNING_TARGETS);
-  const ids: string[] = [];
-  for await (const { workflowId } of client.workflow.list({
-    query: RUNNING_TARGETS,
-    pageSize: TARGETS_MAX,
-  })) {
-    if (ids.push(workflowId) === TARGETS_MAX) break;
-  }
-  return { ids, count };
 }
 
 /** What is to be measured of a target; `null`: it has never taken a release. */
@@ -119,29 +110,4 @@ function reportTo(measure: Measure): (all: TargetFigures) => void {
     for (const { name, value, labels } of sums.values()) measure(name, value, labels as never);
     before = all;
   };
-}
-
-async function atMost<T, R>(count: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const left = [...items.entries()];
-  const take = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift())
-      results[next[0]] = await work(next[1]);
-  };
-  await Promise.all(Array.from({ length: count }, take));
-  return results;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

@@ -70,9 +70,8 @@ function temporalWith(target: { historyLength: number; hold: unknown; queries: n
     },
   };
   const workflow = {
-    count: () => Promise.resolve({ count: 1 }),
     list: async function* () {
-      yield await Promise.resolve({ workflowId: 'target:1' });
+      yield await Promise.resolve({ workflowId: 'target:1', typedSearchAttributes: new Map() });
     },
     getHandle: () => handle,
   };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import pLimit from 'p-limit';
 
 import { revisionPhase } from '../../domain/deployment/revision.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
@@ -88,7 +89,7 @@ export function revisionPollerActivities(
     watchers.set(client, watcher);
     return watcher;
   };
-  const reports = atMost(REPORTS_MAX);
+  const reports = pLimit(REPORTS_MAX);
   let polled = 0;
   const pollMore = (revisions: number): void => onPolled((polled += revisions));
   return {
@@ -148,21 +149,4 @@ async function report(
   } catch (error) {
     return error instanceof WorkflowNotFoundError;
   }
-}
-
-/** Runs at most so many at a time, the others in their order. */
-function atMost(count: number): <T>(run: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (run) => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
 }

@@ -1,11 +1,7 @@
 import { Hono } from 'hono';
 
 import { daysOf, measureDelivery } from '../../domain/delivery/measures.ts';
-import {
-  sideBySide,
-  type TargetHistory,
-  targetHistories,
-} from '../../temporal/client/release/targetHistories.ts';
+import { type TargetHistory, targetHistories } from '../../temporal/client/release/targetHistories.ts';
 import type { PageEnv } from '../access/access.ts';
 import { viewerOf } from '../access/viewer.ts';
 import { document } from '../page/html.ts';
@@ -64,21 +60,25 @@ async function withOlder(
   now: number,
 ): Promise<{ readonly releases: readonly NamedRelease[]; readonly notes: readonly string[] }> {
   const { from } = periodOf(filter, now);
-  const all = await sideBySide(histories, async (history) => {
-    const { workflowId: targetId, name: target, unanswered } = history;
-    const isMeant = filter.target === '' || filter.target === target;
-    const older = isMeant ? await olderReleases(history, from) : { releases: [], missing: null };
-    const missing =
-      unanswered === null ? older.missing : `${unanswered.message}; these are the newest that Temporal keeps`;
-    return {
-      releases: [...history.releases, ...older.releases].map((past): NamedRelease => ({
-        ...past,
-        targetId,
-        target,
-      })),
-      notes: missing === null ? [] : [`“${target}”: ${missing}.`],
-    };
-  });
+  const all = await Promise.all(
+    histories.map(async (history) => {
+      const { workflowId: targetId, name: target, unanswered } = history;
+      const isMeant = filter.target === '' || filter.target === target;
+      const older = isMeant ? await olderReleases(history, from) : { releases: [], missing: null };
+      const missing =
+        unanswered === null
+          ? older.missing
+          : `${unanswered.message}; these are the newest that Temporal keeps`;
+      return {
+        releases: [...history.releases, ...older.releases].map((past): NamedRelease => ({
+          ...past,
+          targetId,
+          target,
+        })),
+        notes: missing === null ? [] : [`“${target}”: ${missing}.`],
+      };
+    }),
+  );
   return {
     releases: all.flatMap(({ releases }) => releases).sort((one, other) => endOf(other) - endOf(one)),
     notes: all.flatMap(({ notes }) => notes),

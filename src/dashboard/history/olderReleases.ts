@@ -1,9 +1,11 @@
+import pLimit from 'p-limit';
+
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
-import { sideBySide, type TargetHistory } from '../../temporal/client/release/targetHistories.ts';
+import type { TargetHistory } from '../../temporal/client/release/targetHistories.ts';
 
 /** What the records tell of a target's releases that its workflow has forgotten. */
 interface OlderReleases {
@@ -13,11 +15,14 @@ interface OlderReleases {
   readonly missing: string | null;
 }
 
+const READS_AT_ONCE = 16;
 /** So many records of one target are read at most, the newest. */
 const RECORDS_READ = 500;
 /** So many of them are remembered: a record never changes. */
 const REMEMBERED = 5_000;
 const remembered = new Map<string, Recorded>();
+/** Of all targets together. */
+const reads = pLimit(READS_AT_ONCE);
 
 /** What is kept of a record: the whole of it may be large. */
 interface Recorded {
@@ -46,7 +51,7 @@ export async function olderReleases(
       return releaseId !== undefined && !known.has(releaseId) && timeOf(time ?? '') >= from - LONGEST_MS;
     });
     const newest = names.slice(-RECORDS_READ).reverse();
-    const found = await sideBySide(newest, (record) => readRecord(store, olderIn, record));
+    const found = await reads.map(newest, (record) => readRecord(store, olderIn, record));
     return {
       // Another target of the name, on another control plane, may keep its records in the same store.
       releases: found.flatMap((record) => (isOf(record, deploymentId) ? [record.past] : [])),

@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { describeArtifact } from '../../../domain/artifact/artifact.ts';
@@ -168,15 +170,8 @@ const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;
  * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: what it does not tell may be what has to be kept.
  */
 export async function recordedReleases(store: ArtifactStore): Promise<readonly RecordedRelease[]> {
-  const waiting = (await store.listRecords()).filter((name) => OF_A_RELEASE.test(name));
-  const found: RecordedRelease[] = [];
-  const lane = async (): Promise<void> => {
-    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      found.push(...(await readRelease(store, name)));
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  return found;
+  const names = (await store.listRecords()).filter((name) => OF_A_RELEASE.test(name));
+  return (await pLimit(AT_ONCE).map(names, (name) => readRelease(store, name))).flat();
 }
 
 /** None where the record is of a rollback, an image, a git ref, or nothing that was shipped; or is not there any more. */

@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 import { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TargetView } from '../../../messages/target.ts';
@@ -32,7 +34,7 @@ const KEPT_READ = 10;
  */
 export async function targetHistories(temporal: TemporalConnection): Promise<readonly TargetHistory[]> {
   const [targets, silent] = await Promise.all([listTargets(temporal), whyNoWorker(temporal)]);
-  return sideBySide(targets, (target) => historyOf(temporal, target, silent));
+  return pLimit(AT_ONCE).map(targets, (target) => historyOf(temporal, target, silent));
 }
 
 async function historyOf(
@@ -84,18 +86,4 @@ async function whyNoWorker(temporal: TemporalConnection): Promise<SlipwayError |
     if (isUnanswered(error)) return error;
     throw error;
   }
-}
-
-/** Maps a list, so many items at a time, in its order. */
-export async function sideBySide<T, R>(
-  items: readonly T[],
-  map: (item: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const results: R[] = [];
-  const rest = items.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, item] of rest) results[index] = await map(item);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return results;
 }
