@@ -5,9 +5,9 @@ import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { RunningCall } from '../domain/heartbeat.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
-import { restoreMs, spentTime, stepMs } from '../domain/metrics/releaseTimes.ts';
 import type { Outcome } from '../domain/release/outcome.ts';
 import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
+import { startingProgress } from '../domain/release/startingProgress.ts';
 import type {
   Baseline,
   CheckVerdict,
@@ -17,10 +17,11 @@ import type {
   Waiting,
 } from '../domain/release/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
-import { stepTitle, describeProgress } from '../domain/story.ts';
+import { describeProgress, stepElapsedMs, stepTitle } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
 import { measure } from './measure.ts';
+import { measureEnd } from './measureEnd.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
@@ -47,27 +48,12 @@ export class Journal {
   readonly store: string;
   readonly #overrides: StepOverrides;
   readonly #steps: StepRecord[] = [];
-  readonly #waitedMs: Partial<Record<Waiting['for'], number>> = {};
   #progress: Progress;
 
   constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides, store: string) {
     this.store = store;
     this.#overrides = overrides;
-    this.#progress = {
-      releaseId,
-      kind,
-      phase: 'starting',
-      startedAt: now(),
-      deploymentId: null,
-      revisionId: null,
-      baseline: null,
-      steps: [],
-      verdicts: [],
-      outcome: null,
-      instructions: null,
-      waiting: null,
-      interventions: [],
-    };
+    this.#progress = startingProgress({ releaseId, kind, startedAt: now() });
     setHandler(progressQuery, () => this.#progress, {
       description: 'Each step so far, and what it does now',
     });
@@ -108,9 +94,7 @@ export class Journal {
   waiting(waiting: Waiting | null): void {
     const before = this.#progress.waiting;
     if (before !== null && waiting === null) {
-      const waitedMs = Date.now() - Date.parse(before.since);
-      this.#waitedMs[before.for] = (this.#waitedMs[before.for] ?? 0) + waitedMs;
-      measure('slipway_wait_seconds', waitedMs / 1_000, { for: before.for });
+      measure('slipway_wait_seconds', (Date.now() - Date.parse(before.since)) / 1_000, { for: before.for });
     }
     this.#update({ waiting, phase: waiting?.note ?? this.#progress.phase });
   }
@@ -138,13 +122,7 @@ export class Journal {
   /** Notes how it ended, and what a person must do about it. */
   end(outcome: Outcome, instructions: string | null): void {
     this.#update({ outcome, instructions, phase: outcome });
-    const { kind, startedAt } = this.#progress;
-    const at = Date.now();
-    measure('slipway_release_duration_seconds', (at - Date.parse(startedAt)) / 1_000, { kind, outcome });
-    for (const [spent, ms] of Object.entries(spentTime(startedAt, this.#steps, this.#waitedMs, at)))
-      measure('slipway_release_time_seconds', ms / 1_000, { kind, spent });
-    const restoredIn = restoreMs({ kind, startedAt }, this.#steps);
-    if (restoredIn !== undefined) measure('slipway_restore_duration_seconds', restoredIn / 1_000, { kind });
+    measureEnd({ ...this.#progress, steps: this.#steps, outcome });
   }
 
   /**
@@ -177,7 +155,7 @@ export class Journal {
       this.#steps[index] = ended;
       this.#update({ steps: boundedSteps(this.#steps), found: undefined });
       const { status, attempts = 1 } = ended;
-      measure('slipway_step_duration_seconds', (stepMs(ended) ?? 0) / 1_000, { step, status });
+      measure('slipway_step_duration_seconds', stepElapsedMs(ended, Date.now()) / 1_000, { step, status });
       measure('slipway_step_attempts', attempts, { step });
     };
     try {

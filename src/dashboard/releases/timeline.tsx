@@ -13,6 +13,7 @@ interface TimelineProps {
 const PARTS: readonly (readonly [part: keyof TimeSplit, words: string])[] = [
   ['controlPlane', 'control plane'],
   ['machine', 'checks and pipeline'],
+  ['soak', 'soaking'],
   ['people', 'waiting for people'],
   ['freezes', 'frozen'],
 ];
@@ -42,7 +43,7 @@ export function TimeBar({ timed, now }: TimelineProps) {
   );
 }
 
-/** Each step: when it began, how long it took, how often it was tried, what came of it. */
+/** Each step: when it began, how long it took, how often it was tried, its result. */
 export function Timeline({ timed, now }: TimelineProps) {
   const { steps, startedAt, endedAt } = timed;
   const from = Date.parse(startedAt);

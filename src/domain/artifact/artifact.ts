@@ -46,3 +46,8 @@ export function artifactIdentity(artifact: Artifact): string {
       return `git:${artifact.ref}`;
   }
 }
+
+/** An artifact's identity for people: a digest by its beginning. */
+export function shortArtifact(identity: string): string {
+  return identity.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/u, '$1');
+}

@@ -8,10 +8,10 @@ export interface Period {
   readonly to: number;
 }
 
-/** A figure that needs releases to be told. `count`: from how many it is. */
+/** A figure, and the number of releases that it is computed from. */
 export type Measured<T> = { readonly state: 'measured'; readonly count: number } & T;
 
-/** Nothing happened in the period that the figure could be told from. */
+/** The period has no release that the figure could be computed from. */
 interface NotEnoughData {
   readonly state: 'not_enough_data';
   /** What is missing: one sentence. */
@@ -97,7 +97,7 @@ function leadTime(released: readonly TargetRelease[]): DeliveryMeasures['leadTim
   const times = released.flatMap((release) => {
     const { committedAt } = release;
     const ms = committedAt === undefined ? NaN : endOf(release) - Date.parse(committedAt);
-    // The clock of whoever committed may be ahead.
+    // The committer's clock may be ahead.
     return Number.isNaN(ms) ? [] : [Math.max(ms, 0)];
   });
   if (times.length === 0) return lacking('No release ended "released" whose commit’s time is known.');

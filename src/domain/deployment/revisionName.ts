@@ -1,3 +1,4 @@
+import { shortArtifact } from '../artifact/artifact.ts';
 import type { KnownRevision } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 
@@ -91,7 +92,7 @@ export function revisionText({ revisionId, release, commit, artifact }: Revision
   const beside = [
     release,
     commit === null ? null : `commit ${commit.slice(0, 12)}`,
-    artifact === null ? null : artifact.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1'),
+    artifact === null ? null : shortArtifact(artifact),
   ].filter((word) => word !== null);
   return `revision ${revisionId}${beside.length === 0 ? '' : ` (${beside.join(', ')})`}`;
 }

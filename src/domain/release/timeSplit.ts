@@ -6,8 +6,10 @@ import type { StepRecord, Waiting } from './release.ts';
 export interface TimeSplit {
   /** Calls to the control plane, and its builds and deployments. */
   readonly controlPlane: number;
-  /** Checks, soaks, and the pipeline itself. */
+  /** Checks, and the pipeline itself. */
   readonly machine: number;
+  /** Soaks and bakes. */
+  readonly soak: number;
   /** Approvals, pauses and decisions. */
   readonly people: number;
   /** Freezes. */
@@ -35,6 +37,7 @@ const OF_CONTROL_PLANE: ReadonlySet<StepName> = new Set([
   'redeploy',
   'watch',
 ]);
+const SOAKS: ReadonlySet<StepName> = new Set(['soak', 'bake']);
 /** The shortest time between two steps that counts as a wait, in milliseconds. */
 const SHORTEST_WAIT_MS = 250;
 
@@ -48,7 +51,7 @@ export function splitTime(
   { startedAt, endedAt, steps, interventions, waiting }: TimedRelease,
   now: number,
 ): TimeSplit {
-  const split = { controlPlane: 0, machine: 0, people: 0, freezes: 0 };
+  const split = { controlPlane: 0, machine: 0, soak: 0, people: 0, freezes: 0 };
   const end = endedAt === undefined ? now : Date.parse(endedAt);
   let at = Date.parse(startedAt);
   let before: StepRecord | undefined;
@@ -69,10 +72,15 @@ export function splitTime(
     wait(Math.min(Date.parse(step.startedAt), end));
     const until = Math.min(step.endedAt === undefined ? end : Date.parse(step.endedAt), end);
     const took = Math.max(until - at, 0);
-    split[OF_CONTROL_PLANE.has(step.step) ? 'controlPlane' : 'machine'] += took;
+    split[partOf(step.step)] += took;
     at = Math.max(at, until);
     before = step;
   }
   wait(end);
   return split;
+}
+
+function partOf(step: StepName): 'controlPlane' | 'machine' | 'soak' {
+  if (SOAKS.has(step)) return 'soak';
+  return OF_CONTROL_PLANE.has(step) ? 'controlPlane' : 'machine';
 }

@@ -42,6 +42,12 @@ it('one that failed between two steps, from the beginning of the restore', () =>
   expect(restoreSpanOf(result('release-1', { outcome: 'rolled_back', steps }))?.since).toBe(at(5));
 });
 
+it('until the last revision serves, if the first one that was restored did not stay', () => {
+  const again = step(20, { step: 'serving', restoring: true });
+  const steps = [step(2, { status: 'failed' }), ...RESTORED, again];
+  expect(restoreSpanOf(result('release-1', { outcome: 'rolled_back', steps }))?.servedAt).toBe(at(21));
+});
+
 it('a rollback, from its beginning', () => {
   const changes = { outcome: 'rolled_back', steps: RESTORED, startedAt: at(1) } as const;
   expect(restoreSpanOf(result('rollback-2', changes))).toEqual({ since: at(1), servedAt: at(7) });

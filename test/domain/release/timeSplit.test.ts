@@ -23,13 +23,25 @@ const approved = (seconds: number) =>
 it('time between two steps in which a person said something was a wait for people', () => {
   const steps = [step('find', 0, 2), step('patch', 12, 13), step('check', 13, 20)];
   const timed = { startedAt: at(0), endedAt: at(20), steps, interventions: [approved(12)], waiting: null };
-  expect(splitTime(timed, 0)).toEqual({ controlPlane: 3_000, machine: 7_000, people: 10_000, freezes: 0 });
+  expect(splitTime(timed, 0)).toEqual({
+    controlPlane: 3_000,
+    machine: 7_000,
+    soak: 0,
+    people: 10_000,
+    freezes: 0,
+  });
 });
 
 it('time after a look at freezes was a freeze', () => {
   const steps = [step('freeze', 0, 1), step('patch', 61, 62)];
   const timed = { startedAt: at(0), endedAt: at(62), steps, interventions: [], waiting: null };
-  expect(splitTime(timed, 0)).toEqual({ controlPlane: 1_000, machine: 1_000, people: 0, freezes: 60_000 });
+  expect(splitTime(timed, 0)).toEqual({
+    controlPlane: 1_000,
+    machine: 1_000,
+    soak: 0,
+    people: 0,
+    freezes: 60_000,
+  });
 });
 
 it('what a release waits for now counts up to now, and steps that overlap count once', () => {
@@ -39,7 +51,21 @@ it('what a release waits for now counts up to now, and steps that overlap count 
   expect(splitTime(timed, 36_000)).toEqual({
     controlPlane: 4_000,
     machine: 2_000,
+    soak: 0,
     people: 30_000,
     freezes: 0,
   });
+});
+
+it('a soak is a part of its own, and the parts add up to the whole', () => {
+  const steps = [
+    step('deployed', 0, 60),
+    step('check', 60, 70),
+    step('soak', 70, 370),
+    step('record', 371, 372),
+  ];
+  const timed = { startedAt: at(0), endedAt: at(380), steps, interventions: [], waiting: null };
+  const split = splitTime(timed, 0);
+  expect(split).toMatchObject({ controlPlane: 60_000, soak: 300_000, people: 0 });
+  expect(Object.values<number>({ ...split }).reduce((sum, ms) => sum + ms, 0)).toBe(380_000);
 });

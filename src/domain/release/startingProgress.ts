@@ -1,0 +1,18 @@
+import type { Progress } from './release.ts';
+
+/** A release, a rollback or a promotion that has done nothing yet. */
+export function startingProgress(of: Pick<Progress, 'releaseId' | 'kind' | 'startedAt'>): Progress {
+  return {
+    ...of,
+    phase: 'starting',
+    deploymentId: null,
+    revisionId: null,
+    baseline: null,
+    steps: [],
+    verdicts: [],
+    outcome: null,
+    instructions: null,
+    waiting: null,
+    interventions: [],
+  };
+}
