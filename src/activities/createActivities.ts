@@ -28,7 +28,7 @@ export interface OpenActivities {
   close(): Promise<void>;
 }
 
-/** Who is told of what activities do. */
+/** What observes the activities. */
 export interface Observers {
   readonly onCall?: OnCall;
   /** Called whenever the worker polls for more or fewer revisions. */

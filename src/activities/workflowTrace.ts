@@ -21,7 +21,7 @@ export interface WorkflowTrace {
  * The trace of an activity's workflow. A workflow makes no span itself: its span has an id that follows from the run's, so
  * that every worker names the same one as a parent, and whichever worker records the release's end records the span.
  *
- * A workflow that nobody traced, such as a promotion of the schedule, has a trace whose id follows from the run's, too.
+ * A workflow without a trace in its request, such as a scheduled promotion, gets one whose id is derived from its run id.
  */
 export function workflowTrace({ workflowExecution }: Info, headers: Headers): WorkflowTrace {
   if (workflowExecution === undefined) return {};

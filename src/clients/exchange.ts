@@ -14,7 +14,7 @@ import {
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT';
   readonly url: URL;
-  /** The path with the names of its parameters, by which calls are told apart in traces. Default: the path that errors show. */
+  /** The path with the names of its parameters, which names the call in traces. Default: the path that errors show. */
   readonly template?: string;
   /** What errors call the URL's path, where the path itself is a credential. Default: the path. */
   readonly shownPath?: string;

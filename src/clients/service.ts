@@ -48,7 +48,7 @@ export interface ServiceOptions {
   readonly maxAnswerBytes?: number;
   /** The largest event of a stream, in characters. Default: 16 Mi. */
   readonly maxEventCharacters?: number;
-  /** Called at the beginning of each call. Default: nobody is. */
+  /** Called at the beginning of each call. Default: no call is observed. */
   readonly onCall?: OnCall;
 }
 

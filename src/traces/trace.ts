@@ -1,5 +1,5 @@
 /**
- * Spans, for whoever makes calls. Nothing of OpenTelemetry is loaded before {@link startTraces} finds that the environment
+ * Spans of calls. Nothing of OpenTelemetry is loaded before {@link startTraces} finds that the environment
  * asks for traces, and without it everything here costs a function call.
  */
 
@@ -45,7 +45,7 @@ export function startSpan(span: SpanStart): Span {
   return tracer?.start(span) ?? NONE;
 }
 
-/** Runs work in a span of its own. What the work throws must have been told to the span by then. */
+/** Runs work in a span of its own. The work reports its own failures to the span. */
 export async function inSpan<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T> {
   if (tracer === undefined) return work(NONE);
   const span = tracer.start(start);

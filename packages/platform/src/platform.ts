@@ -239,7 +239,7 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   log.error('the platform did not stop in time; the next start continues its work');
 }
 
-/** Who is told of requests to agents. */
+/** Observes requests to agents. */
 interface AgentRequestObservers {
   readonly onAnswered: (answered: Answered) => void;
   readonly onAgentRequest?: ServedMetrics['onAgentRequest'];

@@ -15,7 +15,7 @@ import { csrfOf, newSession, SealedCookies, type Session, setSession } from './s
 import { keyPage, signedOutPage, youPage } from './signInPages.tsx';
 import { setViewer, type Viewer, viewerOf } from './viewer.ts';
 
-/** Forms are small, and whoever sends one need not have signed in. */
+/** In bytes. Forms are small, and the sign-in form comes from clients that have not signed in. */
 const BODY_MAX_BYTES = 64 * 1_024;
 
 /** What a request carries once it has passed access. */

@@ -23,7 +23,7 @@ export interface OidcSettings {
 
 /** How people prove who they are. */
 export type SignIn =
-  /** Nobody signs in: whoever reaches the page is the user who started it. */
+  /** There is no sign-in: every viewer is the user who started the page. */
   | { readonly way: 'none'; readonly user: string }
   /** Everybody has the same key, and says their name. */
   | { readonly way: 'key'; readonly key: string }

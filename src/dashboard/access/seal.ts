@@ -6,7 +6,7 @@ const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Seals small objects into cookies: nobody else can read or change them. */
+/** Encrypts small objects into cookies, which the browser can neither read nor change. */
 export interface Sealer {
   /** @param purpose - a value that was sealed for one purpose does not open for another. */
   seal(purpose: string, value: Readonly<Record<string, unknown>>): string;

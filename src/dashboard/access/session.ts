@@ -13,7 +13,7 @@ const SESSION_MS = 12 * 3_600_000;
 
 /** What a browser's cookie holds, sealed: no process keeps sessions, so any of them can answer. */
 export interface Session {
-  /** Absent: nobody has signed in yet. */
+  /** Absent: the viewer has not signed in. */
   readonly viewer?: Viewer;
   /** What every form sends back, so that no other site can send one. */
   readonly csrf: string;
@@ -22,7 +22,7 @@ export interface Session {
 }
 
 /**
- * A new session. Each sign-in begins one, so that nobody continues one that another person prepared.
+ * A new session. Each sign-in begins one, so that a session prepared by another person is never continued.
  *
  * @param ends - when it ends at the latest, in milliseconds since 1970.
  */

@@ -56,7 +56,7 @@ export function signedOutPage({ files, url }: { files: PageFiles; url: URL | und
   );
 }
 
-/** Who looks, and what they may do. `csrf`: absent if nobody signs in. */
+/** Who looks, and what they may do. `csrf`: absent without sign-in. */
 export function youPage({
   files,
   viewer,

@@ -14,7 +14,7 @@ import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
 import { TARGET_ACTIONS } from './actionAddresses.ts';
 import { ActionPage, REASON_MAX_CHARACTERS } from './actionPage.tsx';
-import { cameOfItAddress } from './cameOfIt.tsx';
+import { actionResultAddress } from './actionResult.tsx';
 import { promotionSubject } from './promotionSubject.ts';
 import { releaseSubject } from './releaseSubject.ts';
 import { senderOf } from './sender.ts';
@@ -56,7 +56,7 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
       try {
         const reason = requireReason(fields['reason']);
         const came = await subject.send(fields, { ...senderOf(viewerOf(c), reason), requestId });
-        return c.redirect(cameOfItAddress(c, subject.back.address, came), 303);
+        return c.redirect(actionResultAddress(c, subject.back.address, came), 303);
       } catch (error) {
         if (!(error instanceof SlipwayError)) throw error;
         // What was refused may have changed what can be done.

@@ -15,7 +15,7 @@ export interface ActionSubject {
   /**
    * Does it. `fields`: those of the form.
    *
-   * @returns what came of it: one or two sentences.
+   * @returns the result, in one or two sentences.
    * @throws SlipwayError its refusal.
    */
   readonly send: (fields: Readonly<Record<string, string>>, message: Message) => Promise<string>;

@@ -1,9 +1,9 @@
 import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { Progress } from '../../domain/release/release.ts';
+import { momentText } from '../page/times.tsx';
 import { problemOf } from './offers.ts';
 import type { Choice, Order } from './order.ts';
-import { instantWords } from './revisionWords.ts';
 
 /** A release or a promotion as what may be said to it sees it. */
 interface IntervenedIn {
@@ -58,8 +58,8 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     title: 'Pause',
     button: 'Pause',
     sentences: [
-      `No further step begins until somebody resumes it. The step under way (${progress.phase}) still ends.`,
-      'A pause that nobody ends is aborted at its deadline, by default after a day.',
+      `No further step begins until a person resumes it. The step under way (${progress.phase}) still ends.`,
+      'If nobody resumes it, it is aborted at its deadline, by default after a day.',
     ],
   }),
   resume: ({ progress: { waiting } }) => ({
@@ -67,7 +67,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     button: 'Resume',
     sentences: [
       'It continues with its next step.',
-      ...(waiting?.for === 'resume' ? [`Without it, it is aborted at ${instantWords(waiting.until)}.`] : []),
+      ...(waiting?.for === 'resume' ? [`Without it, it is aborted at ${momentText(waiting.until)}.`] : []),
     ],
   }),
   abort: ({ progress, standing: { called = 'release' } }) => ({

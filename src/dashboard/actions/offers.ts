@@ -17,7 +17,9 @@ export function targetOffers(state: TargetState): readonly TargetAction[] {
 export function targetActionProblem(state: TargetState, action: TargetAction): string | undefined {
   switch (action) {
     case 'rollback':
-      return state.spec === null ? 'the target has never taken a release' : undefined;
+      return state.spec === null && state.activeRevisionId === null
+        ? 'no release of the target is known'
+        : undefined;
     case 'hold':
       return state.hold === null ? undefined : 'the target is on hold already';
     case 'unhold':

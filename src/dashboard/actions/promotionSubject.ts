@@ -7,7 +7,7 @@ import {
   lastResult,
   viewPromotion,
 } from '../../temporal/client/promotion/promotionClient.ts';
-import { readStartInput } from '../../temporal/client/startInput.ts';
+import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { promotionAddress } from '../page/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
@@ -21,11 +21,11 @@ export async function promotionSubject(
   kind: InterventionKind,
   who: string,
 ): Promise<ActionSubject | undefined> {
-  const [input, view] = await Promise.all([
-    readStartInput(temporal, workflowId) as Promise<PromotionInput | undefined>,
+  const [started, view] = await Promise.all([
+    fetchFirstInput(temporal, workflowId),
     viewPromotion(temporal, workflowId),
   ]);
-  const request = input?.request;
+  const request = (started?.input as PromotionInput | undefined)?.request;
   if (request?.from === undefined) return undefined;
   const name = `the promotion ${request.name}`;
   const { from, to } = request;

@@ -1,12 +1,12 @@
-import { artifactIdentity } from '../../domain/artifact/artifact.ts';
+import { artifactIdentity, shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
 import { standingOf } from '../../domain/intervention/standing.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
-import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { intervene, stopRelease } from '../../temporal/client/intervention/interventionClient.ts';
 import { findWork } from '../../temporal/client/release/pastReleases.ts';
-import { readStartInput } from '../../temporal/client/startInput.ts';
+import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../page/addresses.ts';
@@ -15,7 +15,6 @@ import { servingOf } from '../targets/targetTexts.ts';
 import type { ActionSubject } from './actionSubject.ts';
 import { interventionOrder } from './interventionOrders.ts';
 import type { Order } from './order.ts';
-import { artifactWords, revisionWords } from './revisionWords.ts';
 import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
 
 /** Which release a person says something to. */
@@ -38,11 +37,11 @@ export async function releaseSubject(
   if (snapshot === undefined) return undefined;
   const workflowId = `${targetId}/${releaseId}`;
   const queued = snapshot.view?.state.queue.find((waiting) => waiting.releaseId === releaseId);
-  const [input, progress] = await Promise.all([
-    readStartInput(temporal, workflowId) as Promise<ReleaseInput | undefined>,
+  const [started, progress] = await Promise.all([
+    fetchFirstInput(temporal, workflowId),
     readProgress(temporal, workflowId),
   ]);
-  const request = input?.request ?? queued?.request;
+  const request = (started?.input as ReleaseInput | undefined)?.request ?? queued?.request;
   // A rollback is started from a request of another kind.
   if (request === undefined || !('artifact' in request)) return undefined;
   const name = `${releaseId} on ${snapshot.name}`;
@@ -53,7 +52,7 @@ export async function releaseSubject(
     kind,
     who,
   );
-  const order = input === undefined ? queuedOrder(said, kind) : said;
+  const order = started === undefined ? queuedOrder(said, kind) : said;
   return {
     order,
     back: { address: releaseAddress(targetId, releaseId), name },
@@ -94,10 +93,10 @@ function servingSentences(
   const words =
     serves === null || snapshot.view === undefined
       ? 'nothing that is known'
-      : revisionWords(wordsOf(snapshot.view.state, serves));
+      : revisionText(wordsOf(snapshot.view.state, serves));
   const commitWords = commit === undefined ? '' : `, commit ${commit.slice(0, 10)}`;
   return [
     `Serves now: ${words}.`,
-    `Ships: ${releaseId}${commitWords}, artifact ${artifactWords(artifactIdentity(artifact))}.`,
+    `Ships: ${releaseId}${commitWords}, artifact ${shortArtifact(artifactIdentity(artifact))}.`,
   ];
 }

@@ -1,14 +1,14 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
-import type { Progress } from '../../domain/release/release.ts';
+import { startingProgress } from '../../domain/release/startingProgress.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 
-/** What came of what was said, in words. */
+/** The result of an action, in words. */
 export function takenText(button: string, { note }: Pick<Intervened, 'note'>): string {
   return `${button}: ${note}.`;
 }
 
-/** The note of a message that was taken before it was sent again, which what it ended cannot answer any more. */
+/** The note of a message that was sent twice, if the release that took it has ended since. */
 export function takenBefore(
   interventions: readonly InterventionRecord[] = [],
   requestId: string,
@@ -20,19 +20,5 @@ export function isWrongMoment(error: unknown): boolean {
   return error instanceof SlipwayError && error.code === 'SLIPWAY_WRONG_MOMENT';
 }
 
-/** Where something stands of which no worker says more than that it exists. */
-export const UNASKED: Progress = {
-  releaseId: '',
-  kind: 'release',
-  phase: 'not known',
-  startedAt: '',
-  deploymentId: null,
-  revisionId: null,
-  baseline: null,
-  steps: [],
-  verdicts: [],
-  outcome: null,
-  instructions: null,
-  waiting: null,
-  interventions: [],
-};
+/** What stands for a progress that no worker reports. */
+export const UNASKED = startingProgress({ releaseId: '', kind: 'release', startedAt: '' });

@@ -1,13 +1,14 @@
 import { whoAndWhy } from '../../domain/actor.ts';
+import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { isSameRevision } from '../../domain/deployment/revision.ts';
-import { wordsOf } from '../../domain/deployment/revisionName.ts';
+import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
 import { previousVerified } from '../../domain/restore/restoreDecision.ts';
 import { findQuarantined } from '../../domain/target/quarantine.ts';
 import type { TargetView } from '../../messages/target.ts';
+import { momentText } from '../page/times.tsx';
 import type { TargetAction } from './actionAddresses.ts';
 import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
 import type { Choice, Order } from './order.ts';
-import { artifactWords, instantWords, revisionWords } from './revisionWords.ts';
 
 /** A target as its actions see it. */
 interface TargetStanding extends TargetView {
@@ -69,7 +70,7 @@ function rollbackOrder(target: TargetStanding): Order {
       ...(running?.kind === 'rollback' ? [`${running.releaseId}, which runs, ends first.`] : []),
       ...rejectsWaiting(target),
       state.hold === null
-        ? `${name} is put on hold: it rejects releases until somebody releases the hold.`
+        ? `${name} is put on hold: it rejects releases until a person releases the hold.`
         : `${name} stays on hold.`,
       'The revision is restored under the checks that it passed, and they run again.',
     ],
@@ -86,7 +87,7 @@ function holdOrder(target: TargetStanding): Order {
     title: `Hold ${name}`,
     sentences: [
       servesNow(target),
-      `${name} takes no release until somebody releases the hold. Rollbacks are taken.`,
+      `${name} takes no release until a person releases the hold. Rollbacks are taken.`,
       ...rejectsWaiting(target),
       ...(running === null ? [] : [`${running.releaseId}, which runs, continues.`]),
     ],
@@ -100,7 +101,7 @@ function unholdOrder(target: TargetStanding): Order {
   return {
     title: `Release the hold of ${name}`,
     sentences: [
-      ...(hold === null ? [] : [`On hold since ${instantWords(hold.since)}, set by ${whoAndWhy(hold.by)}.`]),
+      ...(hold === null ? [] : [`On hold since ${momentText(hold.since)}, set by ${whoAndWhy(hold.by)}.`]),
       servesNow(target),
       `${name} takes releases again, from the next one on. Nothing is released by this alone.`,
     ],
@@ -123,7 +124,7 @@ function quarantineOrder(target: TargetStanding): Order {
       legend: 'The artifact',
       choices: releasableArtifacts(state).map((artifact) => ({
         value: artifact,
-        label: artifactWords(artifact),
+        label: shortArtifact(artifact),
         detail: `${releasesOf(target, artifact)}${artifact === servedArtifact ? ' It serves now.' : ''}`,
       })),
     },
@@ -146,10 +147,10 @@ function unquarantineOrder(target: TargetStanding): Order {
         const since =
           quarantined === undefined
             ? 'A person rolled back from it.'
-            : `In quarantine since ${instantWords(quarantined.since)}, by ${whoAndWhy(quarantined.by)}.`;
+            : `In quarantine since ${momentText(quarantined.since)}, by ${whoAndWhy(quarantined.by)}.`;
         return {
           value: artifact,
-          label: artifactWords(artifact),
+          label: shortArtifact(artifact),
           detail: `${since} ${releasesOf(target, artifact)}`,
         };
       }),
@@ -165,10 +166,10 @@ function servesNow(target: TargetStanding): string {
 
 /** What a revision contains, and since when it is verified. */
 function contents({ state }: TargetStanding, revisionId: string): string {
-  const words = revisionWords(wordsOf(state, revisionId));
+  const words = revisionText(wordsOf(state, revisionId));
   const known = state.known.findLast((other) => other.revisionId === revisionId);
   if (known === undefined) return `${words}, not known to the target`;
-  return `${words}, ${known.verified ? 'verified' : 'not verified, checked'} ${instantWords(known.at)}`;
+  return `${words}, ${known.verified ? 'verified' : 'not verified, checked'} ${momentText(known.at)}`;
 }
 
 function rejectsWaiting({ state: { queue } }: TargetStanding): readonly string[] {

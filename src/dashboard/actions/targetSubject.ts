@@ -1,3 +1,4 @@
+import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import { EMPTY_TARGET } from '../../domain/target/targetState.ts';
 import type { TargetView } from '../../messages/target.ts';
 import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
@@ -14,7 +15,6 @@ import { servingOf } from '../targets/targetTexts.ts';
 import { targetAddress } from '../page/addresses.ts';
 import type { TargetAction } from './actionAddresses.ts';
 import type { ActionSubject, Message } from './actionSubject.ts';
-import { artifactWords } from './revisionWords.ts';
 import { NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';
 
 /** An action on a target; `undefined`: there is no such target. */
@@ -72,24 +72,12 @@ async function freshView(
     if (last !== undefined) return { view: last, silence };
     const kept = await readKeptTarget(temporal, workflowId, 1);
     if (kept === undefined) return { view: undefined, silence };
-    const request = kept.running?.request;
-    const spec = request !== undefined && 'target' in request ? request.target : UNKNOWN;
     return {
-      view: { state: { ...EMPTY_TARGET, spec, activeRevisionId: kept.servingRevisionId }, running: null },
+      view: { state: { ...EMPTY_TARGET, activeRevisionId: kept.servingRevisionId }, running: null },
       silence,
     };
   }
 }
-
-/** A target that has released before, of which nothing else is known. */
-const UNKNOWN = {
-  name: '',
-  controlPlane: 'http://unknown.invalid',
-  apiKey: { from: '' },
-  deployment: '',
-  source: 'internal_source',
-  sourceConfig: {},
-} as const;
 
 function rollbackText(name: string, { disposition, reason, onHold }: RollbackTaken): string {
   const held =
@@ -119,5 +107,5 @@ async function blockOrUnblock(
   const blocks = action === 'quarantine';
   const identity = await setQuarantine(temporal, workflowId, blocks, { ...message, artifact });
   if (identity === undefined) return `${KEPT}.`;
-  return `${artifactWords(identity)} is ${blocks ? '' : 'not '}in quarantine on ${name}${blocks ? '' : ' any more'}.`;
+  return `${shortArtifact(identity)} is ${blocks ? '' : 'not '}in quarantine on ${name}${blocks ? '' : ' any more'}.`;
 }

@@ -1,5 +1,5 @@
 import { releaseAddress, targetAddress } from '../page/addresses.ts';
-import { ArtifactName, Commit, OutcomeChip } from '../page/marks.tsx';
+import { ArtifactName, Commit, OutcomeChip, ScrollTable } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import {
   dayOf,
@@ -102,22 +102,15 @@ export function HistoryTable({ filter, releases }: Pick<HistoryProps, 'filter' |
       <p>
         {first + 1} to {first + shown.length} of {releases.length}, newest first.
       </p>
-      <div class="scroll" tabindex={0} role="region" aria-label="Table of releases and rollbacks">
-        <table class="history">
-          <thead>
-            <tr>
-              {['Ended', 'Target', 'Release', 'Outcome', 'Commit', 'Artifact', 'By', 'Why'].map((heading) => (
-                <th scope="col">{heading}</th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((release) => (
-              <HistoryRow {...release} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label="Table of releases and rollbacks"
+        kind="history"
+        headings={['Ended', 'Target', 'Release', 'Outcome', 'Commit', 'Artifact', 'By', 'Why']}
+      >
+        {shown.map((release) => (
+          <HistoryRow {...release} />
+        ))}
+      </ScrollTable>
       {pages === 1 ? null : (
         <nav aria-label="Pages of the history" class="pages">
           {page > 1 ? <a href={historyAddress({ ...filter, page: page - 1 })}>Newer</a> : null}

@@ -47,7 +47,7 @@ export function MeasuresView({
 interface MeasureText {
   readonly name: string;
   readonly figure: string;
-  /** From how much it is told, or what is missing. */
+  /** How many releases it is from, or what is missing. */
   readonly detail: string;
   readonly definition: string;
 }
@@ -60,15 +60,18 @@ export function measureTexts(measures: DeliveryMeasures): readonly MeasureText[]
       perDay >= 1 ? `${perDay.toFixed(1)} per day` : `${(perDay * 7).toFixed(1)} per week`,
       `${counted(count, 'release')}.`,
     ]),
-    text('leadTime', leadTime, (told) => [
-      longDuration(told.medianMs),
-      `${ofTimes(told, 'release')}${told.unknown === 0 ? '' : ` Of ${counted(told.unknown, 'release')} more the commit’s time is not known.`}`,
+    text('leadTime', leadTime, (figure) => [
+      longDuration(figure.medianMs),
+      `${ofTimes(figure, 'release')}${figure.unknown === 0 ? '' : ` Of ${counted(figure.unknown, 'release')} more the commit’s time is not known.`}`,
     ]),
     text('changeFailureRate', changeFailureRate, ({ rate, failed, count }) => [
       `${(100 * rate).toFixed(rate > 0 && rate < 0.1 ? 1 : 0)} %`,
       `${failed} of ${counted(count, 'release')}.`,
     ]),
-    text('timeToRestore', timeToRestore, (told) => [longDuration(told.medianMs), ofTimes(told, 'restore')]),
+    text('timeToRestore', timeToRestore, (figure) => [
+      longDuration(figure.medianMs),
+      ofTimes(figure, 'restore'),
+    ]),
   ];
 }
 

@@ -7,13 +7,13 @@ export type Fragments = ReadonlyMap<string, string>;
 export interface LivePage {
   /** Its parts as they are now. */
   readonly fragments: (viewer: Viewer) => Fragments | Promise<Fragments>;
-  /** Has the page told when a part may have changed. @returns what ends that. */
+  /** Calls back when a part may have changed. @returns what stops that. */
   readonly subscribe: (changed: () => void) => () => void;
 }
 
 /** The comment that keeps proxies from closing a silent connection is sent so often, in milliseconds. */
 const PING_MS = 15_000;
-/** A reader that has not taken so many bytes is let go: it connects again, and begins anew. */
+/** A reader that is this many bytes behind is disconnected. The browser connects again, and gets the whole page. */
 const UNREAD_MAX_BYTES = 1_000_000;
 
 const encoder = new TextEncoder();
@@ -25,7 +25,7 @@ class Reader {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #ping: NodeJS.Timeout;
 
-  /** @param onLeave - told when the browser has gone. */
+  /** @param onLeave - called when the browser has disconnected. */
   constructor(onLeave: (reader: Reader) => void) {
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -117,7 +117,7 @@ export class LiveRooms {
     };
     const room: Room = {
       readers: new Set(),
-      sent: await page.fragments(viewer),
+      sent: new Map(),
       end: page.subscribe(() => {
         render().catch((error: unknown) => {
           process.stderr.write(`a page could not be rendered: ${String(error)}\n`);
@@ -125,6 +125,12 @@ export class LiveRooms {
         });
       }),
     };
+    try {
+      await render();
+    } catch (error) {
+      room.end();
+      throw error;
+    }
     return room;
   }
 

@@ -6,7 +6,7 @@ import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.t
 /** What is known of a target at one moment. */
 export interface TargetSnapshot {
   readonly workflowId: string;
-  /** Its name in `slipway.yaml`; its workflow's id until the target has told. */
+  /** Its name in `slipway.yaml`; its workflow's id until the target has answered. */
   readonly name: string;
   /** The target's newest answer. `undefined`: it has not answered yet. */
   readonly view: TargetView | undefined;

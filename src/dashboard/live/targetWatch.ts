@@ -36,7 +36,7 @@ export class TargetWatch {
   #deploymentSeenAt = 0;
   #buildLogReadAt = 0;
 
-  /** @param onChange - told each change, and once when there is an answer at all. */
+  /** @param onChange - called at each change, and once at the first answer. */
   constructor(
     context: ReadContext,
     target: Pick<TargetSnapshot, 'workflowId' | 'name'>,

@@ -70,7 +70,7 @@ export class TargetWatches {
     return targets.map((target) => this.#of(target).watch.snapshot);
   }
 
-  /** Has a target watched, and a listener told of its changes. @returns what ends that. */
+  /** Watches a target, and calls the listener at each change. @returns what stops that. */
   subscribe(target: ListedTarget, listener: () => void): () => void {
     const watched = this.#of(target);
     clearTimeout(watched.ending);

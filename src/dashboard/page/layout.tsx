@@ -15,7 +15,7 @@ export type PartName = (typeof PARTS)[number]['name'];
 interface LayoutProps {
   readonly title: string;
   readonly files: PageFiles;
-  /** Absent: nobody has signed in. */
+  /** Absent: the viewer has not signed in. */
   readonly viewer?: Viewer;
   /** The part that the page belongs to. Absent: none. */
   readonly part?: PartName;

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 
+import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 
 /** What a color says. Red is for what needs a person, and for nothing else. */
@@ -36,7 +37,7 @@ export function Commit({ commit }: { readonly commit: string }) {
 
 /** An artifact: the beginning of its digest, or the end of its image's name. */
 export function ArtifactName({ artifact }: { readonly artifact: string }) {
-  const short = artifact.replace(/^sha256:([0-9a-f]{12})[0-9a-f]*$/, '$1');
+  const short = shortArtifact(artifact).replace(/^sha256:/u, '');
   return (
     <code title={artifact} class="artifact">
       {short}
@@ -47,4 +48,45 @@ export function ArtifactName({ artifact }: { readonly artifact: string }) {
 /** The beginning of a revision's id. */
 export function RevisionId({ id }: { readonly id: string }) {
   return <code title={id}>{id.slice(0, 8)}</code>;
+}
+
+/** A wide table, in a region of its own that scrolls. Its children are the rows. */
+export function ScrollTable({
+  label,
+  headings,
+  kind,
+  children,
+}: {
+  readonly label: string;
+  readonly headings: readonly string[];
+  /** The table's class. Absent: none. */
+  readonly kind?: string;
+  readonly children?: Child;
+}) {
+  return (
+    <div class="scroll" tabindex={0} role="region" aria-label={label}>
+      <table class={kind}>
+        <thead>
+          <tr>
+            {headings.map((heading) => (
+              <th scope="col">{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A workflow's page in Temporal's own UI; nothing if its address is not known. */
+export function TemporalLink({ address }: { readonly address: string | null }) {
+  if (address === null) return null;
+  return (
+    <p>
+      <a href={address} rel="noreferrer">
+        Open in Temporal
+      </a>
+    </p>
+  );
 }

@@ -19,9 +19,14 @@ const CLOCK = new Intl.DateTimeFormat('en-GB', {
 export function Moment({ at }: { readonly at: string }) {
   return (
     <time datetime={at} data-tells="ago">
-      {`${FORMAT.format(Date.parse(at))} UTC`}
+      {momentText(at)}
     </time>
   );
+}
+
+/** An instant in a sentence. `at`: ISO 8601. */
+export function momentText(at: string): string {
+  return `${FORMAT.format(Date.parse(at))} UTC`;
 }
 
 /** How long something has lasted: the script counts on. `since`: ISO 8601. */
@@ -37,7 +42,7 @@ export function Elapsed({ since }: { readonly since: string }) {
 export function Until({ at }: { readonly at: string }) {
   return (
     <time datetime={at} data-tells="left">
-      {`until ${FORMAT.format(Date.parse(at))} UTC`}
+      {`until ${momentText(at)}`}
     </time>
   );
 }

@@ -2,7 +2,7 @@ import { changeText } from '../../domain/judge/verdict.ts';
 import { type MetricComparison, METRICS } from '../../domain/judge/metric.ts';
 import type { JudgeReport, MetricReport, Side } from '../../domain/judge/report.ts';
 import type { Trial } from '../../domain/judge/trial.ts';
-import { Chip, type Tone } from '../page/marks.tsx';
+import { Chip, type Tone, ScrollTable } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 
 /** What the judge reported, with the runs behind it. */
@@ -148,34 +148,22 @@ function Runs({ trials }: { readonly trials: readonly Trial[] }) {
   return (
     <details id="runs">
       <summary>{`The runs behind the points (${trials.length})`}</summary>
-      <div class="scroll" tabindex={0} role="region" aria-label="Runs">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              <th scope="col">Side</th>
-              <th scope="col">Ended</th>
-              <th scope="col">Expectation</th>
-              <th scope="col">Latency</th>
-              <th scope="col">First token</th>
-              <th scope="col">Score</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ place, side, status, held, reason, latencyMs, firstTokenMs, score }) => (
-              <tr>
-                <th scope="row">{place}</th>
-                <td>{side}</td>
-                <td>{status}</td>
-                <td class="why">{held ? 'met' : (reason ?? 'not met')}</td>
-                <td class="number">{number(latencyMs, 'ms')}</td>
-                <td class="number">{number(firstTokenMs ?? undefined, 'ms')}</td>
-                <td class="number">{number(score ?? undefined, null)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label="Runs"
+        headings={['Run', 'Side', 'Ended', 'Expectation', 'Latency', 'First token', 'Score']}
+      >
+        {shown.map(({ place, side, status, held, reason, latencyMs, firstTokenMs, score }) => (
+          <tr>
+            <th scope="row">{place}</th>
+            <td>{side}</td>
+            <td>{status}</td>
+            <td class="why">{held ? 'met' : (reason ?? 'not met')}</td>
+            <td class="number">{number(latencyMs, 'ms')}</td>
+            <td class="number">{number(firstTokenMs ?? undefined, 'ms')}</td>
+            <td class="number">{number(score ?? undefined, null)}</td>
+          </tr>
+        ))}
+      </ScrollTable>
       {trials.length > RUNS_SHOWN ? <p class="quiet">{`The first ${RUNS_SHOWN}.`}</p> : null}
     </details>
   );

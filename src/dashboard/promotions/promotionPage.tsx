@@ -5,7 +5,7 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { releaseAddress } from '../page/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit } from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Checks } from '../releases/checks.tsx';
 import { TimeBar, Timeline } from '../releases/timeline.tsx';
@@ -26,7 +26,7 @@ export function PromotionDetails(props: PromotionProps) {
   const { promotion, judged, now, temporalPage, viewer } = props;
   const { view, request } = promotion;
   const { tone, words } = promotionHeadline(promotion, now);
-  const told = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
+  const record = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
   const timed = timedOf(promotion);
   const result = view.state === 'ended' ? view.result : undefined;
   return (
@@ -84,10 +84,10 @@ export function PromotionDetails(props: PromotionProps) {
         </section>
       )}
       {judged === null ? null : <JudgeDetails {...judged} />}
-      {told === undefined || told.verdicts.length === 0 ? null : (
+      {record === undefined || record.verdicts.length === 0 ? null : (
         <section>
           <h2>Checks</h2>
-          <Checks verdicts={told.verdicts} checks={request.release.checks} answers={new Map()} />
+          <Checks verdicts={record.verdicts} checks={request.release.checks} answers={new Map()} />
         </section>
       )}
       {request.differences.length === 0 ? null : (
@@ -100,13 +100,7 @@ export function PromotionDetails(props: PromotionProps) {
           </ul>
         </section>
       )}
-      {temporalPage === null ? null : (
-        <p>
-          <a href={temporalPage} rel="noreferrer">
-            Open in Temporal
-          </a>
-        </p>
-      )}
+      <TemporalLink address={temporalPage} />
     </div>
   );
 }

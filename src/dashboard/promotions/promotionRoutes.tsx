@@ -4,7 +4,7 @@ import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import type { ListedTarget } from '../../temporal/client/target/listTargets.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { CameOfIt } from '../actions/cameOfIt.tsx';
+import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/access.ts';
 import type { Viewer } from '../access/viewer.ts';
 import { liveTargets } from '../live/liveTargets.ts';
@@ -94,7 +94,7 @@ export function promotionRoutes({ temporal, files, watches, rooms }: PageContext
           files={files}
           viewer={viewer}
         >
-          <CameOfIt c={c} />
+          <ActionResult c={c} />
           <PromotionDetails {...await propsOf(promotion, snapshots, viewer)} />
         </Layout>,
       ),

@@ -36,7 +36,7 @@ export class PromotionWatch {
     return this.#promotions;
   }
 
-  /** Has a listener told of changes. @returns what ends that. */
+  /** Calls the listener at each change. @returns what stops that. */
   subscribe(listener: () => void): () => void {
     const own = (): void => listener();
     this.#listeners.add(own);

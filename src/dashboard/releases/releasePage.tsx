@@ -8,7 +8,7 @@ import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId, TemporalLink } from '../page/marks.tsx';
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
@@ -27,7 +27,7 @@ export function Story(props: StoryProps) {
   const { story, viewer, now } = props;
   const { found, snapshot, checks, answers, failedLog, changed } = story;
   const { past, result, progress, call, workflowUrl } = found;
-  const told: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
+  const record: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
   const timed = timedOf(story);
   return (
     <div id="story" class="stack" data-announce={`${past.releaseId}: ${past.outcome.replaceAll('_', ' ')}`}>
@@ -79,17 +79,17 @@ export function Story(props: StoryProps) {
         </section>
       )}
       {result === null ? null : <Restored story={story} result={result} />}
-      {told === null || told.verdicts.length === 0 ? null : (
+      {record === null || record.verdicts.length === 0 ? null : (
         <section>
           <h2>Checks</h2>
-          <Checks verdicts={told.verdicts} checks={checks} answers={answers} />
+          <Checks verdicts={record.verdicts} checks={checks} answers={answers} />
         </section>
       )}
-      {told === null || told.interventions.length === 0 ? null : (
+      {record === null || record.interventions.length === 0 ? null : (
         <section>
           <h2>What people said</h2>
           <ul class="lines">
-            {told.interventions.map(({ at, kind, what, by, note, taken }) => (
+            {record.interventions.map(({ at, kind, what, by, note, taken }) => (
               <li>
                 <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
                 {` by ${by.who}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
@@ -99,13 +99,7 @@ export function Story(props: StoryProps) {
         </section>
       )}
       {changed === null ? null : <Changed changed={changed} story={story} />}
-      {workflowUrl === null ? null : (
-        <p>
-          <a href={workflowUrl} rel="noreferrer">
-            Open in Temporal
-          </a>
-        </p>
-      )}
+      <TemporalLink address={workflowUrl} />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono';
 import { SlipwayError } from '../../domain/errors.ts';
 import { findRelease } from '../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../inspection/release/releaseDifference.ts';
-import { CameOfIt } from '../actions/cameOfIt.tsx';
+import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/access.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
@@ -41,7 +41,7 @@ export function releaseRoutes(context: PageContext): Hono<PageEnv> {
           files={files}
           viewer={viewer}
         >
-          <CameOfIt c={c} />
+          <ActionResult c={c} />
           <Story story={story} viewer={viewer} now={Date.now()} />
         </Layout>,
       ),

@@ -18,7 +18,7 @@ import type { PageContext } from '../pageContext.ts';
 /** The release before, and in what this one differs. */
 export interface ChangedSince {
   readonly before: FoundRelease;
-  /** The fields of the configuration; a sentence where it cannot be told. */
+  /** The fields of the configuration; a sentence if they are not known. */
   readonly configuration: readonly FieldDifference[] | string;
 }
 

@@ -6,7 +6,15 @@ import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../page/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
+import {
+  ArtifactName,
+  Chip,
+  Commit,
+  OutcomeChip,
+  RevisionId,
+  TemporalLink,
+  ScrollTable,
+} from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Alarm, Conditions, Queue, Running, Serving } from './targetParts.tsx';
 import { headlineOf } from './targetTexts.ts';
@@ -28,13 +36,7 @@ export function TargetDetails(props: TargetProps) {
     <>
       <TargetNow {...props} />
       {view === undefined ? <div id="past"></div> : <TargetPast state={view.state} snapshot={snapshot} />}
-      {temporalPage === null ? null : (
-        <p>
-          <a href={temporalPage} rel="noreferrer">
-            Open in Temporal
-          </a>
-        </p>
-      )}
+      <TemporalLink address={temporalPage} />
     </>
   );
 }
@@ -84,38 +86,27 @@ function TargetPast({
         <h2>Releases and rollbacks</h2>
         {state.history.length === 0 ? <p class="quiet">None has ended yet.</p> : null}
         {state.history.length === 0 ? null : (
-          <div class="scroll" tabindex={0} role="region" aria-label="Releases and rollbacks">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Release</th>
-                  <th scope="col">Outcome</th>
-                  <th scope="col">Commit</th>
-                  <th scope="col">By</th>
-                  <th scope="col">Ended</th>
-                  <th scope="col">Why</th>
-                </tr>
-              </thead>
-              <tbody>
-                {[...state.history].reverse().map((row) => (
-                  <tr>
-                    <th scope="row">
-                      <a href={releaseAddress(workflowId, row.releaseId)}>{row.releaseId}</a>
-                    </th>
-                    <td>
-                      <OutcomeChip outcome={row.outcome} kind={row.kind} />
-                    </td>
-                    <td>{row.commit === null ? '' : <Commit commit={row.commit} />}</td>
-                    <td>{row.requestedBy.who}</td>
-                    <td>
-                      <Moment at={row.endedAt} />
-                    </td>
-                    <td class="why">{row.reason}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ScrollTable
+            label="Releases and rollbacks"
+            headings={['Release', 'Outcome', 'Commit', 'By', 'Ended', 'Why']}
+          >
+            {[...state.history].reverse().map((row) => (
+              <tr>
+                <th scope="row">
+                  <a href={releaseAddress(workflowId, row.releaseId)}>{row.releaseId}</a>
+                </th>
+                <td>
+                  <OutcomeChip outcome={row.outcome} kind={row.kind} />
+                </td>
+                <td>{row.commit === null ? '' : <Commit commit={row.commit} />}</td>
+                <td>{row.requestedBy.who}</td>
+                <td>
+                  <Moment at={row.endedAt} />
+                </td>
+                <td class="why">{row.reason}</td>
+              </tr>
+            ))}
+          </ScrollTable>
         )}
       </section>
       <section>
@@ -123,25 +114,14 @@ function TargetPast({
         <p class="quiet">
           What the target knows, newest first. A verified revision is one that a rollback can restore.
         </p>
-        <div class="scroll" tabindex={0} role="region" aria-label="Revisions">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Revision</th>
-                <th scope="col">State</th>
-                <th scope="col">Release</th>
-                <th scope="col">Commit</th>
-                <th scope="col">Artifact</th>
-                <th scope="col">Checked</th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...state.known].reverse().map((known) => (
-                <RevisionRow known={known} isServing={known.revisionId === state.activeRevisionId} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable
+          label="Revisions"
+          headings={['Revision', 'State', 'Release', 'Commit', 'Artifact', 'Checked']}
+        >
+          {[...state.known].reverse().map((known) => (
+            <RevisionRow known={known} isServing={known.revisionId === state.activeRevisionId} />
+          ))}
+        </ScrollTable>
       </section>
       {state.said.length + state.ignored.length === 0 ? null : (
         <section>

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
-import { CameOfIt } from '../actions/cameOfIt.tsx';
+import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/access.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
@@ -61,7 +61,7 @@ export function targetRoutes({ temporal, files, watches, rooms }: PageContext): 
     return c.html(
       document(
         <Layout title={snapshot.name} part="Targets" live={live} files={files} viewer={viewer}>
-          <CameOfIt c={c} />
+          <ActionResult c={c} />
           <TargetDetails {...propsOf(snapshot)} viewer={viewer} />
         </Layout>,
       ),

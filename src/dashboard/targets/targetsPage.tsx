@@ -14,7 +14,7 @@ interface TargetsProps {
   readonly now: number;
 }
 
-/** All targets: first in a sentence each that needs somebody, then one card for each. */
+/** All targets: first one sentence for each that needs a person, then a card for each. */
 export function Targets({ snapshots, viewer, now }: TargetsProps) {
   const byName = [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
   return (

@@ -10,9 +10,9 @@ import type { FoundRelease } from './findRelease.ts';
 export interface ReleaseDifference {
   readonly from: FoundRelease;
   readonly to: FoundRelease;
-  /** The fields of their configuration; a sentence where it cannot be told. */
+  /** The fields of their configuration; a sentence if they are not known. */
   readonly configuration: readonly FieldDifference[] | string;
-  /** The files of their artifacts; a sentence where it cannot be told. */
+  /** The files of their artifacts; a sentence if they are not known. */
   readonly files: FilesDifference | string;
 }
 
@@ -34,7 +34,7 @@ export async function releaseDifference(
   };
 }
 
-/** The fields of their configuration in which two releases differ; a sentence where it cannot be told. */
+/** The fields of their configuration in which two releases differ; a sentence if they are not known. */
 export function configurationDifference(
   from: FoundRelease,
   to: FoundRelease,

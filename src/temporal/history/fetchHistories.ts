@@ -136,6 +136,8 @@ export async function fetchHistory(
 
 /**
  * What the newest run of a workflow was started with, and when (ISO 8601); `undefined` if Temporal keeps none.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function fetchFirstInput(
   { client, settings }: TemporalConnection,
@@ -153,6 +155,6 @@ export async function fetchFirstInput(
     return { input, at: new Date(timeOf(first)).toISOString() };
   } catch (error) {
     if (isGone(error)) return undefined;
-    throw error;
+    throw temporalError(error, settings);
   }
 }

@@ -197,7 +197,7 @@ describe('a request that changes something', () => {
 });
 
 describe('without sign-in', () => {
-  it('whoever looks is the user who started the page, as an admin, unproved', async () => {
+  it('every viewer is the user who started the page, as an admin, unproved', async () => {
     const app = await accessApp({});
     const answer = await app.request('/who', { headers: { host: '127.0.0.1:4701' } });
     expect(await answer.json()).toEqual({ name: userInfo().username, proved: false, role: 'admin' });

@@ -35,7 +35,7 @@ describe('a rollback', () => {
     const { choices = [] } = order('rollback').choose ?? {};
     expect(choices.map(({ value }) => value)).toEqual(['newest', '11111111']);
     expect(choices[0]?.detail).toBe(
-      'Will serve: release-3, commit c0ffee3, artifact sha256:333333333333, revision 33333333, verified 2026-01-01 00:00 UTC.',
+      'Will serve: revision 33333333 (release-3, commit c0ffee3, sha256:333333333333), verified 1 Jan 2026, 00:00 UTC.',
     );
     expect(choices[1]?.label).toBe('release-1, revision 11111111');
   });
@@ -47,7 +47,7 @@ describe('a rollback', () => {
   it('says of a revision that a person left that it is restored only by name', () => {
     const left = [known(1), known(3, { quarantined: true }), known(4)];
     const { choices = [] } = order('rollback', { known: left }).choose ?? {};
-    expect(choices[0]?.detail).toContain('Will serve: release-1');
+    expect(choices[0]?.detail).toContain('(release-1, ');
     expect(choices[1]?.detail).toContain('In quarantine: restored only by name.');
   });
 
@@ -61,7 +61,7 @@ describe('a rollback', () => {
     expect(sentences).toContain('release-5, which runs, is stopped.');
     expect(sentences).toContain('release-6, which waits, is rejected.');
     expect(sentences).toContain(
-      'production is put on hold: it rejects releases until somebody releases the hold.',
+      'production is put on hold: it rejects releases until a person releases the hold.',
     );
   });
 });
@@ -75,7 +75,7 @@ describe('a hold', () => {
 
   it('says who set it and why, before it is ended', () => {
     expect(order('unhold', { hold: { since: NOW, by: ADA } }).sentences[0]).toBe(
-      'On hold since 2026-01-01 00:00 UTC, set by ada: a reason.',
+      'On hold since 1 Jan 2026, 00:00 UTC, set by ada: a reason.',
     );
   });
 });
@@ -97,7 +97,7 @@ describe('a quarantine', () => {
     const left = [known(1), known(3, { quarantined: true })];
     const { choices = [] } = order('unquarantine', { quarantined, known: left }).choose ?? {};
     expect(choices.map(({ detail }) => detail)).toEqual([
-      'In quarantine since 2026-01-01 00:00 UTC, by ada: a reason. Of release-1, commit c0ffee1.',
+      'In quarantine since 1 Jan 2026, 00:00 UTC, by ada: a reason. Of release-1, commit c0ffee1.',
       'A person rolled back from it. Of release-3, commit c0ffee3.',
     ]);
   });

@@ -61,7 +61,7 @@ it('begins with every part, then sends only those that change, rendered once for
   expect(rendered).toHaveLength(2);
 });
 
-it('renders for each viewer, and stops once nobody looks', async () => {
+it('renders for each viewer, and stops once no page is open', async () => {
   const { page, rendered, listeners } = scriptedPage();
   const rooms = new LiveRooms();
   const open = (name: string) => rooms.open('/', { ...ADA, name }, 'v1', () => Promise.resolve(page));

@@ -47,7 +47,7 @@ export class HistoryNews {
       this.#token = nextPageToken ?? undefined;
       return nextPageToken != null && nextPageToken.length > 0;
     } catch {
-      // Whoever looks next finds out why.
+      // The caller's next query finds out why.
       await pause(until - Date.now(), signal);
       return true;
     }

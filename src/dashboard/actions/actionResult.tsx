@@ -9,21 +9,21 @@ import { csrfOf } from '../access/session.ts';
 const TEXT_MAX_CHARACTERS = 1_000;
 
 /**
- * The address of a page that tells what came of an action. The text is sealed with the session, so that nobody can have the
- * page of another person say something.
+ * The address of a page that shows the result of an action. The text is sealed with the session, so that a link made by
+ * another person cannot show a text of theirs.
  */
-export function cameOfItAddress(c: Context, path: string, text: string): string {
+export function actionResultAddress(c: Context, path: string, text: string): string {
   const said = text.slice(0, TEXT_MAX_CHARACTERS);
   return `${path}?${new URLSearchParams({ said, seal: sealOf(c, path, said) }).toString()}`;
 }
 
-/** What came of the action that led to this page; nothing if none did. */
-export function CameOfIt({ c }: { readonly c: Context }) {
+/** The result of the action that led to this page; nothing if none did. */
+export function ActionResult({ c }: { readonly c: Context }) {
   const { said = '', seal = '' } = c.req.query();
   const path = new URL(c.req.url).pathname;
   if (said === '' || !sameSecret(seal, sealOf(c, path, said))) return null;
   return (
-    <section class="notice done" role="status" aria-label="What came of it">
+    <section class="notice done" role="status" aria-label="Result of the action">
       <p>{said}</p>
     </section>
   );
