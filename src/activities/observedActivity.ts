@@ -4,7 +4,8 @@ import type { ActivityInterceptors } from '@temporalio/worker';
 
 import { isRecord } from '../domain/scalars.ts';
 import type { Span, SpanAttributes } from '../traces/span.ts';
-import { currentTrace, inSpan, traceIdOf } from '../traces/trace.ts';
+import { currentTrace, inSpan } from '../traces/trace.ts';
+import { traceIdOf } from '@slipway/contract/traceparent';
 import { recordedSpan } from './recordedSpan.ts';
 import { workflowTrace } from './workflowTrace.ts';
 

@@ -4,9 +4,8 @@ import type { Info } from '@temporalio/activity';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
 import { isRecord } from '../domain/scalars.ts';
-import { TRACEPARENT } from '../domain/traceparent.ts';
 import { TRACE_HEADER } from '../messages/traceHeader.ts';
-import { traceIdOf } from '../traces/trace.ts';
+import { TRACEPARENT, traceIdOf } from '@slipway/contract/traceparent';
 
 /** Where the span of an activity belongs. */
 export interface WorkflowTrace {

@@ -13,7 +13,7 @@ import type {
   TargetState,
   Undelivered,
 } from '../domain/target/targetState.ts';
-import { TRACEPARENT } from '../domain/traceparent.ts';
+import { TRACEPARENT } from '@slipway/contract/traceparent';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 

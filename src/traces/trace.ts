@@ -72,11 +72,6 @@ export function traceField(): { readonly trace?: string } {
   return trace === undefined ? {} : { trace };
 }
 
-/** The trace's id in a `traceparent`: 32 hexadecimal digits. */
-export function traceIdOf(traceparent: string): string {
-  return traceparent.split('-')[1] ?? '';
-}
-
 const NONE: Span = {
   traceparent: undefined,
   set: () => undefined,

@@ -3,7 +3,7 @@ import type { ActivityOptions, WorkflowInterceptorsFactory } from '@temporalio/w
 
 import type { StepName } from '../domain/step.ts';
 import { isRecord } from '../domain/scalars.ts';
-import { TRACEPARENT } from '../domain/traceparent.ts';
+import { TRACEPARENT } from '@slipway/contract/traceparent';
 import { TRACE_HEADER, type TraceHeader } from '../messages/traceHeader.ts';
 import { payloadConverter } from './payloadConverter.ts';
 

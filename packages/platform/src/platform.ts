@@ -185,10 +185,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const app = new Hono();
     const onAnswered = (answered: Answered): void => {
       logTracedChange(log, answered);
+      metrics?.onAnswered(answered);
       options.onAnswered?.(answered);
     };
     app.use(reportAnswers(onAnswered));
-    if (metrics !== undefined) app.use('*', metrics.requests);
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     app.get('/health', async (c) => {
@@ -207,10 +207,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', controlPlane.app);
 
     const listening = await listen(
-      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, {
-        onAnswered,
-        onAgentRequest: metrics?.onAgentRequest,
-      }),
+      listenerOf(app, gateway, createAgentAdmission(access, database.kysely), log, onAnswered),
       options,
     );
     url = listening.url;
@@ -239,19 +236,13 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   log.error('the platform did not stop in time; the next start continues its work');
 }
 
-/** Observes requests to agents. */
-interface AgentRequestObservers {
-  readonly onAnswered: (answered: Answered) => void;
-  readonly onAgentRequest?: ServedMetrics['onAgentRequest'];
-}
-
 /** Requests to agents go to the gateway, if `admit` lets them; all others are the app's. */
 function listenerOf(
   app: Hono,
   gateway: Gateway,
   admit: ReturnType<typeof createAgentAdmission>,
   log: Logger,
-  { onAnswered, onAgentRequest }: AgentRequestObservers,
+  onAnswered: (answered: Answered) => void,
 ): RequestListener {
   const toApp = getRequestListener(app.fetch);
   return (request, response) => {
@@ -260,8 +251,7 @@ function listenerOf(
       void toApp(request, response);
       return;
     }
-    reportPassage(request, response, agent.deploymentId, onAnswered);
-    onAgentRequest?.(request, agent.path, response);
+    reportPassage(request, response, agent, onAnswered);
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {

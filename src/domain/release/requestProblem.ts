@@ -17,7 +17,7 @@ import {
   TARGET_NAME,
   type TargetSpec,
 } from '../target/targetSpec.ts';
-import { TRACEPARENT } from '../traceparent.ts';
+import { TRACEPARENT } from '@slipway/contract/traceparent';
 import type { ErrorPolicy, ReleaseRequest } from './release.ts';
 import {
   anything,

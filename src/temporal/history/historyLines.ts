@@ -1,7 +1,7 @@
 import { failureDetail } from '../../domain/failure.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
-/** One line of what a history tells. */
+/** One event of a history in words. */
 export interface HistoryLine {
   /** ISO 8601. */
   readonly at: string;
@@ -9,8 +9,8 @@ export interface HistoryLine {
 }
 
 /**
- * What the history of a release, a rollback or a promotion tells, in lines for people, oldest first: its activities with
- * their attempts and failures, the messages that it took, and its end.
+ * The history of a release, a rollback or a promotion in words, oldest first: its activities with their attempts and
+ * failures, the messages that it took, and its end.
  */
 export function historyLines({ events }: History): readonly HistoryLine[] {
   const all = events ?? [];
@@ -46,7 +46,7 @@ function textOf(
   );
 }
 
-/** Each attempt that was not the first says what the one before it failed of. */
+/** Each attempt after the first says why the one before it failed. */
 function startText(event: HistoryEvent, events: Events): string | undefined {
   const start = event.activityTaskStartedEventAttributes;
   if (start == null || (start.attempt ?? 1) <= 1) return undefined;
@@ -126,7 +126,7 @@ type Failure = NonNullable<HistoryEvent['activityTaskFailedEventAttributes']>['f
 
 /** What failed, below what Temporal wraps around it, with its code. */
 function failureText(failure: Failure): string {
-  if (failure == null) return 'for a reason that Temporal does not tell';
+  if (failure == null) return 'for a reason that is not known';
   if (failure.cause != null && failure.applicationFailureInfo == null) return failureText(failure.cause);
   const { details } = failure.applicationFailureInfo ?? {};
   const code = details == null ? undefined : failureDetail(decodeAll(details))?.code;

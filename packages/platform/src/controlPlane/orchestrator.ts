@@ -125,11 +125,11 @@ export function createOrchestrator(options: {
       done: Promise.resolve(),
     };
     const buildAndDeploy = async (): Promise<void> => {
-      if (!building || (await work.build(revision.id, controller.signal))) {
+      if (!building || (await work.build(revision, controller.signal))) {
         // Built is not yet out of turn: a newer one that waits lets this one be deployed first.
         job.building = false;
         wake();
-        await work.deploy(revision.id, controller.signal);
+        await work.deploy(revision, controller.signal);
       }
       await options.afterWork(revision.deploymentId).catch((error: unknown) => {
         const of = { err: error, deployment: revision.deploymentId };

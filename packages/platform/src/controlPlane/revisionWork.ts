@@ -27,6 +27,12 @@ export interface CallOff {
 const INTERRUPTED_MEANWHILE: CallOff = { kind: 'recorded', reason: 'It was asked for again.' };
 const CALLED_OFF: BuildResult = { ok: false, reason: 'The build was called off.' };
 
+/** The revision that is built or deployed. */
+interface WorkedRevision {
+  readonly id: string;
+  readonly deploymentId: string;
+}
+
 /** Builds and deploys single revisions. */
 export type RevisionWork = ReturnType<typeof createRevisionWork>;
 
@@ -51,15 +57,6 @@ export function createRevisionWork(options: {
 
   const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
     kysely.selectFrom('revisions').selectAll().where('id', '=', revisionId).executeTakeFirstOrThrow();
-
-  const noteDeployment = async (revisionId: string): Promise<void> => {
-    const found = await kysely
-      .selectFrom('revisions')
-      .select('deployment_id')
-      .where('id', '=', revisionId)
-      .executeTakeFirst();
-    if (found !== undefined) deployments.set(revisionId, found.deployment_id);
-  };
 
   const record = async (change: RevisionChange): Promise<boolean> => {
     await logs.flush();
@@ -216,9 +213,9 @@ export function createRevisionWork(options: {
   /** Where the platform itself fails (its database, say), the revision ends as failed if that can still be written. */
   const guarded =
     <T>(work: (revisionId: string, signal: AbortSignal) => Promise<T>, otherwise: T) =>
-    async (revisionId: string, signal: AbortSignal): Promise<T> => {
+    async ({ id: revisionId, deploymentId }: WorkedRevision, signal: AbortSignal): Promise<T> => {
+      deployments.set(revisionId, deploymentId);
       try {
-        await noteDeployment(revisionId);
         return await work(revisionId, signal);
       } catch (error) {
         options.log.error({ err: error, ...about(revisionId) }, 'work on a revision failed');

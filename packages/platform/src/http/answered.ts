@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { TRACEPARENT, traceIdOf } from '@slipway/contract/traceparent';
 import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Logger } from 'pino';
@@ -7,8 +8,11 @@ import type { Logger } from 'pino';
 /** A request that was answered. */
 export interface Answered {
   readonly method: string;
-  /** The path with the names of its parameters. */
+  /** The path with the names of its parameters; of a request to an agent, `/agents/{deployment_id}/*`. */
   readonly route: string;
+  /** Of a request to an agent: the path as the agent gets it, without its query. */
+  readonly agentPath?: string;
+  /** 499: the client left before it was answered, as nginx has it. */
   readonly status: number;
   /** The deployment and the revision that its path names. */
   readonly deployment: string | undefined;
@@ -17,12 +21,14 @@ export interface Answered {
   readonly traceparent: string | undefined;
   /** ISO 8601. */
   readonly startedAt: string;
+  /** Until its answer had ended. */
+  readonly seconds: number;
 }
 
 /** Reports the requests to an app. */
 export function reportAnswers(report: (answered: Answered) => void): MiddlewareHandler {
   return async (c, next) => {
-    const startedAt = new Date().toISOString();
+    const times = timed();
     await next();
     report({
       method: c.req.method,
@@ -30,7 +36,7 @@ export function reportAnswers(report: (answered: Answered) => void): MiddlewareH
       status: c.res.status,
       ...idsIn(c.req.path),
       traceparent: validTrace(c.req.header('traceparent')),
-      startedAt,
+      ...times(),
     });
   };
 }
@@ -39,31 +45,34 @@ export function reportAnswers(report: (answered: Answered) => void): MiddlewareH
 export function reportPassage(
   request: IncomingMessage,
   response: ServerResponse,
-  deployment: string,
+  { deploymentId: deployment, path }: { readonly deploymentId: string; readonly path: string },
   report: (answered: Answered) => void,
 ): void {
-  const startedAt = new Date().toISOString();
+  const times = timed();
   const { method = 'GET', headers } = request;
   const traceparent = validTrace([headers['traceparent']].flat()[0]);
   const route = '/agents/{deployment_id}/*';
+  const agentPath = path.split('?')[0] ?? path;
   response.once('close', () => {
-    const status = response.statusCode;
-    report({ method, route, status, deployment, revision: undefined, traceparent, startedAt });
+    const status = response.headersSent ? response.statusCode : 499;
+    report({ method, route, agentPath, status, deployment, revision: undefined, traceparent, ...times() });
   });
 }
 
+function timed(): () => Pick<Answered, 'startedAt' | 'seconds'> {
+  const startedAt = new Date().toISOString();
+  const began = performance.now();
+  return () => ({ startedAt, seconds: (performance.now() - began) / 1_000 });
+}
+
 /** Logs the changes that belong to a trace, so that its lines are found by its id. */
-export function logTracedChange(log: Logger, { startedAt: _, traceparent, ...answered }: Answered): void {
+export function logTracedChange(
+  log: Logger,
+  { startedAt: _, seconds: __, traceparent, ...answered }: Answered,
+): void {
   if (traceparent === undefined || answered.method === 'GET') return;
   log.info({ ...answered, trace_id: traceIdOf(traceparent) }, 'answered a request');
 }
-
-/** The id of the trace that a `traceparent` names: 32 hexadecimal digits. */
-export function traceIdOf(traceparent: string): string {
-  return traceparent.split('-')[1] ?? '';
-}
-
-const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/u;
 
 /** A `traceparent` header, if it is one of version 00. */
 export function validTrace(header: string | undefined): string | undefined {

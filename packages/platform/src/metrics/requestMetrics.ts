@@ -1,43 +1,27 @@
-import type { ServerResponse } from 'node:http';
-
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import type { Endpoint } from '@slipway/contract/endpoint';
-import type { MiddlewareHandler } from 'hono';
-import { routePath } from 'hono/route';
 
+import type { Answered } from '../http/answered.ts';
 import { METHODS, type RecordTime } from './metrics.ts';
 
 const REQUEST = 'slipway_platform_http_request_duration_seconds';
 const OTHER = 'other';
 
-/** Measures the requests that the app answers, by the pattern of their route. */
-export function measureRequests(record: RecordTime): MiddlewareHandler {
-  return async (c, next) => {
-    const began = performance.now();
-    await next();
-    const route = routePath(c, -1);
-    record(REQUEST, (performance.now() - began) / 1_000, {
-      method: c.req.method,
-      // Where no route answers, the last pattern is that of a middleware.
-      route: route.endsWith('*') ? OTHER : route.replaceAll(/:(\w+)/gu, '{$1}'),
-      status: String(c.res.status),
-    });
-  };
+/** Measures a request that was answered, by the template of its route. */
+export function measureAnswer(
+  record: RecordTime,
+  { method, route, agentPath, status, seconds }: Answered,
+): void {
+  record(REQUEST, seconds, {
+    method,
+    route: agentPath === undefined ? appRoute(route) : agentRoute(method, agentPath),
+    status: String(status),
+  });
 }
 
-/** Measures a request to an agent until its answer has ended. @param path - as the agent gets it. */
-export function measureAgentRequest(
-  record: RecordTime,
-  { method = 'GET', path }: { readonly method?: string; readonly path: string },
-  response: ServerResponse,
-): void {
-  const began = performance.now();
-  const route = agentRoute(method, path.split('?')[0] ?? path);
-  response.once('close', () => {
-    // The client left before anything was answered: as nginx has it.
-    const status = response.headersSent ? String(response.statusCode) : '499';
-    record(REQUEST, (performance.now() - began) / 1_000, { method, route, status });
-  });
+/** If no route answers, the last pattern is that of a middleware. */
+function appRoute(route: string): string {
+  return route.endsWith('*') ? OTHER : route;
 }
 
 const ROUTES = Object.values<Endpoint>(RUN_API_ENDPOINTS)

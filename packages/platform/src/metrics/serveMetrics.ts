@@ -1,24 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-
-import type { MiddlewareHandler } from 'hono';
-
 import type { BuildRevision } from '../controlPlane/dependencies.ts';
+import type { Answered } from '../http/answered.ts';
 import { listen } from '../http/listen.ts';
 import type { PlatformMetricName } from './metrics.ts';
 import { openMetrics } from './openMetrics.ts';
 import { createFigures } from './readFigures.ts';
-import { measureAgentRequest, measureRequests } from './requestMetrics.ts';
+import { measureAnswer } from './requestMetrics.ts';
 
-/** What the platform's parts tell of themselves. */
+/** What the platform's parts report to. */
 export interface ServedMetrics {
   /** `http://host:port/metrics`. */
   readonly url: string;
   /** A query to the database ended. */
   readonly onQuery: (seconds: number, result: 'ok' | 'error') => void;
-  /** Measures the requests of the app. */
-  readonly requests: MiddlewareHandler;
-  /** A request to an agent began. */
-  readonly onAgentRequest: (request: IncomingMessage, path: string, response: ServerResponse) => void;
+  readonly onAnswered: (answered: Answered) => void;
   /** Measures builds. */
   readonly builds: (build: BuildRevision) => BuildRevision;
   /** Says what is read when metrics are asked for. */
@@ -41,8 +35,7 @@ export async function serveMetrics(where: {
     url: `${listening.url}/metrics`,
     onQuery: (seconds, result) =>
       record('slipway_platform_database_query_duration_seconds', seconds, { result }),
-    requests: measureRequests(record),
-    onAgentRequest: ({ method }, path, response) => measureAgentRequest(record, { method, path }, response),
+    onAnswered: (answered) => measureAnswer(record, answered),
     builds: (build) => async (options) => {
       const began = performance.now();
       const ended = (result: string): void => record(BUILDS, (performance.now() - began) / 1_000, { result });

@@ -17,12 +17,10 @@ import { withTemporal } from '../../openTemporal.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 import { logFileLines } from './logFiles.ts';
 
-/** Where a line about a release comes from. */
-type Source = 'temporal' | 'worker' | 'platform' | 'build' | 'deploy';
-
 /** One line about a release. */
 interface ReleaseLine {
-  readonly source: Source | (string & {});
+  /** `temporal`, `worker`, `platform`, or the log's stage at the control plane. */
+  readonly source: string;
   readonly revisionId: string | null;
   readonly message: string;
   /** ISO 8601. `null`: the source does not report it. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 
+import { traceIdOf } from '@slipway/contract/traceparent';
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '@slipway/contract/runApi/run';
 import {
   FollowQuery,
@@ -27,7 +28,7 @@ import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { selected, storable, wireNewRun, wireRun } from './wire.ts';
-import { traceIdOf, validTrace } from '../../http/answered.ts';
+import { validTrace } from '../../http/answered.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
