@@ -59,14 +59,17 @@ describe('the lock of a home', () => {
   it.runIf(process.platform === 'linux')(
     'of a process that has ended is taken over, although whoever started it has not asked how',
     async () => {
-      // What takes the shell's place knows nothing of its child.
-      const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+      // `sleep` takes the shell's place and knows nothing of its child; the shell itself may reap it.
+      const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
         stdio: ['ignore', 'pipe', 'ignore'],
       });
       const [line] = (await once(parent.stdout, 'data')) as [Buffer];
       const pid = Number(line.toString());
-      const stat = () => readFile(`/proc/${pid}/stat`, 'utf8');
-      await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 20_000 });
+      const waitForStat = (of: number, part: string) =>
+        vi.waitFor(async () => expect(await readFile(`/proc/${of}/stat`, 'utf8')).toContain(part), 20_000);
+      await waitForStat(parent.pid!, '(sleep)');
+      process.kill(pid, 'SIGKILL');
+      await waitForStat(pid, ') Z ');
       await leave({ pid, started: await startOf(pid), host: hostname() });
       await (await lockHome(home, 'platform')).release();
       parent.kill('SIGKILL');
