@@ -117,7 +117,7 @@ export interface Activities {
   /**
    * Polls revisions for some minutes, and reports each change of status to the workflow that waits for it.
    *
-   * @returns those that nobody waits for any more, by their keys.
+   * @returns the keys of those that no release waits for any more.
    */
   pollRevisions(input: {
     readonly target: TargetSpec;

@@ -27,7 +27,7 @@ export function isRetryable(code: ErrorCode): boolean {
 
 /**
  * What an activity throws for an error: an `ApplicationFailure` whose type is the error's code and whose detail is a
- * {@link FailureDetail}. The error itself is left out as a cause: its stack is nobody's business in a history.
+ * {@link FailureDetail}. The error itself is left out as a cause: its stack does not belong in a history.
  */
 export function toActivityFailure(error: unknown): Error {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;

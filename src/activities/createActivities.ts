@@ -80,7 +80,7 @@ interface Waiting {
   readonly lookEveryMs?: number;
 }
 
-/** The activities that ask control planes, agents and artifact stores, whichever these are. */
+/** The activities that call control planes, agents and artifact stores. */
 export function releaseActivities(
   outside: Outside,
   { pollUntil, poller, now = () => Promise.resolve(Date.now()), lookEveryMs }: Waiting,

@@ -134,7 +134,7 @@ async function openVerified(file: string, digest: string): Promise<StoredArtifac
   const handle = await open(file);
   const { size } = await handle.stat();
   const stream = verifiedBytes(handle.createReadStream({ highWaterMark: 1 << 18 }), digest, file);
-  // A stream that nobody reads would keep the file open.
+  // A stream that is never read would keep the file open.
   stream.once('close', () => void handle.close());
   return { stream, sizeBytes: size };
 }

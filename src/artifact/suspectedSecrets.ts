@@ -24,7 +24,7 @@ export interface SuspectedSecretsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Generated files and data: too large to be read line by line, and seldom where somebody writes a key. */
+/** Generated files and data: too large to be read line by line, and seldom where people put a key. */
 const READ_MAX_BYTES = 1024 * 1024;
 
 /** Names that say what is in a file. What always holds a secret is not packed at all (`packSource`). */

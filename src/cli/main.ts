@@ -10,7 +10,7 @@ import { printError } from './ui/errorReport.ts';
 /** As a shell reports a program that SIGPIPE ended: Node's programs are not sent it. */
 const READER_GONE = 141;
 
-// Whoever read what was asked for has gone, as `head` does: what goes on elsewhere goes on.
+// The reader of our output has gone, as `head` does. What was started elsewhere goes on.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (!isReaderGone(error)) throw error;
   process.exit(READER_GONE);

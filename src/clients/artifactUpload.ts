@@ -31,7 +31,7 @@ export interface UploadOptions {
   readonly timeoutMs?: number;
 }
 
-/** Set by us, whatever the upload's own headers say. */
+/** Set by us; the upload's own headers cannot change them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',

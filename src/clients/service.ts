@@ -115,7 +115,7 @@ export interface Answered<T> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** One service behind one pool of kept-alive connections. Sends each request once: whoever calls may repeat. */
+/** One service behind one pool of kept-alive connections. Sends each request once: the caller may repeat. */
 export interface Service {
   readonly origin: string;
   readonly agent: Agent;

@@ -41,7 +41,7 @@ export class ServiceError extends SlipwayError {
   readonly retryAfterMs: number | undefined;
   /**
    * Whether the service may have carried out the request. False only where it surely did not: nothing was written
-   * to a connection, or the service itself answered that it refuses (4xx). Always true where nobody can know.
+   * to a connection, or the service itself answered that it refuses (4xx). Always true if that is unknown.
    */
   readonly mayHaveBeenTaken: boolean;
   /** Whether the caller's own signal ended the call. */

@@ -19,7 +19,7 @@ export interface ConfigPart extends ConfigSource {
   readonly file: string;
   /** What stands in it; `{}` where it is empty or no YAML. */
   readonly raw: unknown;
-  /** What is wrong with it whatever its fields are: no YAML, variables without a value, files that cannot be read. */
+  /** What is wrong with it as a whole: no YAML, variables without a value, files that cannot be read. */
   readonly problems: readonly ConfigProblem[];
 }
 

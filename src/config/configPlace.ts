@@ -84,7 +84,7 @@ function keyNode(document: Document, path: readonly PropertyKey[]): Node | undef
   return isNode(key) ? key : undefined;
 }
 
-/** Names of fields whose values may be secrets, whatever belongs there. */
+/** Names of fields whose values may be secrets. */
 const SECRET_NAME = /key|secret|token|passw|credential|auth/i;
 /** A field that ends in `Key` and is none: contract 001, "Feedback". */
 const HARMLESS_NAMES: readonly string[] = ['feedbackKey', 'name'];
@@ -130,7 +130,7 @@ function nameOf({ key }: Pair): string {
   return isScalar(key) ? String(key.value) : '';
 }
 
-/** The URL of a webhook lets whoever knows it speak in its channel. */
+/** The URL of a webhook lets anyone who knows it post to its channel. */
 function mayBeSecret(names: readonly string[], value: string): boolean {
   if (URL_CREDENTIALS.test(value)) return true;
   if (SECRET_REFERENCE.test(value) || HARMLESS_NAMES.includes(names.at(-1) ?? '')) return false;

@@ -93,7 +93,7 @@ const SMALLEST_REQUEST: Omit<ReleaseRequest, keyof ReleaseSettings> = {
   requestedBy: { who: 'lint', from: 'cli' },
 };
 
-/** What the file is called where nobody says, by vocabulary (contract/controlPlane/vocabulary.ts). */
+/** The file's default name, by vocabulary (contract/controlPlane/vocabulary.ts). */
 const GRAPH_CONFIG = { contract: 'graph.json', public: 'langgraph.json' } as const;
 
 /** Contract 000, "SourceConfig": the fields that the source takes. */

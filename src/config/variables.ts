@@ -2,7 +2,7 @@ import { type Document, isScalar, parseDocument, Scalar, visit } from 'yaml';
 
 import { isSecretName } from './configPlace.ts';
 
-/** The environment of whoever reads the file. */
+/** The environment of the process that reads the file. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What variables are called in the environment: nothing else of it gets into a file. */

@@ -5,7 +5,7 @@ export interface FailureDetail {
   readonly code: ErrorCode;
   /** HTTP status, where the service answered. */
   readonly status?: number;
-  /** Whether the service may have carried out the request although nobody got its answer. */
+  /** Whether the service may have carried out the request although no answer arrived. */
   readonly mayHaveBeenTaken: boolean;
   /** The attempt that failed, from 1. */
   readonly attempt: number;

@@ -132,7 +132,7 @@ async function inParallel<T>(
   if (firstFailure !== undefined) throw firstFailure.error;
 }
 
-/** A seed that nobody chose. */
+/** A random seed. */
 export function freshSeed(): number {
   return Math.floor(Math.random() * 2 ** 32);
 }

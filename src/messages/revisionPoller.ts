@@ -13,7 +13,7 @@ export interface WaitingRevision {
   readonly status: string;
   /** When it began to wait, in milliseconds since 1970: the longer ago, the less often it is looked at. */
   readonly since: number;
-  /** When nobody waits for it any more, in milliseconds since 1970. */
+  /** Until when a release waits for it, in milliseconds since 1970. */
   readonly until: number;
 }
 

@@ -83,7 +83,7 @@ export class Play {
     this.#options = options;
     this.#people = new People(options.client, options.outcomes, (moment, work) => this.#at(moment, work));
     this.#failed = new Promise<never>((_, reject) => (this.#fail = reject));
-    // Whoever waits for the end is told; until somebody does, nobody is to be alarmed.
+    // The failure reaches `await`s of the end; before that it must not count as an unhandled rejection.
     this.#failed.catch(() => undefined);
   }
 

@@ -19,7 +19,7 @@ import { aboutTarget, type RehearsedOutside } from './rehearsedOutside.ts';
 const NOT_KEPT = 'none in a rehearsal';
 
 /**
- * The worker's own activities over control planes and stores in memory. Verdicts are injected, and nobody is notified.
+ * The worker's own activities over control planes and stores in memory. Verdicts are injected, and no notice is sent.
  */
 export function rehearsalActivities(
   outside: RehearsedOutside,
@@ -59,7 +59,7 @@ export function rehearsalActivities(
     sendNotice: () => Promise.resolve({ detail: 'a rehearsal sends no notices' }),
     recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
     recordRelease: async (input) => ({ ...(await releases.recordRelease(input)), location: NOT_KEPT }),
-    // Each target is started once, with its state, and nobody else releases there.
+    // Each target is started once, with its state, and nothing else releases there.
     claimDeployment: () => Promise.resolve({}),
     // Nothing is left to it: a release polls for as long as it waits.
     pollRevisions: () => Promise.resolve({ settled: [] }),

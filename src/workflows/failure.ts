@@ -9,7 +9,7 @@ import { needsPerson, type Outcome } from '../domain/release/outcome.ts';
 export interface StepFailure {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Whether the service may have carried out the request although nobody got its answer. */
+  /** Whether the service may have carried out the request although no answer arrived. */
   readonly mayHaveBeenTaken: boolean;
   /** When to try again at the earliest, in milliseconds, where the service said so. */
   readonly retryAfterMs: number | undefined;

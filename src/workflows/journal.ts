@@ -179,7 +179,7 @@ export class Journal {
     }
   }
 
-  /** Notes signals of names that nobody knows. To be called where it waits for long, too. */
+  /** Records signals of unknown names. To be called before long waits, too. */
   tellUnknownSignals(): void {
     takeUnknownSignals((name, reason) => {
       const by = { who: 'unknown', from: 'signal' };

@@ -20,7 +20,7 @@ export interface Sent<T> {
   /** Whether it was answered; otherwise reading showed that it was carried out. */
   readonly answered: boolean;
   readonly attempts: number;
-  /** How many attempts nobody knows the fate of. */
+  /** How many attempts have an unknown outcome. */
   readonly unknownAnswers: number;
 }
 
@@ -42,11 +42,11 @@ export async function sendAtMostOnce<T>(call: {
   /** Reads whether an unknown call was carried out: its result, or `undefined` where it (so far) was not. */
   readonly settle: () => Promise<T | undefined | typeof OUTCOME_UNKNOWN>;
   readonly policy: StepPolicy;
-  /** Whether nobody wants it any more. */
+  /** Whether it is no longer wanted. */
   readonly abandoned: () => boolean;
   /** What the call is, in words, for the failure that says it could not be told. */
   readonly what: string;
-  /** Whether it was sent before and nobody knows its fate: then the outside is read before the first attempt too. */
+  /** Whether it was sent before with unknown outcome: then the service is read before the first attempt too. */
   readonly sentBefore?: boolean;
 }): Promise<Sent<T>> {
   const { retry, scheduleToCloseMs } = call.policy;

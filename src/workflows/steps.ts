@@ -84,7 +84,7 @@ function retryAttempts(maximumAttempts: number): { maximumAttempts?: number } {
 /** Temporal allows a summary 400 bytes (not every server holds to it). */
 const SUMMARY_MAX_BYTES = 380;
 
-/** A summary that the server takes, whatever a check or a deployment is called. */
+/** A summary that the server accepts for any name of a check or deployment. */
 export function shortSummary(text: string): string {
   return cutText(text, SUMMARY_MAX_BYTES);
 }

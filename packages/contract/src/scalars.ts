@@ -20,7 +20,7 @@ export type JsonObject = z.infer<typeof JsonObject>;
 
 /**
  * A free-form JSON object that a database can hold, names and texts of any depth included. Decision: at most 100
- * levels, so that whatever walks it later has an end.
+ * levels, so that code that walks it ends.
  */
 export const StorableObject = JsonObject.refine(isStorable, {
   error: 'Input should have at most 100 levels and valid Unicode without U+0000',

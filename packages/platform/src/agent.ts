@@ -76,7 +76,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     return;
   }
   const { exitWithParent, drainMs, stallMs } = environment;
-  // At a breakpoint the loop stands still for as long as somebody thinks.
+  // At a breakpoint of a debugger the loop stands still.
   if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
   const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
   const ended = untilAskedToEnd(parentGone, exit);

@@ -89,7 +89,7 @@ export interface Platform {
   /** The control plane's base URL: `http://host:port`. */
   readonly url: string;
   readonly apiKey: string;
-  /** Resolves when another platform has taken its database: whatever this one still does is wrong. */
+  /** Resolves when another platform has taken its database: this one must stop. */
   readonly lost: Promise<PlatformError>;
   /** Takes no more requests, lets those in flight and the agents finish (about 10 s), and closes the database. */
   close(): Promise<void>;

@@ -99,7 +99,7 @@ export function revisionPollerActivities(
       const stops: ((isDone: boolean) => void)[] = [];
       const settled: string[] = [];
       let isOver = false;
-      /** Resolves when nobody waits for the revision any more. */
+      /** Resolves when no release waits for the revision any more. */
       const poll = (revision: WaitingRevision): Promise<void> =>
         new Promise((resolve) => {
           let { status } = revision;

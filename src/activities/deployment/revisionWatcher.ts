@@ -202,7 +202,7 @@ export class RevisionWatcher {
       const answer = await this.#client.listDeployments?.(query, { timeoutMs: LONGEST_CALL_MS });
       const deployments = new Map(answer?.resources.map((deployment) => [deployment.id, deployment]));
       if (this.#offersLists === undefined) this.#nextRound = 0;
-      // A control plane that does not know the filter lists whatever it has.
+      // A control plane that does not know the filter lists all revisions.
       this.#offersLists = [...deployments.keys()].every((id) => ids.includes(id));
       for (const watched of listed) {
         const deployment = deployments.get(watched.deploymentId);

@@ -76,7 +76,7 @@ async function post(
   return `answered ${status}`;
 }
 
-/** @throws SLIPWAY_CONFIG_INVALID where nobody knew the repository when the release was asked for. */
+/** @throws SLIPWAY_CONFIG_INVALID if the repository was unknown when the release was requested. */
 function github(
   agent: Agent,
   { name, apiUrl, token, repository }: GithubDeploymentReceiver | GithubStatusReceiver,

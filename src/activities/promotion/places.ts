@@ -68,7 +68,7 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
         try {
           await Context.current().client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder());
         } catch (error) {
-          // Nobody is there any more, and so neither is this place.
+          // The workflow has ended, and its place with it.
           if (!(error instanceof WorkflowNotFoundError)) throw error;
         }
       }),

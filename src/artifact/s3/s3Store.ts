@@ -34,7 +34,7 @@ import {
 } from './upload.ts';
 import { askS3, connectS3 } from './s3Client.ts';
 
-/** How often an upload is begun anew because somebody else ended the one before. */
+/** How often an upload starts again because another process ended the one before. */
 const UPLOADS = 3;
 const CONTENT = { ContentType: 'application/gzip' } as const;
 
@@ -56,7 +56,7 @@ export function s3Store(place: S3Place): ArtifactStore {
     if (answer === undefined) throw artifactNotFound(digest, url);
     const body = bodyOf(answer);
     const stream = verifiedBytes(chunksOf(place, body), digest, `${url}: ${object.Key}`);
-    // A stream that nobody reads would keep the connection open.
+    // A stream that is never read would keep the connection open.
     stream.once('close', () => body.destroy());
     return { stream, sizeBytes: answer.ContentLength ?? 0 };
   };

@@ -85,7 +85,7 @@ const AT_ONCE = 4;
 /**
  * Sends a file in parts, and goes on with what a broken-off upload has left; the SDK's own `Upload` (`lib-storage`)
  * begins anew.
- * @returns whether the object was made; `false`: somebody else ended the upload, who most likely made it.
+ * @returns whether the object was made; `false`: another process ended the upload, and most likely made the object.
  */
 export async function uploadInParts(
   s3: S3,

@@ -36,7 +36,7 @@ export class FollowView {
     this.#live = new LiveLines(output);
   }
 
-  /** Shows one event. How it ended is shown by whoever follows. */
+  /** Shows one event. The caller shows how it ended. */
   show(event: FollowEvent): void {
     const { style } = this.#output;
     switch (event.kind) {

@@ -81,7 +81,7 @@ function whatOf({
   return extras.length === 0 ? description : `${description} (${extras.join('; ')})`;
 }
 
-/** What its help says below the options: examples, and whatever else. */
+/** What its help says below the options, for example examples. */
 function afterHelp(command: Command): { readonly examples: string; readonly rest: string } {
   let whole = '';
   command.configureOutput({ writeOut: (text) => (whole += text), getOutHelpWidth: () => 1_000 });

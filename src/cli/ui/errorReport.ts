@@ -8,7 +8,7 @@ import { printProblems } from '../commands/lint/problemLines.ts';
 import type { EventOf } from '../events/index.ts';
 import type { Output } from '../output.ts';
 
-/** What is told of anything that was thrown. What nobody foresaw is `SLIPWAY_INTERNAL`. */
+/** What is printed of anything that was thrown. An unexpected error is `SLIPWAY_INTERNAL`. */
 export function reportError(error: unknown): EventOf<'error'> {
   const known = isCodedError(error)
     ? error

@@ -9,7 +9,7 @@ import { ServiceError } from '../serviceError.ts';
 /** A deployment as GitHub has it. */
 interface GithubDeployment {
   readonly id: number;
-  /** The key under which Slipway made it; `null` for somebody else's. */
+  /** The key under which Slipway made it; `null` for another tool's. */
   readonly key: string | null;
 }
 

@@ -59,7 +59,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     button: 'Pause',
     sentences: [
       `No further step begins until a person resumes it. The step under way (${progress.phase}) still ends.`,
-      'If nobody resumes it, it is aborted at its deadline, by default after a day.',
+      'Unless it is resumed, it is aborted at its deadline, by default after a day.',
     ],
   }),
   resume: ({ progress: { waiting } }) => ({

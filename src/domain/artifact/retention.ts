@@ -61,7 +61,7 @@ export function parseRetentionAge(text: string): number | undefined {
 
 /**
  * Decides which artifacts of a store are kept, and why.
- * @param uses - what targets, promotions and schedules need: kept whatever the policy says.
+ * @param uses - what targets, promotions and schedules need: always kept.
  */
 export function decideRetention(
   held: readonly HeldArtifact[],

@@ -15,7 +15,7 @@ export interface ActivityFact {
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'canceled' | 'open';
   /** What it came to, where it was completed. */
   readonly result: Readonly<Record<string, unknown>> | null;
-  /** Whether the service may have carried it out: `true` where it was completed, or nobody can tell. */
+  /** Whether the service may have carried it out: `true` if it was completed, or that is unknown. */
   readonly mayHaveBeenTaken: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { KnownRevision } from '../release/release.ts';
 import type { Check } from './check.ts';
 
-/** The checks that a revision passed: it is restored under these, whatever others are asked later. */
+/** The checks that a revision passed: it is restored under these, even if others are asked later. */
 export interface PassedChecks {
   readonly revisionId: string;
   readonly checks: readonly Check[];

@@ -3,7 +3,7 @@ import { type Bound, newest } from '../bounds.ts';
 import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 
-/** What a revision's status means to whoever follows it. */
+/** What a revision's status means to a release that waits for it. */
 export type RevisionPhase = 'pending' | 'deployed' | 'failed';
 
 const FAILED = new Set(['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED']);

@@ -118,7 +118,7 @@ export interface Standing {
   readonly ahead: readonly string[];
   readonly requestedBy: Actor;
   readonly approval: ApprovalPolicy | null;
-  /** Who made what is to be approved, beside whoever asked. */
+  /** Who made what is to be approved, beside the requester. */
   readonly madeBy?: readonly string[];
   /** Who has approved. */
   readonly approvedBy: readonly string[];

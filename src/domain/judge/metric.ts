@@ -93,7 +93,7 @@ export type MetricComparison = {
     }
 );
 
-/** How many runs of each side fall into each bin. The end bins hold whatever lies beyond. */
+/** How many runs of each side fall into each bin. The end bins hold all that lies beyond. */
 export interface Histogram {
   /** The bins' edges: one more than there are bins. */
   readonly edges: readonly number[];

@@ -39,7 +39,7 @@ export interface NoticeContent {
   readonly reason: string;
   /** The code of the failure that ended it; `null` where nothing failed, or it has not ended. */
   readonly code: ErrorCode | null;
-  /** What a person must do now; `null` where nobody need do anything. */
+  /** What a person must do now; `null` if nothing. */
   readonly instructions: string | null;
   readonly artifact: string | null;
   readonly commit: string | null;
@@ -90,7 +90,7 @@ interface GithubReceiver extends Named {
   /** The base URL of GitHub's API, without a slash at its end. */
   readonly apiUrl: string;
   readonly token: SecretReference;
-  /** `owner/name`. Absent: nobody knew it when the release was asked for, and nothing can be told. */
+  /** `owner/name`. Absent: it was unknown when the release was requested, and no status can be posted. */
   readonly repository?: string;
 }
 
@@ -108,7 +108,7 @@ export interface GithubStatusReceiver extends GithubReceiver {
   readonly context?: string;
 }
 
-/** Somebody who is told, as `slipway.yaml` has it: without one secret. */
+/** A receiver of notices, as `slipway.yaml` has it: without any secret. */
 export type ReceiverSpec = SlackReceiver | WebhookReceiver | GithubDeploymentReceiver | GithubStatusReceiver;
 
 export const RECEIVER_KINDS = ['slack', 'webhook', 'github_deployment', 'github_status'] as const;

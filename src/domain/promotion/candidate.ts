@@ -22,7 +22,7 @@ export interface Candidate {
   readonly commit: string | null;
   /** When the commit was made. Absent: not known. */
   readonly committedAt?: Instant;
-  /** Who released it on `from`; `null` where nobody knows. */
+  /** Who released it on `from`; `null` if unknown. */
   readonly releasedBy: string | null;
 }
 
@@ -67,7 +67,7 @@ export function chooseCandidate(line: Line): Choice {
 export type Confirmation =
   | { readonly kind: 'stands' }
   | { readonly kind: 'superseded' | 'rejected'; readonly reason: string }
-  /** Somebody changed `to` by hand: a person is asked. */
+  /** `to` was changed by hand: a person is asked. */
   | { readonly kind: 'changed_by_hand'; readonly reason: string };
 
 /** Whether a candidate still is to be promoted. `before`: what served on `to` when it was chosen. */

@@ -39,7 +39,7 @@ export interface PromotionRequest {
   readonly checkEveryMs: number;
   /** How the candidate is judged once it has soaked. Absent: it is not. */
   readonly judge?: PromotionJudge;
-  /** Who must agree before anything is changed. Absent: nobody. */
+  /** Who must agree before anything is changed. Absent: no approval is needed. */
   readonly approval?: ApprovalPolicy;
   /** When nothing is released on `to`: its own freezes and those of the promotion. */
   readonly freezes: readonly FreezeWindow[];

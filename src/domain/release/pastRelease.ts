@@ -40,7 +40,7 @@ export function pastOfRow(row: HistoryRow): PastRelease {
   return { ...endOf(row), startedAt: row.startedAt ?? null, restore: row.restore };
 }
 
-/** What its own history tells of a release or a rollback: nobody need be there to answer. */
+/** What its own history says about a release or a rollback: no worker is needed to read it. */
 export function pastOfWork(work: WorkFact): PastRelease {
   const { workflowId, kind, result, ended } = work;
   const startedAt = new Date(work.startedAt).toISOString();

@@ -22,7 +22,7 @@ type QueuePolicy = 'latest' | 'all';
 export interface ErrorPolicy {
   /**
    * `rollback`: put back what served before. `wait`: wait for a person to say `retry`, `skip` or `abort`, and put it
-   * back when nobody does in time. `stop`: leave everything as it is, and end `errored`.
+   * back if no decision comes in time. `stop`: leave everything as it is, and end `errored`.
    */
   readonly then: 'rollback' | 'wait' | 'stop';
   /** How long a person is waited for, in milliseconds. */
@@ -74,13 +74,13 @@ export interface ReleaseRequest {
    * ever. Absent: a day, so that a pause outlasts a night.
    */
   readonly pauseMs?: number;
-  /** Who must agree before anything is changed. Absent: nobody. */
+  /** Who must agree before anything is changed. Absent: no approval is needed. */
   readonly approval?: ApprovalPolicy;
   /** When the target takes no release. Absent: at any time it does. */
   readonly freezes?: readonly FreezeWindow[];
   /** Release although a freeze is in force; the request's reason says why. */
   readonly overrideFreeze?: boolean;
-  /** Who is told of what happens on the target. Absent: nobody. */
+  /** Who is notified of what happens on the target. Absent: no one. */
   readonly notify?: readonly ReceiverSpec[];
   /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
   readonly trace?: string;

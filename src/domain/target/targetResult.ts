@@ -69,7 +69,7 @@ function holdAfter(
   return next === undefined ? null : { ...hold, by: next.requestedBy, requestId: next.requestId };
 }
 
-/** A good revision serves again: then nobody is needed any longer, whoever put it there. */
+/** A good revision serves again: then no person is needed any longer, no matter who put it there. */
 function needsPersonAfter(
   { needsPerson }: TargetState,
   { releaseId, outcome, endedAt, instructions }: ReleaseResult,
@@ -115,7 +115,7 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   return state.rollbacks.filter(({ requestId, to, from }) => {
     const isItsStop = requestId === preemptedBy?.requestId;
     if (tried && isItsStop && to !== undefined) return true;
-    // Nobody could read what to leave: it was the release's own revision, if that served, else what it restored.
+    // What to leave could not be read: it was the release's own revision, if that served, else what it restored.
     if (from === undefined && to === undefined) return tried && (served || !isItsStop);
     if (from !== undefined) return serving !== null && !serves(from);
     return to !== undefined && serves(to);

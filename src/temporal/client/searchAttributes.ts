@@ -50,7 +50,7 @@ export async function registerSearchAttributes(
   try {
     await addSearchAttributes(connection, namespace, missing);
   } catch (error) {
-    // Somebody else may have registered them at the same moment.
+    // Another process may have registered them at the same moment.
     const still = await missingSearchAttributes(connection, namespace);
     if (still.length > 0) throw refused(namespace, still, error);
   }

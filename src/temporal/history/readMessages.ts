@@ -30,7 +30,7 @@ export function readMessages(histories: readonly History[]): readonly MessageFac
   return [...found.values()]
     .sort((one, other) => one.at - other.at)
     .filter((said) => {
-      // What is sent again under its id changes nothing, whatever else it says.
+      // What is sent again under its id changes nothing.
       const id = idOf(said);
       if (id === '') return true;
       const isAgain = taken.has(id);

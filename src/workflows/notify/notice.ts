@@ -50,7 +50,7 @@ async function report(targetId: string, undelivered: readonly Undelivered[]): Pr
     for (const warning of undelivered) await target.signal(undeliveredSignal, warning);
     return true;
   } catch {
-    // A target that is gone has nobody to warn; the result says that it was not.
+    // A target that is gone cannot be warned; the result says that it was not.
     return false;
   }
 }

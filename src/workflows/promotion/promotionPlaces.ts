@@ -9,7 +9,7 @@ import {
   placeQuery,
 } from '../../messages/promotionPlaces.ts';
 
-/** How often it looks whether it is needed still. Whoever waits asks by itself, which is what gives places. */
+/** How often it checks whether it is still needed. Waiting promotions ask by themselves, which is what gives places. */
 const LOOK_MS = 60_000;
 /** The longest history before it carries on as a new run. */
 const EVENTS_MAX = 1_500;

@@ -19,7 +19,7 @@ import {
  *
  * To be run in a non-cancellable scope.
  *
- * @param stopReason - why it was told to stop; `null` where nobody did.
+ * @param stopReason - why it was asked to stop; `null` if it was not.
  */
 export async function restoreAfterPromotion(
   run: PromotionRun,

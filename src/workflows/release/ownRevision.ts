@@ -51,10 +51,10 @@ export async function identifyOurs(
     const { revisions } = await reads.listRevisions({ target, deploymentId, since });
     const ours = revisions?.findLast(({ tarballPath }) => tarballPath === objectPath);
     if (ours !== undefined) return ours.revisionId;
-    // Somebody else's revisions came, and no list shows that ours is not behind them.
+    // Revisions of others came, and no list shows that ours is not behind them.
     return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : OUTCOME_UNKNOWN;
   }
-  // Without an answer, ours may not be there at all, and somebody else's be the only one.
+  // Without an answer, ours may not exist at all, and the only one be another client's.
   if (named === null && !isAnswered) return OUTCOME_UNKNOWN;
   const wanted = artifact.kind === 'image' ? artifact.uri : artifact.kind === 'git' ? artifact.ref : null;
   const carries = (source: string | null): boolean => source === null || source === wanted;
@@ -68,7 +68,7 @@ export async function identifyOurs(
   return only === undefined || others.length > 0 ? OUTCOME_UNKNOWN : only.revisionId;
 }
 
-/** Reads until the revision of an answered PATCH can be seen, or nobody wants it any more. */
+/** Reads until the revision of an answered PATCH can be seen, or it is no longer wanted. */
 export async function awaitOurs(
   first: readonly (() => Promise<Ours>)[],
   find: () => Promise<Ours>,

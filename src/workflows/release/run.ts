@@ -21,7 +21,7 @@ import { readExtraRevisions, type Shipment } from './ship.ts';
 /** Why a release does not go on. */
 export interface Setback {
   readonly failure: StepFailure;
-  /** Whether it was told to stop, whatever it failed of in the end. */
+  /** Whether it was asked to stop, even if it failed for another reason in the end. */
   readonly stopped: boolean;
   /** Who told it so and why, or why it stopped by itself; `null` if that was Temporal's own cancellation. */
   readonly stopReason: string | null;

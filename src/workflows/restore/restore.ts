@@ -55,7 +55,7 @@ interface Judgement {
 
 /** How a restore ended. */
 export type Restored = {
-  /** Revisions that the redeploys made, whatever became of them. */
+  /** Revisions that the redeploys made. */
   readonly copyRevisionIds: readonly string[];
   readonly knownRevisions: readonly KnownRevision[];
 } & (

@@ -20,7 +20,7 @@ export async function promotionTurn(input: PromotionInput): Promise<string> {
       workflowId: promotionWorkflowId(request),
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [input],
-      // Whoever ends a turn by hand does not end what it began.
+      // Ending a turn by hand does not end what it began.
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: shortSummary(`promotion ${request.name}: ${request.from.name} to ${request.to.name}`),
     });

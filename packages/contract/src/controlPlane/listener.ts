@@ -12,7 +12,7 @@ import { DnsLabel, line, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from 
 const ComputeType = oneOf(['cluster', 'docker']);
 
 /**
- * A listener: what deploys to somebody's own compute (contract 000, "Other resources": "fields not shown beyond an
+ * A listener: what deploys to a customer's own compute (contract 000, "Other resources": "fields not shown beyond an
  * identifier and a compute type"). The other fields are those of the public relative, with the contract's words.
  */
 export const Listener = z.looseObject({

@@ -148,7 +148,7 @@ export function inapplicableFields(
   return APPLICABLE.flatMap(([path, sources]): Breach[] => {
     const value = valueAt(request, path);
     if (value == null || (Array.isArray(value) && value.length === 0)) return [];
-    // A source that nobody has named yet: which fields it has only the service knows.
+    // A source that the contract does not name: only the service knows its fields.
     if (
       !(Source.options as readonly string[]).includes(source) ||
       (sources as readonly string[]).includes(source)

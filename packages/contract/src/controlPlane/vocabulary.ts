@@ -27,7 +27,7 @@ export const VOCABULARY = {
     { place: ['source'], contract: 'internal_image', public: 'internal_docker' },
     { place: ['compute_type'], contract: 'cluster', public: 'k8s' },
   ],
-  /** What the graph configuration file is called where nobody says. It is a file of the source: never translated. */
+  /** The default name of the graph configuration file. It is a file of the source: never translated. */
   graphConfigFile: { contract: 'graph.json', public: 'langgraph.json' },
   /** The node's name in the metadata of a streamed message (contract 001); our Run API answers with both. */
   messageNode: { contract: 'graph_node', public: 'langgraph_node' },

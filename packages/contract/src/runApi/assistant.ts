@@ -133,7 +133,7 @@ export const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 /** `GET /ok` (public relative). */
 export const ServerOk = z.looseObject({ ok: z.literal(true) });
 
-/** `GET /info` (public relative): whatever the server tells of itself. */
+/** `GET /info` (public relative): what the server says about itself. */
 export const ServerInfo = z.looseObject({ version: z.string().nullish() });
 
 const ASSISTANT = '/assistants/{assistant_id}';

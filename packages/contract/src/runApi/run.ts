@@ -172,7 +172,7 @@ export const RunFailure = z.looseObject({
 /** The path of every request about one run. */
 export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
 
-/** The path of a request about a run whose thread nobody names: its id is enough for the public client. */
+/** The path of a request about a run without its thread: the public client sends only the run's id. */
 export const StatelessRunPath = z.object({ run_id: Uuid });
 
 /** Absent and null both read as the default. */

@@ -71,7 +71,7 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
     },
 
     /**
-     * Ends a key, at once and for good. Decision: whoever is not the operator takes the key away from their own tenant; a
+     * Ends a key, at once and for good. Decision: a caller who is not the operator removes the key from their own tenant; a
      * key that is for other tenants too goes on there. Revoked again, it changes nothing.
      * @throws HttpProblem 404.
      */
@@ -99,7 +99,7 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
   };
 }
 
-/** A key with 256 random bits: nobody guesses it, so a plain digest of it is as good as a slow one. */
+/** A key with 256 random bits cannot be guessed, so a plain digest of it is as good as a slow one. */
 function newApiKey(): string {
   return `slipway_${randomBytes(32).toString('base64url')}`;
 }

@@ -184,7 +184,7 @@ async function fieldsIn(c: Context): Promise<string[]> {
   return fields.slice(0, FIELDS_MAX);
 }
 
-/** Only names that look like our fields: whatever else is sent as a name may be anything. */
+/** Only names that look like our fields: any other name that a caller sends may hold anything. */
 function namesIn(value: unknown): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return Object.entries(value).filter(([name]) => /^[a-z_]{1,64}$/u.test(name));

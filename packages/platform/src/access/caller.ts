@@ -8,7 +8,7 @@ export const DEFAULT_TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
 /** What stands in the place of a key's id for the platform's own key. */
 export const OPERATOR = 'operator';
 
-/** Whoever a request comes from. Everything that a request can see or change belongs to the tenant. */
+/** Who sent a request. Everything that a request can see or change belongs to the tenant. */
 export interface Caller {
   readonly tenantId: string;
   /** The id of the API key; {@link OPERATOR} for the platform's own key; `platform` where no request is behind it. */

@@ -61,7 +61,7 @@ const BY_ROUTE: ReadonlyMap<string, Operation> = new Map(
 
 /**
  * Middleware that lets only callers through whose key has the scope of the endpoint (`ENDPOINT_SCOPES`); others get
- * 403 with a sentence that names it. A route that is no endpoint of the table is served to nobody.
+ * 403 with a sentence that names it. A route that is not in the table is never served.
  */
 export function requireScope(): MiddlewareHandler {
   return async (c, next) => {

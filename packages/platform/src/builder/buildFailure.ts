@@ -30,7 +30,7 @@ const LAST_LINES = 10;
 const FIRST_LINES_OF_NPM = 2;
 
 const OF_NPM = /^npm (?:error|ERR!)/;
-/** Lines of npm that are the same whatever went wrong, or name a file that nobody but the platform can read. */
+/** Lines of npm that are the same for every failure, or name a file that only the platform can read. */
 const SAYS_NOTHING =
   /^npm (?:error|ERR!)(?: 404)?\s*(?:$|A complete log of this run|For a full report see|Note that you can also install from|tarball, folder, http url|\S*[\\/]_logs[\\/])/;
 /** npm prints the whole help text of a command that was used wrongly. */

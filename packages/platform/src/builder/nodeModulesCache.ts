@@ -132,7 +132,7 @@ export class NodeModulesCache {
     }
     const whole = found.filter((entry) => entry.whole).sort((a, b) => b.usedAt - a.usedAt);
     for (const { path } of whole.slice(KEPT_ENTRIES)) {
-      // Away at once, for whoever looks it up; then slowly, file by file.
+      // Renamed first, so that no lookup finds it; then removed file by file.
       const trash = join(this.#directory, `.removed-${randomUUID()}`);
       const isMine = await rename(path, trash).then(
         () => true,

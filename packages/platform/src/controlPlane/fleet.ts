@@ -82,7 +82,7 @@ export function createFleet(options: {
         const exit = await Promise.race([post.agent.exited, aborted(signal)]);
         if (exit === undefined) return;
         post.agent = undefined;
-        // Somebody else has the place already: this one's end is of no interest.
+        // Another agent has the place already: this one's end does not matter.
         if (posts.get(post.spec.deploymentId) !== post) return;
         failures = performance.now() - since >= LIVED_WELL_MS ? 0 : failures + 1;
         options.log.warn(

@@ -14,7 +14,7 @@ import { type HomeLayout, homeLayout, perDeployment, TRASH_KEPT_DAYS } from './h
  *
  * Where one of them has no id yet (a first start, or one from before there were ids), they are given one if nothing
  * speaks against it: the database knows a deployment of the home, or there is nothing that it could know.
- * @param adopt Make them belong together, whatever they carry.
+ * @param adopt Make them belong together even if they carry different ids.
  * @throws PlatformError SLIPWAY_INSTANCE_MISMATCH.
  */
 export async function claimInstance(options: {

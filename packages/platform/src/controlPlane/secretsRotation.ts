@@ -30,7 +30,7 @@ export function createSecretsRotation(options: {
     sealing.rotateTo(deriveKey(await nextMasterKey(home), 'secrets'));
     let resealed = 0;
     for (const table of TABLES) resealed += await resealInBatches(kysely, sealing, table);
-    // What was being written meanwhile may be a copy of a value with the key before: now nobody writes.
+    // What was being written meanwhile may be a copy of a value with the key before: now no request writes.
     resealed += await kysely.transaction().execute(async (trx) => {
       await sql`lock table deployments, revisions in exclusive mode`.execute(trx);
       let rest = 0;

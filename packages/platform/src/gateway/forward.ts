@@ -90,7 +90,7 @@ class ForwardingHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const raw = controller.rawHeaders as Buffer[];
     this.#response.writeHead(status, message, responseHeaders(raw, this.#revisionId));
-    // Whoever follows a stream wants to know at once that it has begun.
+    // A client that follows a stream needs to know at once that it has begun.
     this.#response.flushHeaders();
   }
 

@@ -5,7 +5,7 @@ import { AgentRoute, forward, type GatewayAgent, hasBody, type Passage } from '.
 const PATIENCE_MS = 5_000;
 /** How long after a refused connection the same agent is tried again, in ms. */
 const RETRY_PAUSE_MS = 100;
-/** What `Retry-After` says when nobody could answer, in seconds. */
+/** What `Retry-After` says when no agent could answer, in seconds. */
 const RETRY_AFTER_S = 2;
 /** How often a GET that an agent took and did not answer is sent, in all. */
 const SENDS_OF_A_READ = 2;

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Where secrets could stand in what is logged. Values there are replaced, whoever logs them. */
+/** Where secrets could stand in what is logged. Values there are replaced in every log line. */
 const REDACTED = [
   'apiKey',
   'secrets',

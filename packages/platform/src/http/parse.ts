@@ -80,7 +80,7 @@ export function limitBody(maxBytes: number = JSON_BODY_MAX_BYTES): MiddlewareHan
       const { body } = c.req.raw;
       const length = Number(c.req.header('content-length'));
       if (body !== null && !body.locked && length <= DISCARDED_MAX_BYTES) await discard(body);
-      // Whatever is left is not read, so the connection cannot serve another request.
+      // The rest is not read, so the connection cannot serve another request.
       throw new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`, {
         headers: { connection: 'close' },
       });
@@ -94,7 +94,7 @@ async function discard(body: ReadableStream<Uint8Array>): Promise<void> {
   try {
     while (!(await reader.read()).done);
   } catch {
-    // It takes too long, or the client has gone and nobody is left to be told.
+    // It takes too long, or the client has gone.
   } finally {
     clearTimeout(timer);
   }

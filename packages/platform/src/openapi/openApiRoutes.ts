@@ -75,7 +75,7 @@ function headersOf(type: string): Record<string, string> {
   };
 }
 
-/** Made when it is first asked for: a platform that nobody reads about pays nothing for it. */
+/** Made when it is first asked for: a platform whose description is never read pays nothing for it. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;

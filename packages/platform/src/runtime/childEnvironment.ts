@@ -64,7 +64,7 @@ export function buildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<
   for (const [name, value] of Object.entries(from)) {
     if (value !== undefined && OF_PACKAGE_MANAGERS.has(name.toLowerCase())) environment[name] = value;
   }
-  // No questions, no colors, no notices: nobody is at a terminal.
+  // No questions, no colors, no notices: there is no terminal.
   return { ...environment, CI: '1', NO_COLOR: '1', npm_config_update_notifier: 'false' };
 }
 

@@ -101,7 +101,7 @@ async function take(path: string, written: string, home: string): Promise<void> 
 /**
  * Puts our lock in the place of a stale one. Only who holds the claim to that very lock may, and it stands until the
  * place is taken: of several that found it stale, one takes it, and a fresh lock is never taken for the stale one.
- * False: somebody else was faster, so look again.
+ * False: another process was faster, so look again.
  */
 async function replaceStale(path: string, stale: string, written: string): Promise<boolean> {
   const claim = `${path}.${createHash('sha256').update(stale).digest('hex').slice(0, 16)}.claim`;
@@ -189,7 +189,7 @@ export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Somebody else's process of that number lives all the same.
+    // A process of another user lives, too.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   return !ENDED.has(stateOf(pid));

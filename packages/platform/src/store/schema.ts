@@ -110,7 +110,7 @@ interface TracingProjectsTable {
   created_at: Time;
 }
 
-/** What deploys to somebody's own compute. */
+/** Listeners deploy to a customer's own compute. */
 export interface ListenersTable {
   id: string;
   tenant_id: string;

@@ -14,7 +14,7 @@ export interface TurnOwner {
 interface Turn {
   readonly owner: TurnOwner;
   readonly bytes: Buffer;
-  /** True after Flush: the batch goes on, so nobody else may come in between. */
+  /** True after Flush: the batch goes on, so no other session may come in between. */
   readonly leavesBatchOpen: boolean;
 }
 

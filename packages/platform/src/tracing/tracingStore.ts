@@ -72,7 +72,7 @@ export class TracingStore {
   }
 
   /**
-   * One link per key (contract 001, "Feedback object"), each with a token of its own that nobody can guess, bound to
+   * One link per key (contract 001, "Feedback object"), each with a random token of its own, bound to
    * the run and the key. `tracingUrl` is the address of the service that serves {@link feedbackRoutes}.
    */
   async createFeedbackLinks(options: {

@@ -164,7 +164,7 @@ function fishQuoted(text: string): string {
 }
 
 /**
- * What the commands are, and where somebody is who types, as functions that bash and zsh understand alike. The tables
+ * The commands, and where the cursor is on the line, as functions that bash and zsh understand alike. The tables
  * print lines: `name:description`, or what may stand in a place (`targets`, `promotions`, `files`, `folders`,
  * `words …`).
  */

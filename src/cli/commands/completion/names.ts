@@ -6,7 +6,7 @@ import { findConfig } from '../../../config/findConfig.ts';
 type NamedPart = 'targets' | 'promotions';
 
 /**
- * The names that `slipway.yaml` gives its targets or promotions, for a shell that asks while somebody types: none where
+ * The names that `slipway.yaml` gives its targets or promotions, for a shell that completes a line: none if
  * there is no such file, or it is no YAML. Nothing else in it need be right.
  */
 export async function namesInConfig(part: NamedPart, path: string | undefined): Promise<readonly string[]> {
@@ -15,7 +15,7 @@ export async function namesInConfig(part: NamedPart, path: string | undefined): 
     const file = parse(text, { logLevel: 'silent' }) as Partial<Record<NamedPart, object>> | null;
     return Object.keys(file?.[part] ?? {});
   } catch {
-    // Whoever types is not told of errors: "slipway lint" does that.
+    // Errors are not printed into a line being typed: "slipway lint" prints them.
     return [];
   }
 }

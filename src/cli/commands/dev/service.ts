@@ -9,7 +9,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 
 /** Something that runs until it is told to stop, or dies. */
 export interface Service {
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when it has ended, for any reason. */
   readonly exited: Promise<void>;
   /** Ends it in order and waits until it has ended. */
   stop(): Promise<void>;
@@ -51,7 +51,7 @@ export async function startCommand(options: CommandServiceOptions): Promise<Comm
   try {
     child = spawn(process.execPath, [BIN, ...options.args, '--json'], {
       env: { ...options.environment, SLIPWAY_EXIT_WITH_PARENT: '1' },
-      // A pipe that nobody reads any more would break it in the middle of ending.
+      // A pipe without a reader would break it while it ends.
       stdio: ['pipe', 'pipe', log.fd],
       // Ctrl-C in a terminal reaches this process alone, which ends its services in order.
       detached: true,

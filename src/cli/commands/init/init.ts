@@ -33,7 +33,7 @@ export interface InitOptions {
 /** What init is given by its surroundings. */
 export interface InitSurroundings {
   readonly folder: string;
-  /** `undefined` where nobody can be asked. */
+  /** `undefined` if there is no terminal to ask at. */
   readonly terminal:
     { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream } | undefined;
 }
@@ -43,7 +43,7 @@ export interface InitSurroundings {
  * and, on wish, a CI file. Writes over nothing unless it is told to.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_USAGE where a file is there already, or nobody can be asked.
+ * @throws SlipwayError SLIPWAY_USAGE if a file exists already, or there is no terminal to ask at.
  */
 export async function runInitCommand(
   context: CommandContext,

@@ -16,7 +16,7 @@ export interface InitAnswers {
 /** Asks one question. @returns what was said; the default where nothing was. */
 export type Ask = (question: string, byDefault: string) => Promise<string>;
 
-/** What is taken where nobody is asked. */
+/** The answer if there is no terminal to ask at. */
 export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAnswers {
   return {
     target: 'staging',

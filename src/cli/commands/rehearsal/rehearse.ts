@@ -115,7 +115,7 @@ async function read(file: string): Promise<string> {
   }
 }
 
-/** Who asks for everything: nobody whose name stands in a list of approvers. */
+/** Who requests everything: a name that stands in no list of approvers. */
 const REHEARSAL: Actor = { who: 'rehearsal', from: 'slipway rehearse' };
 
 /** What is asked of the file. */

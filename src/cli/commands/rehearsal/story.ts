@@ -53,7 +53,7 @@ export class Story {
         const { target, result } = event;
         output.event({ event: 'rehearsed_release', target, at, result, reason: null, progress: null });
         this.#head(event.at, this.#zoneOfTarget(target), `release on ${target}`);
-        // Of a release that goes well nobody wants to read each step.
+        // The steps of a release that goes well are left out.
         const steps = result.outcome === 'released' ? [] : result.steps;
         this.#printResult(result, steps, this.#zoneOfTarget(target));
         return;

@@ -57,7 +57,7 @@ export async function runReleaseCommand(
     );
     return exitCode;
   } catch (error) {
-    // Whatever was thrown because of it, the reason is that somebody pressed Ctrl-C.
+    // Whatever was thrown because of it, the reason is that the user pressed Ctrl-C.
     if (interruption.signal.aborted && !(error instanceof SlipwayError)) return interrupted(context);
     throw error;
   } finally {

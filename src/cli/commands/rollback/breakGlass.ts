@@ -144,7 +144,7 @@ async function redeploy(
       await onRefused();
       throw error;
     }
-    // Nobody knows whether it was taken: what the deployment says now decides.
+    // Whether it was taken is unknown: what the deployment says now decides.
     const after = await client.getDeployment(before.id);
     const made = madeBy(after);
     if (made !== undefined) return made;

@@ -24,7 +24,7 @@ export async function readLocalHold(home: string, target: string): Promise<Local
     return JSON.parse(await readFile(file, 'utf8')) as LocalHold;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    // A hold that cannot be read is a hold: somebody put it there for a reason.
+    // A hold that cannot be read still holds: a person put it there for a reason.
     throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target}" could not be read`, {
       place: file,
       hint: `read the file, or remove it: slipway unhold ${target}`,

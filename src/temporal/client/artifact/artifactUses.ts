@@ -111,7 +111,7 @@ async function promotionUses(
   return [...new Set(asText(history).match(DIGEST))].map((artifact) => ({ artifact, why }));
 }
 
-/** That a target could not be asked, whatever kept it from answering; Temporal's own silence stays that. */
+/** A target did not answer, for any reason; that Temporal itself does not answer stays an error of its own. */
 function silent({ settings }: TemporalConnection, workflowId: string, thrown: unknown): unknown {
   const error = temporalError(thrown, settings);
   if (!(error instanceof Error)) return error;

@@ -31,7 +31,7 @@ export const KEPT = 'no worker answers; Temporal keeps it until one does';
  * one.
  */
 export interface Intervened {
-  /** `null`: a promotion, or nobody has said yet which release runs. */
+  /** `null`: a promotion, or it is not known yet which release runs. */
   readonly releaseId: string | null;
   readonly disposition: InterventionAnswer['disposition'] | 'kept';
   readonly note: string;

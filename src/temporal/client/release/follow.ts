@@ -16,7 +16,7 @@ export type FollowEvent =
   | { readonly kind: 'queued'; readonly reason: string }
   | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
   | { readonly kind: 'progress'; readonly progress: Progress; readonly call: RunningCall | null }
-  /** Nobody has answered since then (milliseconds since 1970). The release itself goes on where it can. */
+  /** Temporal has not answered since then (milliseconds since 1970). The release itself goes on if it can. */
   | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
   | { readonly kind: 'answering' }
   | { readonly kind: 'ended'; readonly ending: Ending }

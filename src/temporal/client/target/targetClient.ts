@@ -145,7 +145,7 @@ function isUntaken(error: unknown): boolean {
 
 /**
  * Withdraws a submission that was not answered, by signal: Temporal keeps it until a worker is there, and the target
- * honors it in whichever order the two arrive.
+ * honors it in either order of arrival.
  *
  * @returns whether Temporal has taken it.
  */

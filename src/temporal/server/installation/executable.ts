@@ -84,7 +84,7 @@ export async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-/** Moves a finished executable into the cache in one step: whoever looks there finds a whole one or none. */
+/** Moves a finished executable into the cache in one step: a reader finds a whole one or none. */
 export async function moveIntoPlace(made: string, destination: string): Promise<void> {
   await chmod(made, 0o755);
   await rename(made, destination);

@@ -140,7 +140,7 @@ function failed(
 }
 
 const TOUCH_EVERY_MS = 5_000;
-/** A lock that nobody touched for this long was left behind by a process that was killed. */
+/** A lock that was not touched for this long was left behind by a process that was killed. */
 const STALE_AFTER_MS = 30_000;
 const LOOK_EVERY_MS = 500;
 
@@ -173,7 +173,7 @@ async function withInstallLock<T>(options: InstallLockOptions, work: () => Promi
   }
   const touching = setInterval(() => {
     const now = new Date();
-    // Whoever removed the lock will install too; that costs time and breaks nothing.
+    // The process that removed the lock will install too; that costs time and breaks nothing.
     utimes(path, now, now).catch(() => undefined);
   }, TOUCH_EVERY_MS);
   try {

@@ -74,7 +74,7 @@ const WORKFLOWS_MAX = 1_000;
 const AT_ONCE = 10;
 /** Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
 const STARTED = 2;
-/** At once: whatever waited for the dead worker has waited already. */
+/** At once: the calls have already waited for the dead worker. */
 const RETRY_DELAY_MS = 1;
 
 /**
@@ -151,7 +151,7 @@ async function abandonedIn(
   }
 }
 
-/** What the step's failure says: nobody knows how far the call had come. */
+/** What the step's failure says: how far the call had come is unknown. */
 function workerKilled({ workerIdentity, attempt }: AbandonedStep): ApplicationFailure {
   const code = 'SLIPWAY_WORKER_KILLED';
   const detail: FailureDetail = { code, mayHaveBeenTaken: true, attempt };

@@ -29,7 +29,7 @@ const FOLDER = 'workers';
  * other machines that share the home (over a network) are left alone.
  *
  * @throws Error if the socket cannot be made: a home that cannot be written, a path of more than some 100
- * characters, a file system without sockets. Such a worker works as well; only nobody can tell when it was killed.
+ * characters, a file system without sockets. Such a worker works as well; only its successor cannot find out that it was killed.
  */
 export async function joinWorkers(
   home: string,
@@ -70,7 +70,7 @@ function newInstance(): string {
 }
 
 async function listen(path: string): Promise<Server> {
-  // Who connects wants to know that somebody listens, and nothing else.
+  // A connection only asks whether this process listens.
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(shortest(path), resolve);
@@ -78,7 +78,7 @@ async function listen(path: string): Promise<Server> {
   return server.unref();
 }
 
-/** Only a refusal proves that nobody listens; a socket that is gone was removed by whoever knew that. */
+/** Only a refusal proves that no process listens; a socket that is gone was removed by a process that knew that. */
 function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(shortest(path));

@@ -119,7 +119,7 @@ export class Assistants {
     return this.ofGraphs.find((each) => each.assistant_id === id);
   }
 
-  /** The id of an assistant that somebody made. @throws HttpProblem 404, 409 */
+  /** The id of an assistant that a caller created. @throws HttpProblem 404, 409 */
   #madeId(assistant: string): string {
     const known = this.#systemOf(assistant);
     if (known !== undefined) {

@@ -43,7 +43,7 @@ export async function* executeGraph(
     if (mode === 'values' && namespace.length === 0) noteValues(result, chunk);
     const wireMode = mode === 'messages' ? 'messages-tuple' : mode;
     if (!asked.has(wireMode)) {
-      // Written all the same, so that a state that nobody watches is refused just like one that is streamed.
+      // Written all the same, so that a state that is not streamed is refused just like one that is.
       if (mode === 'values') toWireJson(chunk, { strict: true, root: 'values' });
       continue;
     }

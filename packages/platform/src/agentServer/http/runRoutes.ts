@@ -216,7 +216,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
    */
   function lostEnding(error: unknown): string {
     if (error instanceof Moved) throw error;
-    // Nobody waits any more after an abort.
+    // After an abort the client has gone.
     if ((error as Error).name !== 'AbortError')
       parts.log.error({ err: error }, 'the end of a run could not be reported');
     return JSON.stringify({

@@ -61,7 +61,7 @@ interface StoredStreamOptions {
   readonly after: number;
   readonly accepts: (event: string) => boolean;
   readonly prologue: readonly Uint8Array[];
-  /** Waits for the run's end, whatever process executes it. */
+  /** Waits for the run's end, in this process or another. */
   readonly ending: (signal: AbortSignal) => Promise<RunEnding>;
 }
 

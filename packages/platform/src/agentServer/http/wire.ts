@@ -39,7 +39,7 @@ export function wireThread(thread: ThreadRecord): Record<string, unknown> {
   };
 }
 
-/** The fields that somebody asked for (public client: `select`), or all. */
+/** The fields that the caller asked for (public client: `select`), or all. */
 export function selected(
   whole: Record<string, unknown>,
   select: readonly string[] | null | undefined,
@@ -54,7 +54,7 @@ export function selected(
  * @throws HttpProblem 422
  */
 export function storable(value: Record<string, unknown>, field: string): Record<string, unknown> {
-  // An escape of either, and not a backslash that somebody wrote before "u0000".
+  // An escape of either, and not a backslash that the caller wrote before "u0000".
   if (!/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) return value;
   const msg = 'Input should not contain U+0000 or half a surrogate pair';
   throw invalid([{ loc: ['body', field], msg, type: 'value_error' }]);

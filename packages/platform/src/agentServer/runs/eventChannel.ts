@@ -11,7 +11,7 @@ interface EncodedEvent {
 export const READER_BYTES = 8 * 1_048_576;
 
 /**
- * Hands a run's events to whoever reads them here. A reader gets what is published after it came (contract 001: "output
+ * Hands a run's events to the readers in this process. A reader gets what is published after it came (contract 001: "output
  * produced before a join is not delivered").
  *
  * A reader that falls behind by more than the limit is cut off with an `error` event instead of growing memory; the

@@ -88,7 +88,7 @@ export class LiveRun {
     return this.#stopReason === 'handover' || this.#stopReason === 'lost';
   }
 
-  /** Makes the feedback links now, so that they are there when somebody follows. */
+  /** Makes the feedback links now, so that they exist when a client follows. */
   makeFeedbackLinks(): Promise<FeedbackLinks | undefined> {
     return (this.#links ??= this.#feedback());
   }

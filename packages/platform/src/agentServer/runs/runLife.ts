@@ -45,7 +45,7 @@ export class RunLife {
   readonly #slots: RunSlots;
   readonly #over: (record: RunRecord, signal: AbortSignal) => Promise<void>;
 
-  /** `over` waits until a run is over, whatever process executes it. */
+  /** `over` waits until a run is over, in this process or another. */
   constructor(
     parts: RunLifeParts,
     slots: RunSlots,

@@ -8,13 +8,13 @@ import type { RunStore } from '../store/runStore.ts';
 import type { CancelAction, RunService } from './runService.ts';
 import { jittered } from './watch.ts';
 
-/** How often runs that nobody executes are looked for, in milliseconds. */
+/** How often this process looks for runs that no process executes, in milliseconds. */
 const CLAIM_MS = 1_000;
 
 /** How often what other processes ask of our runs is looked for, in milliseconds, while we have runs. */
 const REQUESTS_MS = 500;
 
-/** How often what nobody needs any more is removed, in milliseconds. */
+/** How often expired rows are removed, in milliseconds. */
 const FORGET_MS = 60_000;
 
 interface RunOwnershipParts {
@@ -143,7 +143,7 @@ export class ProcessLease {
     this.#options = options;
   }
 
-  /** Whether nobody else can have taken this process's runs, as far as this process can know. */
+  /** Whether no other process can have claimed this process's runs, as far as this process can know. */
   get holds(): boolean {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
   }

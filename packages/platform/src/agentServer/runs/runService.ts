@@ -134,7 +134,7 @@ export class RunService {
   }
 
   /**
-   * Asks active runs to stop, whatever process executes them. Resolves once that is stored, not when they have ended, so
+   * Asks active runs to stop, in this process or another. Resolves once that is stored, not when they have ended, so
    * it holds also if this process dies. Answers how many were still active.
    */
   async cancel(records: readonly RunRecord[], action: CancelAction): Promise<number> {
@@ -178,7 +178,7 @@ export class RunService {
   }
 
   /**
-   * Waits for the end of a run, whatever process executes it. `signal` ends the wait.
+   * Waits for the end of a run, in this process or another. `signal` ends the wait.
    * @throws RunMoved if this process hands the run over and ends.
    */
   async ending(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {

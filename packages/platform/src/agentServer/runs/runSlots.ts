@@ -58,7 +58,7 @@ export class RunSlots {
 export const DEFAULT_RUN_LIMITS = {
   /** Runs that execute at the same time; further ones wait as `pending`. */
   concurrentRuns: 2_000,
-  /** Runs that may be pending, for whatever reason, before new ones are refused with 429. */
+  /** Runs that may be pending before new ones are refused with 429. */
   pendingRuns: 10_000,
   /** The longest that any run may execute, in seconds; a run's own `timeout` can only be shorter. */
   runSeconds: 3_600,

@@ -67,7 +67,7 @@ export class ThreadRemoval {
   }
 }
 
-/** Whether the thread was still there: somebody else may have removed it meanwhile. */
+/** Whether the thread was still there: another request may have removed it meanwhile. */
 async function whereThere(work: Promise<void>): Promise<boolean> {
   try {
     await work;

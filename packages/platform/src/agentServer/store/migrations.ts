@@ -67,7 +67,7 @@ const LEASES: Migration = {
   ],
 };
 
-/** Assistants that somebody made of a graph, and their versions. */
+/** Assistants that callers created from a graph, and their versions. */
 const ASSISTANTS: Migration = {
   name: '003 assistants and their versions',
   sql: [

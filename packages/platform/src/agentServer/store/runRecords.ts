@@ -65,7 +65,7 @@ export class RunRecords extends DeploymentStore {
       .execute();
   }
 
-  /** Which of the given runs are active, whatever process executes them. */
+  /** Which of the given runs are active, in this process or another. */
   async stillActive(runIds: readonly string[]): Promise<Set<string>> {
     const rows = await this.db
       .selectFrom('slipway_agent.runs')

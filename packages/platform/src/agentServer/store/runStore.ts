@@ -170,7 +170,7 @@ export class RunStore extends DeploymentStore {
       .execute();
   }
 
-  /** Notes that runs are to be cancelled, whatever process executes them. Answers those that were still active. */
+  /** Marks runs for cancellation, in this process or another. Answers those that were still active. */
   async requestCancel(runIds: readonly string[], action: string): Promise<string[]> {
     return noteCancel(this.db, runIds, action);
   }

@@ -19,7 +19,7 @@ const ASK_AGAIN_MAX_MS = 15 * 60_000;
 /** One repository, through one integration: asked once for all branches of it that are followed. */
 interface Watched {
   isAsked: boolean;
-  /** Somebody wants it asked again when it has answered. */
+  /** Ask again after the answer that is under way. */
   again: boolean;
   failures: number;
   notBefore: number;

@@ -19,7 +19,7 @@ export function serveLogs(
   serve: Serve,
   { revisions, logs, logFollowing }: { revisions: Revisions; logs: RevisionLogs; logFollowing: LogFollowing },
 ): void {
-  // `build_logs` has all that a revision wrote, from its build to its agent's last line: whoever asks why it failed
+  // `build_logs` has all that a revision wrote, from its build to its agent's last line: a reader who asks why it failed
   // needs no second request. The lines of the agent alone are at `deploy_logs`.
   for (const [endpoint, stage] of [
     [ENDPOINTS.getBuildLogs, undefined],

@@ -14,7 +14,7 @@ export interface ImageOptions {
 }
 
 /**
- * What the platform tells the agents that run as its own processes. An image is somebody else's program: it is told
+ * What the platform tells the agents that run as its own processes. An image is a foreign program: it is given
  * neither the platform's key nor its database, whose addresses lead nowhere from inside a container.
  */
 const FOR_PROCESSES = ['SLIPWAY_AGENT_API_KEY', 'SLIPWAY_AGENT_DATABASE_URL', 'SLIPWAY_AGENT_TRACING_URL'];

@@ -181,7 +181,7 @@ class Container {
     return `The container publishes no port (${said}).${last}`;
   }
 
-  /** Removes the container, running or not; once, whoever asks. */
+  /** Removes the container, running or not. Further calls share the first one's result. */
   remove(): Promise<void> {
     this.#removed ??= this.#docker({ args: ['rm', '--force', '--volumes', this.#name] }).then(
       () => undefined,
