@@ -15,7 +15,7 @@ export interface RunWorkerOptions {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
-  /** What it calls itself. No two workers may have the same: a killed one is told from those that live by it. */
+  /** What it calls itself. No two workers may have the same: it distinguishes a killed one from those that live. */
   readonly identity: string;
   /** Ends the worker: it takes no more tasks, and what runs gets {@link SHUTDOWN_GRACE} to finish. */
   readonly signal?: AbortSignal;
@@ -71,7 +71,7 @@ const SETTINGS = {
 } as const satisfies Partial<WorkerOptions>;
 
 /**
- * Runs a worker until it is told to end.
+ * Runs a worker until it is asked to end.
  *
  * @throws when the bundle is missing, Temporal cannot be reached, or the worker breaks.
  */

@@ -74,7 +74,7 @@ export interface Activities {
   readRevision(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
   /**
-   * A deployment's revisions, newest first; `null` if they cannot be told: the control plane offers no list, or a longer
+   * A deployment's revisions, newest first; `null` if they are unknown: the control plane offers no list, or a longer
    * one than is read.
    *
    * @param input.since - a revision of before: all that are newer are listed, or all there are if it is gone or `null`.
@@ -248,7 +248,7 @@ export interface Activities {
   }): Promise<Attempted<{ onHold: boolean }>>;
 
   /**
-   * Tells a receiver of what happened. Sent again it is the same notice, under the same id; where the receiver is
+   * Notifies a receiver. Sent again it is the same notice, under the same id; where the receiver is
    * GitHub, several calls: what is there already is looked up first.
    *
    * @returns what came of it, in a few words.

@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import { LONGEST_CALL_MS } from '../domain/stepTable.ts';
 
-/** A call ends before its attempt's deadline, so that what is known of it is told rather than lost. */
+/** A call ends before its attempt's deadline, so that what is known of it is reported rather than lost. */
 const SHARE_OF_ATTEMPT = 0.9;
 
 /** How a call within an activity is ended: by the activity's cancellation, and in time for its deadline. */

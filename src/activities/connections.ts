@@ -96,7 +96,7 @@ export class Connections implements Outside {
     return openArtifactStore(url);
   }
 
-  /** The pool of those who are told of what happens: few, and each of them seldom. */
+  /** The pool for receivers of notices: few, each called seldom. */
   receivers(): Agent {
     return (this.#receivers ??= createAgent(RECEIVER_CONNECTIONS));
   }

@@ -187,7 +187,7 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
   }
 }
 
-/** Patterns tell case, as git does where file names do: what is packed must not depend on the machine. */
+/** Patterns are case-sensitive, as git's are on such file systems: what is packed must not depend on the machine. */
 function gitRules(patterns: string | readonly string[]): Ignore {
   return ignore({ ignorecase: false }).add(patterns);
 }

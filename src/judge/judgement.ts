@@ -20,7 +20,7 @@ export interface Judgement {
   readonly confirm?: (side: Side) => Promise<void>;
   /** Runs of an earlier attempt at the same judgement: they are not made again. */
   readonly made?: readonly Trial[];
-  /** Told each run as it ends. Runs are begun only once it has returned. */
+  /** Called for each run as it ends. The next runs begin only once it has returned. */
   readonly onTrial?: (trial: Trial, progress: Progress) => void | Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export interface Findings {
   readonly endedAt: string;
 }
 
-/** Compares, decides and tells. Numbers of a run that did not end as expected count in the rates only. */
+/** Compares, decides and reports. Numbers of a run that did not end as expected count in the rates only. */
 export function reportOf({ settings, trials, error, inputs, agentUrls, ...times }: Findings): JudgeReport {
   const { policy, seed } = settings;
   const comparisons = METRIC_NAMES.map((metric) => compare(metric, trials, settings)).filter(

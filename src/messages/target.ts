@@ -35,7 +35,7 @@ export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quara
 export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
 export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
 export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
-/** From a notice alone: a receiver could not be told. */
+/** From a notice alone: it did not reach a receiver. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 /** From a release alone: it is restoring, and this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
@@ -81,7 +81,7 @@ export interface QuarantineMessage extends Sender {
   readonly artifact?: string;
 }
 
-/** What a release tells its target while it restores. */
+/** What a release reports to its target while it restores. */
 export interface Restoring {
   readonly releaseId: string;
   /** The revision that it restores first. */
@@ -111,7 +111,7 @@ export function readRollbackMessage(
   };
 }
 
-/** Reads what a release tells its target: that it is restoring, and which revision first. */
+/** Reads what a release reports to its target: that it is restoring, and which revision first. */
 export function readRestoring(raw: unknown): Restoring | string {
   if (!isRecord(raw)) return 'the message is not an object';
   const { releaseId, revisionId } = raw;

@@ -78,18 +78,18 @@ export interface PromotionInput {
 /** What a notice starts from. */
 export interface NoticeInput {
   readonly notice: Notice;
-  /** Those who want to be told of it. */
+  /** Its receivers. */
   readonly receivers: readonly ReceiverSpec[];
   /** The overrides of the step `notify`. */
   readonly steps: StepOverrides;
-  /** The workflow of the target, which keeps what could not be told. */
+  /** The workflow of the target, which keeps what did not reach a receiver. */
   readonly reportTo: string;
 }
 
-/** Who was told, and who could not be. */
+/** Which receivers were notified, and which could not be. */
 export interface NoticeResult {
   readonly delivered: readonly { readonly receiver: string; readonly detail: string }[];
   readonly undelivered: readonly Undelivered[];
-  /** Whether the target knows of what could not be told. */
+  /** Whether the target knows of the failed notices. */
   readonly reported: boolean;
 }

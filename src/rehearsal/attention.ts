@@ -13,7 +13,7 @@ import type { SkippedTime } from '../temporal/server/testServer.ts';
 /** The run of a workflow: its `workflowId` and `runId`. */
 export type WorkflowExecution = NonNullable<Info['workflowExecution']>;
 
-/** Told where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */
+/** Called with where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */
 type OnStop = (execution: WorkflowExecution, progress: Progress) => Promise<void>;
 
 const LOOK_MS = 5;

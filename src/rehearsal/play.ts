@@ -221,7 +221,7 @@ export class Play {
     const result = await workflowResult<ReleaseResult>(handle);
     onEvent({ kind: 'release', target, at, result });
     if (result.outcome !== 'released') return;
-    // What serves is the target's to tell, once it knows.
+    // The target says what serves, once it knows.
     const ofTarget = client.workflow.getHandle(targetWorkflowId(request.target));
     const ended = async () => (await askAgain(client, () => ofTarget.query(lookupQuery, releaseId)))?.state;
     while ((await ended()) !== 'ended') await setTimeout(LOOK_MS);
@@ -279,7 +279,7 @@ export class Play {
   }
 }
 
-/** What a rehearsal tells. Instants are milliseconds since 1970, in the time that is skipped. */
+/** What a rehearsal reports. Instants are milliseconds since 1970, in the time that is skipped. */
 export type RehearsalEvent =
   /** A release that the rehearsal asked for has ended. */
   | {

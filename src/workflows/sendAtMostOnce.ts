@@ -24,7 +24,7 @@ export interface Sent<T> {
   readonly unknownAnswers: number;
 }
 
-/** What reading an unknown call's outcome comes to where it does not tell: the call is never sent again. */
+/** Reading did not show an unknown call's outcome: the call is never sent again. */
 export const OUTCOME_UNKNOWN: unique symbol = Symbol('cannot tell');
 
 /**
@@ -44,7 +44,7 @@ export async function sendAtMostOnce<T>(call: {
   readonly policy: StepPolicy;
   /** Whether it is no longer wanted. */
   readonly abandoned: () => boolean;
-  /** What the call is, in words, for the failure that says it could not be told. */
+  /** What the call is, in words, for the failure that says that its outcome is unknown. */
   readonly what: string;
   /** Whether it was sent before with unknown outcome: then the service is read before the first attempt too. */
   readonly sentBefore?: boolean;

@@ -1,12 +1,12 @@
 import { setDefaultSignalHandler } from '@temporalio/workflow';
 
 /**
- * Tells what came under a name that the workflow does not know, such as a slip of the pen. To be called whenever the
+ * Reports signals of a name that the workflow does not know, such as a typo. To be called whenever the
  * workflow looks what to do: the SDK keeps such signals until somebody takes them. It takes them for this moment only,
  * because where a handler for all names stands, the SDK throws at the arrival of a name that it keeps for itself
  * (`__temporal_…`), which would fail the workflow task for ever.
  *
- * @param ignore - told each name, cut to 100 characters, and why it is not acted upon.
+ * @param ignore - gets each name, cut to 100 characters, and why it is not acted upon.
  */
 export function takeUnknownSignals(ignore: (name: string, reason: string) => void): void {
   const take = (name: string): void =>

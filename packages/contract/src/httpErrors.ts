@@ -40,7 +40,7 @@ function translate(issue: z.core.$ZodIssue, before: (string | number)[]): Valida
   const loc = [...before, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
   switch (issue.code) {
     case 'invalid_type':
-      // Zod keeps no input in its issues: the message is the only place that tells an absent field.
+      // Zod keeps no input in its issues: only the message says that a field is absent.
       if (issue.message.endsWith('received undefined')) return [missing(loc)];
       return [wrongType(issue, loc)];
     case 'too_small':
@@ -70,7 +70,7 @@ function translate(issue: z.core.$ZodIssue, before: (string | number)[]): Valida
   }
 }
 
-/** The message by which an enumeration says that its field is absent (its own issue would not tell). */
+/** The message by which an enumeration says that its field is absent (its own issue does not say so). */
 export const FIELD_REQUIRED = 'Field required';
 
 function missing(loc: (string | number)[]): ValidationIssue {

@@ -44,7 +44,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   const dir = resolve(options.dir);
   let log = createLogger();
   const exit = keepProcessExit();
-  // What an agent's code leaves unhandled is told, and ends only its own run: others are being served.
+  // What an agent's code leaves unhandled is logged, and ends only its own run: others are being served.
   process.on('unhandledRejection', (reason) =>
     log.error({ err: reason }, 'a promise of the agent was rejected'),
   );
@@ -127,7 +127,7 @@ async function shutDown(
   return Promise.race([closed, delay(drainMs + HAND_OVER_MS, false)]);
 }
 
-/** Resolves when the process is to end: it is told to, or its parent is gone. */
+/** Resolves when the process is to end: it got a signal, or its parent is gone. */
 function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never): Promise<void> {
   return new Promise((resolve) => {
     const onSignal = () => {

@@ -167,7 +167,7 @@ async function requireArtifact(outside: Outside, artifact: Artifact): Promise<vo
   stream.destroy();
 }
 
-/** Of a control plane's own words, as JSON: some tell the whole log of a build. */
+/** Limit of a control plane's own words, as JSON: some send the whole log of a build. */
 const REASON_MAX_BYTES = 4_000;
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;

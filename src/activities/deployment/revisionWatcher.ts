@@ -194,7 +194,7 @@ export class RevisionWatcher {
     }
   }
 
-  /** Reads a list of deployments. It says which has changed; only a look at the revision tells its status. */
+  /** Reads a list of deployments. It says which has changed; only reading the revision shows its status. */
   async #list(listed: readonly Watched[]): Promise<void> {
     const ids = [...new Set(listed.map(({ deploymentId }) => deploymentId))];
     const query = { deployment_ids: ids, limit: LIST_IDS_MAX };

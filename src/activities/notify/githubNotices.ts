@@ -32,7 +32,7 @@ export async function sendDeploymentStatus(
 }
 
 /**
- * Tells of a release as a status of its commit.
+ * Reports a release as a status of its commit.
  *
  * @returns what came of it, in a few words.
  */

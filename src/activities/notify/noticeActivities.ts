@@ -22,7 +22,7 @@ import { sendCommitStatus, sendDeploymentStatus } from './githubNotices.ts';
 /** The longest that one call may take, in milliseconds. */
 const CALL_MS = 10_000;
 
-/** Tells receivers of what happened: this is where references to their URLs, keys and tokens become what they name. */
+/** Notifies receivers: this is where references to their URLs, keys and tokens become what they name. */
 export function noticeActivities(connections: Connections): Untracked<Pick<Activities, 'sendNotice'>> {
   return {
     async sendNotice({ receiver, notice }) {

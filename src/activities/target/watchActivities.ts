@@ -73,7 +73,7 @@ export function watchActivities({
   }
 }
 
-/** The newest revision, as its deployment tells of it; `null` where there is none. */
+/** The newest revision, as its deployment names it; `null` if there is none. */
 interface Newest {
   readonly revisionId: string | null;
   readonly tarballPath: string | null;

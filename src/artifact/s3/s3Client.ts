@@ -21,7 +21,7 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
   return client;
 
   async function create(): Promise<S3> {
-    // It tells everybody on Node 20 that its own later versions will not run there: this one does.
+    // It warns on Node 20 that its later versions will not run there: this one does.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
     const sdk = await import('./sdk.ts');
     return new sdk.S3({
@@ -33,7 +33,7 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
   }
 }
 
-/** What of an error of the SDK tells what happened. The rest of it may hold headers, and with them credentials. */
+/** The part of an SDK's error that says what happened. The rest of it may hold headers, and with them credentials. */
 interface SdkError {
   /** The service's own code, where it gave one. */
   readonly name: string;

@@ -69,7 +69,7 @@ export function s3Store(place: S3Place): ArtifactStore {
   const head = (digest: string): Promise<HeadObjectCommandOutput | undefined> =>
     ask((s3) => s3.headObject(objectAt(artifactPath(digest))), { instead: undefined });
 
-  /** An artifact that is there and whole. Read through only where its entity tag does not tell. */
+  /** An artifact that is there and whole. Read through only if its entity tag does not show that. */
   const wholeObject = async ({
     digest,
     sizeBytes,

@@ -3,12 +3,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The systems whose environment is read by name. */
 type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
 
-/** One run of a CI system, as its environment tells it. */
+/** One run of a CI system, read from its environment. */
 interface CiRun {
   readonly system: CiSystem;
-  /** Who triggered it; `ci` where it does not tell. */
+  /** Who triggered it; `ci` if unknown. */
   readonly who: string;
-  /** The run's URL; the system's name where it does not tell. */
+  /** The run's URL; the system's name if unknown. */
   readonly from: string;
   readonly commit: string | undefined;
   /** The branch or tag. */
@@ -29,11 +29,11 @@ export function ciRun(environment: Environment): CiRun | undefined {
   };
 }
 
-/** The variables that a CI system tells its run by. */
+/** The variables by which a CI system describes its run. */
 interface CiVariables {
   readonly system: CiSystem;
   readonly name: string;
-  /** Any of these tells that it is this system. */
+  /** Any of these identifies the system. */
   readonly known: readonly string[];
   /** The first of these that is set. */
   readonly who: readonly string[];

@@ -6,7 +6,7 @@ import { exactText } from '../ui/text.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 
-/** A fact of a summary; one without a value is not told. */
+/** A fact of a summary; one without a value is left out. */
 export type Fact = readonly [what: string, value: string | null | undefined];
 
 /** Facts as a table without headings. */

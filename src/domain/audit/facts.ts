@@ -84,7 +84,7 @@ export interface PromotionFact {
   readonly result: PromotionResult | null;
 }
 
-/** Everything that the histories of one target tell: its own, over all of its runs, and those of its children. */
+/** Everything that the histories of one target say: its own, over all of its runs, and those of its children. */
 export interface TargetFacts {
   readonly workflowId: string;
   /** Whether it runs, and has done all that it had to at this moment. */

@@ -27,7 +27,7 @@ function ownRevisions(work: WorkFact): ReadonlySet<string | null | undefined> {
   const seen = seenBeforePatch(work).ids;
   const answered = named(activities, 'patchDeployment').map(latestIn);
   const made = [result?.revisionId, ...answered, ...adopted(activities, seen)];
-  // A redeploy may make a revision of its own. If it goes unanswered, a look tells which.
+  // A redeploy may make a revision of its own. If it goes unanswered, reading shows which.
   const restored = fromFirst(activities, 'redeployRevision').flatMap((activity) => {
     if (activity.name === 'readDeployment') return [latestIn(activity)];
     return activity.name === 'redeployRevision' ? [revisionOf(activity), latestIn(activity)] : [];
@@ -181,7 +181,7 @@ function unreportedExtras(
   known: readonly unknown[],
 ): string[] {
   if (result === null) return [];
-  // A release that cannot tell what came of its upload has reported whatever carries it.
+  // A release whose upload has an unknown outcome has reported every revision that carries it.
   const untold = result.code === 'SLIPWAY_OUTCOME_UNKNOWN' ? result.unansweredUpload : undefined;
   const paths = named(activities, 'patchDeployment')
     .map(({ input }) => input['objectPath'])

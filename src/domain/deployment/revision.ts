@@ -90,7 +90,7 @@ export function missedRevision(
   return to === undefined || from !== undefined || isSameRevision(known, to, serving) ? undefined : to;
 }
 
-/** What of a release decides what a deployment is told: all of it but the secrets. */
+/** The part of a release that is sent to the deployment: all of it but the secrets. */
 interface Shipped {
   readonly target: Pick<TargetSpec, 'sourceConfig'>;
   readonly artifact: Artifact;

@@ -31,7 +31,7 @@ export interface FreezeSpan {
 
 /** A freeze that is in force has begun at most so many days ago. */
 const LONGEST_DAYS = { weekly: 8, daily: 2 } as const;
-/** Freezes that follow each other without a gap for longer than this are told as if they ended then. */
+/** Freezes that follow each other without a gap for longer than this are reported as if they ended then. */
 const LONGEST_MS = 100 * DAY_MS;
 
 /**

@@ -28,7 +28,7 @@ export interface MetricTraits {
   /** Which way is worse. */
   readonly worse: 'lower' | 'higher';
   /**
-   * How a change is told, and so what a smallest relevant effect means: `share`, the difference of two shares (0.03:
+   * How a change is expressed, and so what a smallest relevant effect means: `share`, the difference of two shares (0.03:
    * three points); `ratio`, relative to the baseline (0.15: 15 %); `difference`, in the metric's own unit.
    */
   readonly change: 'share' | 'ratio' | 'difference';
@@ -62,7 +62,7 @@ export interface DistributionSide {
 
 /**
  * A change from the baseline to the candidate, with its interval: more latency is above 0. A bound is `null` if there are
- * too few runs to tell it.
+ * too few runs.
  */
 export interface Change {
   readonly estimate: number;

@@ -35,7 +35,7 @@ export type DeclaredJudgeSettings = Omit<JudgeSettings, 'seed'>;
 /** A file of inputs in the artifact store, with the name that it has for people; or the runs that the baseline recorded. */
 export type JudgeInputs = { readonly digest: string; readonly name: string } | 'recorded';
 
-/** How many runs of each side the default policy needs to tell what it is to tell (`docs/judge.md`). */
+/** How many runs of each side the default policy needs for its error rates (`docs/judge.md`). */
 const RUNS_WANTED = 400;
 
 /** How often each of so many inputs is run on each side. */
@@ -53,12 +53,12 @@ export const DEFAULT_SETTINGS = {
   patienceMs: 30_000,
 } as const satisfies Partial<JudgeSettings>;
 
-/** What happens to a promotion whose judge cannot tell: judge again later, ask a person, or end it. */
+/** What happens to a promotion whose judgement is inconclusive: judge again later, ask a person, or end it. */
 export const ON_INCONCLUSIVE = ['wait', 'ask', 'fail'] as const;
 export type OnInconclusive = (typeof ON_INCONCLUSIVE)[number];
 
 /**
- * The confidence of each of several judgements until one of them tells. Each look is another chance to let a bad
+ * The confidence of each of several judgements until one is conclusive. Each look is another chance to let a bad
  * candidate pass, so the allowed error is divided among them (Bonferroni).
  */
 export function confidenceOfEach(confidence: number, judgements: number): number {

@@ -3,9 +3,9 @@ import type { ErrorCode } from '../errors.ts';
 import { type Outcome, OUTCOMES } from '../release/outcome.ts';
 import type { SecretReference } from '../target/targetSpec.ts';
 
-/** Everything that receivers are told of: outcomes under their own names, and what leads to them. */
+/** All events that receivers are notified of: outcomes under their own names, and what leads to them. */
 export const NOTICE_EVENTS = [
-  /** A release begins; while it waited its turn nothing was told. */
+  /** A release begins; nothing was sent while it was queued. */
   'release_started',
   /** A release waits for a person: for approval, or for a decision. */
   'release_waiting',
@@ -68,7 +68,7 @@ export interface Notice extends NoticeContent {
 interface Named {
   /** The receiver's name in `slipway.yaml`. */
   readonly name: string;
-  /** What it is told of. Absent: everything. */
+  /** The events that it gets. Absent: all. */
   readonly events?: readonly NoticeEvent[];
 }
 
@@ -116,7 +116,7 @@ export const RECEIVER_KINDS = ['slack', 'webhook', 'github_deployment', 'github_
 /** The most receivers of a file, and of a request. */
 export const RECEIVERS_MAX = 20;
 
-/** The receivers that want to be told of an event. */
+/** The receivers of an event. */
 export function receiversOf(receivers: readonly ReceiverSpec[], event: NoticeEvent): readonly ReceiverSpec[] {
   return receivers.filter(({ events }) => events === undefined || events.includes(event));
 }

@@ -12,7 +12,7 @@ export interface Line {
 
 /** What is promoted: what serves on `from`, and is verified. */
 export interface Candidate {
-  /** Its identity, which tells its content. */
+  /** Its identity, which is that of its content. */
   readonly artifact: string;
   readonly revisionId: string;
   readonly deploymentId: string;

@@ -12,7 +12,7 @@ import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 export interface PromotionJudge {
   readonly inputs: JudgeInputs;
   readonly settings: DeclaredJudgeSettings;
-  /** What happens where the runs do not tell. It never promotes by itself. */
+  /** What happens if the runs are inconclusive. It never promotes by itself. */
   readonly onInconclusive: OnInconclusive;
   /** `wait`: after how long it is judged again, in milliseconds, and how often at most, the first time not counted. */
   readonly again: { readonly afterMs: number; readonly times: number };

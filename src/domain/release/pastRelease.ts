@@ -59,12 +59,12 @@ export function pastOfWork(work: WorkFact): PastRelease {
   };
 }
 
-/** What a release's record tells. */
+/** What a release's record says. */
 export function pastOfResult(result: ReleaseResult): PastRelease {
   return { ...endOf(result), startedAt: result.startedAt, restore: restoreSpanOf(result) };
 }
 
-/** What a row and a record tell alike. */
+/** What a row and a record have in common. */
 function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt' | 'restore'> {
   const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
   const { revisionId, servingRevisionId, requestedBy, committedAt } = ended;

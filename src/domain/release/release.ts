@@ -67,7 +67,7 @@ export interface ReleaseRequest {
   readonly recordStore: string;
   /** Release although the target is on hold. */
   readonly overrideHold?: boolean;
-  /** What happens where it cannot be told how a step went. Absent: `rollback`. */
+  /** What happens if the outcome of a step is unknown. Absent: `rollback`. */
   readonly onError?: ErrorPolicy;
   /**
    * How long it may stay paused before it is aborted, in milliseconds: a forgotten pause must not hold its target for
@@ -180,7 +180,7 @@ export interface RollbackRequest {
   readonly requestedBy: Actor;
 }
 
-/** What a target tells the release that runs about a rollback. */
+/** What a target sends the running release about a rollback. */
 export interface Preemption extends RollbackRequest {
   /** The release goes on, because `from` does not serve any more; it only never restores `from`. */
   readonly goesOn?: true;

@@ -15,7 +15,7 @@ const JUST_RESTORED_MS = 60_000;
 export interface RollbackTaken {
   readonly state: TargetState;
   readonly answer: RollbackAnswer;
-  /** What the release that runs must be told. */
+  /** What is sent to the running release. */
   readonly preempt?: Preemption;
 }
 

@@ -27,7 +27,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,
   };
-  // Where it could not be told what serves, nothing may be taken for what serves.
+  // If what serves is unknown, nothing may be taken for what serves.
   const unknown = needsPerson(result.outcome);
   return addHistory(
     {

@@ -194,7 +194,7 @@ export interface TargetState {
   /** Artifacts that are not released any more. Oldest first. */
   readonly quarantined: readonly Quarantined[];
   readonly failedChecks: readonly FailedChecks[];
-  /** Notices that a receiver could not be told. Oldest first; absent: none. */
+  /** Notices that did not reach a receiver. Oldest first; absent: none. */
   readonly undelivered?: readonly Undelivered[];
 }
 

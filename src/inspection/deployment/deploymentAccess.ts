@@ -15,7 +15,7 @@ export interface Machine {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A deployment as the control plane tells it. */
+/** A deployment as the control plane shows it. */
 export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
 /**

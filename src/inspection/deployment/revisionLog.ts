@@ -11,7 +11,7 @@ export type LogStage = 'build' | 'deploy';
 export interface LogLine {
   readonly stage: string;
   readonly message: string;
-  /** ISO 8601; `null` where the control plane does not tell. */
+  /** ISO 8601; `null` if the control plane does not say. */
   readonly timestamp: string | null;
 }
 
@@ -154,7 +154,7 @@ async function publicLines(
   return lines.slice(-count);
 }
 
-/** A line as it is told; of what else the control plane says of it nothing is kept. */
+/** A line as it is printed; the control plane's other fields are dropped. */
 export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
   return { stage, message, timestamp };
 }

@@ -33,7 +33,7 @@ export interface FoundRelease {
   /** What was asked for; `null` where Temporal keeps it no longer. */
   readonly request: ReleaseRequest | RollbackRequest | null;
   readonly workflowUrl: string | null;
-  /** Who told it: Temporal, its record in the artifact store, or the target's own history. */
+  /** Where it was found: Temporal, its record in the artifact store, or the target's own history. */
   readonly from: 'temporal' | 'record' | 'target';
 }
 

@@ -5,7 +5,7 @@ import type { TemporalSettings } from './temporalSettings.ts';
 
 type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
 
-/** gRPC's status codes, as far as they tell us something. */
+/** Those of gRPC's status codes that matter here. */
 const GRPC = {
   cancelled: 1,
   deadlineExceeded: 4,
@@ -32,7 +32,7 @@ export function isTemporalSilent(error: unknown): boolean {
   return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
 }
 
-/** Whether a call took longer than it was given. It is told in two ways, by which side noticed first. */
+/** Whether a call took longer than it was given. It has two forms, by which side noticed first. */
 export function isOutOfTime(error: unknown): boolean {
   const status = grpcStatus(error);
   return status === GRPC.deadlineExceeded || status === GRPC.cancelled;

@@ -77,7 +77,7 @@ interface Child {
   readonly runId: string | undefined;
 }
 
-/** Whether a child is a release or a rollback; the others tell receivers of them. */
+/** Whether a child is a release or a rollback; the others send notices about them. */
 function isWork(child: Child, targetId: string): boolean {
   return child.workflowId.startsWith(`${targetId}/`);
 }

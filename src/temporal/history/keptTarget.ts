@@ -9,7 +9,7 @@ import { fetchHistories } from './fetchHistories.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
-/** What Temporal tells of a target by itself, where no worker answers. */
+/** What Temporal itself knows of a target, if no worker answers. */
 export interface KeptTarget {
   /** What runs, by its history; `null`: nothing. */
   readonly running: WorkFact | null;
@@ -26,7 +26,7 @@ const READ_TIMEOUT_MS = 15_000;
 
 /**
  * Reads what Temporal keeps of a target: its memo, its histories. What waits in its queue, its hold and its quarantine
- * are in no worker's hand and in nobody's else: they are not told.
+ * are known to no one: they are not listed.
  *
  * @param workflowId - the target's.
  * @param last - how many ended releases are read.
@@ -88,7 +88,7 @@ export interface KeptMessage {
   readonly message: string;
   /** ISO 8601. */
   readonly at: string;
-  /** Who said it, as far as it tells. */
+  /** Who sent it, if it says so. */
   readonly who: string | null;
   readonly reason: string | null;
 }

@@ -26,7 +26,7 @@ export interface AuditedHistory {
 }
 
 /**
- * Reads what the histories of one target tell.
+ * Reads the facts in the histories of one target.
  *
  * @param targetId - the target's workflow id; the histories are those of its runs, of its children, of its
  *   notices and of the promotions to it.

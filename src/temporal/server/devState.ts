@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { SlipwayError } from '../../domain/errors.ts';
 
-/** What `slipway dev` tells the commands that are started beside it: addresses, and where the key is, never the key. */
+/** What `slipway dev` leaves for the commands that are started beside it: addresses, and where the key is, never the key. */
 export interface DevState {
   readonly pid: number;
   /** ISO 8601. */

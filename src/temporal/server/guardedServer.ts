@@ -20,7 +20,7 @@ interface StartFailure {
 
 /** A server that serves. It ends with this process, however this process ends. */
 export interface GuardedServer {
-  /** Resolves when it has ended, by itself or because it was told to. */
+  /** Resolves when it has ended, by itself or by `stop`. */
   readonly exited: Promise<void>;
   /** Ends it and waits until it has ended. */
   stop(): Promise<void>;

@@ -107,7 +107,7 @@ export class Interventions {
     return this.#phase === 'forward';
   }
 
-  /** Why the release was told to stop, or stopped by itself; `null` if it was not. */
+  /** Why the release was asked to stop, or stopped by itself; `null` if it was not. */
   get stopReason(): string | null {
     return this.#stopReason;
   }

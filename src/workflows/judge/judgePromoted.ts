@@ -105,7 +105,7 @@ function baselineOf({ before, request }: PromotionRun): JudgementInput['sides'][
   });
 }
 
-/** What is judged until it tells is judged with the error divided. The seed stays the same for every attempt. */
+/** Repeated judgements share the error rate. The seed stays the same for every attempt. */
 function settingsOf({ settings, onInconclusive, again }: PromotionJudge): JudgeSettings {
   const judgements = onInconclusive === 'wait' ? 1 + again.times : 1;
   const confidence = confidenceOfEach(settings.policy.confidence, judgements);
@@ -131,7 +131,7 @@ function recordOf(
   };
 }
 
-/** What follows a judgement that does not tell: returns where it is judged again, or a person left the judge out. */
+/** What follows an inconclusive judgement: returns if it is judged again, or a person left the judge out. */
 async function undecided(
   { interventions }: PromotionRun,
   { onInconclusive, again }: PromotionJudge,

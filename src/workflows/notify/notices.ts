@@ -22,7 +22,7 @@ import { now } from '../journal.ts';
 import { shortSummary } from '../steps.ts';
 import { notice as noticeWorkflow } from './notice.ts';
 
-/** Who is told, and how patiently. */
+/** The receivers, and how long each may take. */
 export type Recipients = Pick<ReleaseRequest, 'notify' | 'steps'>;
 
 /**

@@ -47,7 +47,7 @@ export async function restoreAfterPromotion(
   }
 }
 
-/** What the promotion did to `to`, as the target tells it. */
+/** What the promotion did to `to`, as the target reports it. */
 function describeEffect(run: PromotionRun): string {
   return run.ended === null ? `"${run.request.to.name}" was not changed` : describeRelease(run, run.ended);
 }

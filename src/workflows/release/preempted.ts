@@ -23,7 +23,7 @@ export async function reportRestoring(journal: Journal, order: RestoreOrder): Pr
   try {
     await getExternalWorkflowHandle(parent.workflowId).signal(restoringSignal, { releaseId, revisionId });
   } catch (error) {
-    // A target that was terminated cannot be told, and takes no rollback either.
+    // A target that was terminated gets nothing, and takes no rollback either.
     journal.note({ phase: `could not tell the target about the restore: ${explain(error).message}` });
   }
 }

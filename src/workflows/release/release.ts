@@ -139,7 +139,7 @@ async function deploysWhenCreated({ journal, request, interventions }: Run): Pro
  * if every attempt was surely not taken. Retried after an unknown answer, it looks before it sends.
  */
 async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promise<string> {
-  // A release that was told to stop while the step before ended does not begin this one.
+  // A release that was asked to stop while the step before ended does not begin this one.
   if (run.stopped()) throw new CancelledFailure('stopped before the PATCH');
   const sentBefore = run.undoPatch !== null;
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);

@@ -23,7 +23,7 @@ export interface Setback {
   readonly failure: StepFailure;
   /** Whether it was asked to stop, even if it failed for another reason in the end. */
   readonly stopped: boolean;
-  /** Who told it so and why, or why it stopped by itself; `null` if that was Temporal's own cancellation. */
+  /** Who asked and why, or why it stopped by itself; `null` if that was Temporal's own cancellation. */
   readonly stopReason: string | null;
   /** The rollback that it makes way for. */
   readonly preemptedBy: RollbackRequest | null;
@@ -67,7 +67,7 @@ export class Run implements Shipment {
     this.interventions = new Interventions(this.journal, request, this.forward, onPersonAwaited);
   }
 
-  /** Whether it was told to stop. */
+  /** Whether it was asked to stop. */
   readonly stopped = (): boolean => this.forward.consideredCancelled;
 
   /** What the target knew of its revisions, and what the release has found out, oldest first. */

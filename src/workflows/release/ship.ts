@@ -15,7 +15,7 @@ import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type See
 export interface Shipment {
   readonly journal: Journal;
   readonly request: ReleaseRequest;
-  /** Whether the release has been told to stop. */
+  /** Whether the release has been asked to stop. */
   readonly stopped: () => boolean;
 }
 
@@ -159,7 +159,7 @@ export async function patch(
 
 /**
  * Every revision that carries our upload path beyond the one that was followed: what a request that landed late, or
- * twice, has left (design, rule 2). `null` if the list of revisions does not tell.
+ * twice, has left (design, rule 2). `null` if the list of revisions does not show it.
  *
  * @param since - a revision of before the PATCH; `null`: there was none.
  */

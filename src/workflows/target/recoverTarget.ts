@@ -62,7 +62,7 @@ export async function recoverTarget(
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
     const run = options === QUICKLY ? localFirst : throughServer;
     const recallTarget = run('recallTarget', { ...options, summary: 'read the earlier state' });
-    // What is known now is not the same in every replay: only what the activity was told when it was called is.
+    // What is known now is not the same in every replay: only the activity's input is.
     const { runId, originalExecutionRunId } = workflowInfo();
     const isReset = runId !== originalExecutionRunId;
     return recallTarget({ recordStore: recordStore ?? null, afresh, isReset });

@@ -54,7 +54,7 @@ export class RunLength {
   /**
    * Waits until this run can end without losing what it owes; `false` where something came meanwhile that goes first.
    * Never in the workflow task that completes an update: its answer would be lost. A replay may make one of two tasks,
-   * and then their lengths tell nothing; but never of the one in which a timer fired.
+   * and then their lengths mean nothing; but never of the one in which a timer fired.
    */
   async canEnd(goesFirst: () => boolean): Promise<boolean> {
     await condition(allHandlersFinished);

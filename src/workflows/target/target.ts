@@ -122,7 +122,7 @@ export class Target implements TargetCore {
     return answer;
   }
 
-  /** Tells the running release to make way. One that has just ended is told nothing: its result says what it did. */
+  /** Asks the running release to make way. One that has just ended gets nothing: its result says what it did. */
   async preempt(preemption: Preemption): Promise<void> {
     try {
       await this.#child?.signal(preemptSignal, preemption);
@@ -131,7 +131,7 @@ export class Target implements TargetCore {
     }
   }
 
-  /** Tells the running release to abort: every submission of it was withdrawn. */
+  /** Asks the running release to abort: every submission of it was withdrawn. */
   async abortWithdrawn(by: Actor): Promise<void> {
     try {
       await this.#child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });

@@ -11,7 +11,7 @@ export interface TargetCore {
   replace(next: TargetState): void;
   /** Records a message that is not acted upon, and why. */
   ignore(message: string, reason: string): void;
-  /** Tells the running release to make way. */
+  /** Asks the running release to make way. */
   preempt(preemption: Preemption): Promise<void>;
 }
 

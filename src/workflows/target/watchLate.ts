@@ -24,7 +24,7 @@ import type { TargetCore } from './targetCore.ts';
  * nothing without a look at or after its deadline.
  *
  * It changes the deployment as little as its target does: on an idle target it queues a rollback, and while a release
- * runs it tells that release.
+ * runs it reports to that release.
  */
 export class LateWatch {
   readonly #target: TargetCore;
@@ -34,7 +34,7 @@ export class LateWatch {
   /** Revisions that became active while a release or a rollback ran. */
   readonly #overtakers = new Set<string>();
 
-  /** @param describeRelease - tells the running release that a revision that was given up on serves. */
+  /** @param describeRelease - reports to the running release that a revision that was given up on serves. */
   constructor(target: TargetCore, describeRelease: (counter: Preemption) => Promise<void>) {
     this.#target = target;
     this.#describeRelease = describeRelease;

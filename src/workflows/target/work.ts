@@ -28,7 +28,7 @@ export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
   result(): Promise<unknown>;
 }
 
-/** Where a piece of work runs, as it is told to those who ask. */
+/** Where a piece of work runs, as queries answer it. */
 export function describeWork(work: NextWork): Running {
   return {
     releaseId: work.releaseId,
@@ -39,7 +39,7 @@ export function describeWork(work: NextWork): Running {
   };
 }
 
-/** Starts a piece of work as a child of the target, under an id that tells the target and its number. */
+/** Starts a piece of work as a child of the target, under an id that names the target and its number. */
 export async function startWork(work: NextWork, state: TargetState, workflowId: string): Promise<WorkHandle> {
   const { releaseId } = work;
   const { known, lastGood } = state;
@@ -95,7 +95,7 @@ function attribute(name: SearchAttributeName, value: string) {
   return { key: defineSearchAttributeKey(name, 'KEYWORD'), value: value.slice(0, ATTRIBUTE_MAX_CHARACTERS) };
 }
 
-/** Awaits the child. One that was terminated or broke could not tell what it did: a person is needed. */
+/** Awaits the child. What one did that was terminated or broke is unknown: a person is needed. */
 export async function resultOf(
   child: WorkHandle,
   work: NextWork,

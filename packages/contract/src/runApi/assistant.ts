@@ -127,7 +127,7 @@ const Subgraphs = z.record(z.string(), GraphSchemas);
 /** The path of a request about one subgraph. */
 export const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
 
-/** Whether subgraphs of subgraphs are told as well. */
+/** Whether subgraphs of subgraphs are listed as well. */
 export const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 
 /** `GET /ok` (public relative). */

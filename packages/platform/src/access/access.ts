@@ -23,7 +23,7 @@ export interface Credentials extends Origin {
   readonly tenantId: string | undefined;
 }
 
-/** Tells who calls. */
+/** Identifies the caller. */
 export type Access = ReturnType<typeof createAccess>;
 
 /** Makes an {@link Access}; `operatorKey` is the platform's own key, which is for every tenant. */
@@ -119,7 +119,7 @@ function wantedTenant({ tenantId }: Credentials): string | undefined {
   ]);
 }
 
-/** Middleware that lets only requests through that prove who sent them, and not too many; `callerOf` tells who it is. */
+/** Middleware that lets only requests through that prove who sent them, and not too many; `callerOf` identifies the caller. */
 export function requireCaller(access: Access): MiddlewareHandler {
   return async (c, next) => {
     const caller = await access.authenticate({

@@ -231,7 +231,7 @@ function reasonOfEnd(isCalledOff: boolean, limits: BuildLimits): string {
   return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${limitOf('buildTimeoutMs')}.`;
 }
 
-/** What a person is told of an error; undefined where it is a fault of the builder. */
+/** An error in words for its author; undefined if it is a fault of the builder. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof BuildFailure) return error.message;
   const { code, syscall, message } = error as NodeJS.ErrnoException;

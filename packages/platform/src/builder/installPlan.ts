@@ -30,7 +30,7 @@ interface PackageManager {
   readonly command: (directory: string, surroundings: PlanSurroundings) => Promise<string> | string;
 }
 
-/** How long a package manager may take to tell its version, in ms: one that is fetched first needs longer. */
+/** How long a package manager may take to print its version, in ms: one that is fetched first needs longer. */
 const VERSION_TIMEOUT_MS = 60_000;
 
 /**

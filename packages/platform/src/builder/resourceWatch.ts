@@ -21,7 +21,7 @@ export interface WatchedBuild {
  * again, and is no wall: what is taken and given back between two looks goes unseen. Where the machine does not tell
  * what processes hold in memory, only the workspace is watched.
  * @param pid - the leader of the command's session.
- * @param onOver - told, in words that complete "it …", what was too much.
+ * @param onOver - gets, in words that complete "it …", what was too much.
  * @returns what ends the watch.
  */
 export function watchResources(pid: number, build: WatchedBuild, onOver: (why: string) => void): () => void {
@@ -136,7 +136,7 @@ async function directoryUse(
   return { bytes: kilobytes * 1024, files };
 }
 
-/** Whether this machine tells what processes hold in memory: Linux does, through `/proc`. */
+/** Whether this machine shows what processes hold in memory: Linux does, through `/proc`. */
 export const TELLS_MEMORY = process.platform === 'linux';
 
 /**

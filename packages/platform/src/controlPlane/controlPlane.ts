@@ -49,7 +49,7 @@ export interface ControlPlaneOptions {
   readonly startAgent: StartAgent;
   readonly containers: Containers;
   readonly gateway: Switchboard;
-  /** What every agent is told beside its secrets, per revision. */
+  /** What every agent gets beside its secrets, per revision. */
   readonly agentEnvironment: (agent: {
     deploymentId: string;
     revisionId: string;
@@ -173,7 +173,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     secrets,
     idempotency,
     changed: (deployment) => {
-      // Known from its first moment: requests to its agent are told that nothing is active, not that it is unknown.
+      // Known from its first moment: requests to its agent are answered that nothing is active, not that it is unknown.
       if (deployment !== undefined) options.gateway.register(deployment, { starting: false });
       orchestrator.wake();
     },

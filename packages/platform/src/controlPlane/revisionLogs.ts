@@ -75,7 +75,7 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
       }
       for (const key of countWritten(written, lines)) await trim(kysely, key);
     } catch (error) {
-      // A log that cannot be kept must not stop the build that it tells of.
+      // A log that cannot be kept must not stop its build.
       log.error({ err: error, lines: lines.length }, 'lines of revisions could not be stored');
     }
   };

@@ -46,7 +46,7 @@ export function createRevisionWork(options: {
   sources: Sources;
   buildRevision: BuildRevision;
   startAgent: StartAgent;
-  /** What the agent of a revision is started with: its secrets, and what the platform tells it. */
+  /** What the agent of a revision is started with: its secrets, and what the platform adds. */
   environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
 }) {
   const { kysely, home, logs, fleet, sources } = options;

@@ -18,7 +18,7 @@ export async function parseBody<S extends z.ZodType>(schema: S, c: Context): Pro
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The engine's message quotes the body, which may hold secrets: only the kind of failure is told.
+    // The engine's message quotes the body, which may hold secrets: only the kind of failure is answered.
     if (!(error instanceof SyntaxError)) throw error;
     throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
   }

@@ -46,7 +46,7 @@ const KEEP_ALIVE_MS = 15_000;
 const HEARTBEAT = encoder.encode(': heartbeat\n\n');
 const BLANK = encoder.encode('\n');
 
-/** Where a long answer's reader and its limits are told. */
+/** A long answer's reader and its limits. */
 export interface LongAnswerOptions {
   /** Called once when the client goes away before the end. */
   readonly onDisconnect: () => void;

@@ -85,7 +85,7 @@ const LONGEST_PAUSE_MS = 500;
 /**
  * Asks an agent's `GET /ok` until it answers 200 (the Run API's readiness answer).
  * @param url - the agent's address.
- * @param onAnswer - told how each probe that was not 200 went, in words.
+ * @param onAnswer - gets how each probe that was not 200 went, in words.
  * @param signal - gives up; the promise then rejects with the signal's reason. There is no other end.
  */
 export async function probeUntilOk(

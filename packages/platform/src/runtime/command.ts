@@ -132,7 +132,7 @@ export function spawnGroup(command: readonly [string, ...string[]], options: Gro
     detached: true,
     stdio: [options.stdin, 'pipe', 'pipe', 'pipe'],
   }) as GroupLeader;
-  // Nothing is ever written to these: the only error they have is that the group has gone, which its exit tells.
+  // Nothing is ever written to these: the only error they have is that the group has gone, which its exit shows.
   child.stdin?.on('error', () => undefined);
   child.stdio[3]?.on('error', () => undefined);
   return child;

@@ -130,7 +130,7 @@ export async function openDatabase(options: {
   home: string;
   /** Any Postgres, from version 13. Default: the embedded one. */
   databaseUrl?: string;
-  /** Told about connections that broke while idle, which the pool replaces, and about crashes of the embedded database. */
+  /** Called for connections that broke while idle, which the pool replaces, and about crashes of the embedded database. */
   onConnectionError?: (error: Error) => void;
   /** Called after each query, with how long it took. */
   onQuery?: (seconds: number, result: 'ok' | 'error') => void;

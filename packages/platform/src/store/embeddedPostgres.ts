@@ -25,7 +25,7 @@ const REOPEN_AFTER_MS = 1_000;
  * Decision: when the engine crashes it is opened again, as Postgres does after the crash of one of its processes: what
  * was committed is there, connections are cut and made again at the same address. Where it cannot be opened (a full
  * disk, say) it is tried every second, and queries fail meanwhile: what agents serve from memory goes on.
- * @param onTrouble - told of every crash and of every opening that failed.
+ * @param onTrouble - called for every crash and every opening that failed.
  * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */
 export async function openEmbeddedPostgres(

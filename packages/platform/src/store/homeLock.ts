@@ -15,7 +15,7 @@ export interface HomeLock {
 /** What the lock's file says about its holder. */
 interface Holder {
   readonly pid: number;
-  /** When the process started, as the system counts it; empty where the system does not tell. */
+  /** When the process started, as the system counts it; empty if the system does not show it. */
   readonly started: string;
   readonly host: string;
   /** Makes the text of each lock its own. */
@@ -70,7 +70,7 @@ export async function lockHome(home: string, name: string): Promise<HomeLock> {
   };
 }
 
-/** Locks of this very process, where a process id tells nothing. */
+/** Locks of this very process: a process id does not identify them. */
 const held = new Set<string>();
 
 async function take(path: string, written: string, home: string): Promise<void> {
@@ -167,7 +167,7 @@ async function isHeld(path: string, holder: Holder | undefined): Promise<boolean
   return (await startTime(holder.pid)) === holder.started;
 }
 
-/** When a process started, so that a process id used again is not taken for the old one. Linux tells; others not. */
+/** When a process started, so that a process id used again is not taken for the old one. Only Linux shows it. */
 async function startTime(pid: number): Promise<string> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(ifThere);
   if (line === undefined) return '';
@@ -198,7 +198,7 @@ export function isAlive(pid: number): boolean {
 /** Letters for the states of a process that runs nothing any more. */
 const ENDED: ReadonlySet<string> = new Set(['Z', 'X']);
 
-/** The letter of a process's state; empty where the system does not tell, as only Linux does. */
+/** The letter of a process's state; empty except on Linux. */
 function stateOf(pid: number): string {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -36,7 +36,7 @@ export async function loadApiKey(home: string, given?: string): Promise<string> 
   return readOrCreate(home, join(home, 'api.key'), () => `slipway_${randomBytes(32).toString('base64url')}`);
 }
 
-/** A 32-byte key for one purpose, from the master key: knowing one purpose's key tells nothing of the others. */
+/** A 32-byte key for one purpose, from the master key: one purpose's key reveals nothing about the others. */
 export function deriveKey(
   master: MasterKey,
   purpose: 'secrets' | 'uploads' | 'idempotency' | 'containers',

@@ -43,7 +43,7 @@ export async function servePglite(options: {
   password: string;
   /** On loopback. Default: a free one. */
   port?: number;
-  /** Told when the engine itself gave up, which is no SQL error: what it answers from then on is worth nothing. */
+  /** Called when the engine itself gave up, which is no SQL error: what it answers from then on is worth nothing. */
   onEngineFailure?: (error: unknown) => void;
   /** Default {@link IDLE_IN_TRANSACTION_MS}. */
   idleInTransactionMs?: number;

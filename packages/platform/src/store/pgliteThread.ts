@@ -14,7 +14,7 @@ interface PglitePlace {
   readonly port: number;
 }
 
-/** What the thread is told; it answers with its port once it serves. */
+/** What the thread gets; it answers with its port once it serves. */
 export type PgliteThreadData = PglitePlace & { readonly engine: Engine };
 
 /** A PGlite that serves in a thread of its own. */

@@ -43,7 +43,7 @@ export interface Intervened {
  * is meant, or else to the target: Temporal keeps that until a worker is there.
  *
  * @param workflowId - the target's.
- * @param releaseId - which release is meant, where that was said: another one is not told.
+ * @param releaseId - the release that is meant, if given: another one gets nothing.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release has no use for it now, or none runs;
  * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */

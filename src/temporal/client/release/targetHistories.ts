@@ -68,7 +68,7 @@ async function historyOf(
 
 const NOTHING = { releases: [], olderIn: null, deploymentId: null, unanswered: null } as const;
 
-/** Its numbers tell how many releases and rollbacks a target has had; its history is bounded. */
+/** Its numbers say how many releases and rollbacks a target has had; its history is bounded. */
 function hasOlder({ state, running }: TargetView): boolean {
   const { nextNumber, history, queue } = state;
   return history.length + queue.length + (running === null ? 0 : 1) < nextNumber - 1;

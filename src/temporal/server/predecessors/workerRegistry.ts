@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 
 import type { TemporalSettings } from '../../client/temporalSettings.ts';
 
-/** The workers of one task queue that use one home on one machine: this one, and those that it can tell are dead. */
+/** The workers of one task queue that use one home on one machine: this one, and those that are known to be dead. */
 export interface WorkerRegistry {
   /** What this worker calls itself: `slipway@HOST:PID:INSTANCE`. No other process ever has the same. */
   readonly identity: string;
@@ -20,7 +20,7 @@ export interface WorkerRegistry {
 const FOLDER = 'workers';
 
 /**
- * Registers a worker in its home, so that the next one can tell when it was killed.
+ * Registers a worker in its home, so that the next one finds out that it was killed.
  *
  * Each worker listens on a socket `<home>/workers/<queue>-<machine>-<instance>` for as long as it lives. When it dies,
  * however it dies, the kernel stops listening, and a connection is refused: that is the proof. Process ids would prove
@@ -96,7 +96,7 @@ function shortest(path: string): string {
   return fromHere.length < path.length ? fromHere : path;
 }
 
-/** The machine, and how long it has been up: a kernel in its one life. Systems but Linux have only a name to tell. */
+/** The machine, and how long it has been up: a kernel in its one life. Systems other than Linux have only a name. */
 async function machine(): Promise<string> {
   try {
     return await readFile('/proc/sys/kernel/random/boot_id', 'utf8');

@@ -36,7 +36,7 @@ export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
  * every graph: a compiled graph, a `StateGraph` (compiled here), or a function of the configuration that returns one of
  * them. TypeScript sources are compiled as they are imported.
  *
- * Decision: an env file that is not there is told in the log, and the agent starts. Artifacts are packed without their
+ * Decision: a missing env file is logged, and the agent starts. Artifacts are packed without their
  * `.env`: what it holds on a developer's machine comes from the deployment's secrets here.
  * @throws PlatformError `SLIPWAY_GRAPH_NOT_LOADED` naming graph, file, export and reason.
  */

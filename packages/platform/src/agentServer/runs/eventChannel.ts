@@ -66,7 +66,7 @@ export class EventChannel {
   }
 }
 
-/** What a reader is told that is cut off. */
+/** The error of a reader that is cut off. */
 export function slowReader(limit: number): Uint8Array {
   const message = `This reader fell more than ${limit} bytes behind and was cut off; the run continues.`;
   return encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));

@@ -8,7 +8,7 @@ import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
 
 /**
- * Why a run was told to stop. `handover`: this process ends, another one will claim the run. `lost`: another one may have
+ * Why a run was asked to stop. `handover`: this process ends, another one will claim the run. `lost`: another one may have
  * claimed it already, so this one must not touch it any more.
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'handover' | 'lost';

@@ -67,7 +67,7 @@ export class RunExecution {
     } catch (error) {
       // After a stop, whatever is thrown follows from the stop.
       if (live.stopReason === undefined) failure = failureOf(error);
-      // The graph may still be running after its error: it is told to stop.
+      // The graph may still be running after its error: it is aborted.
       live.release();
     } finally {
       clearTimeout(timer);

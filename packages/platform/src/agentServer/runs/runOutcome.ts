@@ -146,7 +146,7 @@ function stateOnly(snapshot: StateSnapshot): string {
     : toWireJson(snapshot.values, { strict: false, root: 'values' });
 }
 
-/** An error as a run tells it: its name and its message. */
+/** An error as a run reports it: its name and its message. */
 export function failureOf(error: unknown): RunFailure {
   if (error instanceof Error || (typeof error === 'object' && error !== null && 'message' in error)) {
     const { name, message } = error as { name?: string; message: string };

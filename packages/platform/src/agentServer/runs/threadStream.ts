@@ -18,7 +18,7 @@ export interface ThreadSight {
   readonly follow: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
   /** Resolves when the thread is other than it was the last time, whatever process did it: whether it still is. */
   readonly changed: (signal: AbortSignal) => Promise<boolean>;
-  /** JSON text: what is told of the thread's state, with the id of its checkpoint. */
+  /** JSON text: the thread's state as it is sent, with the id of its checkpoint. */
   readonly state: () => Promise<{ json: string; checkpointId: unknown }>;
 }
 

@@ -26,7 +26,7 @@ interface PushedDeployment {
 /** How long deliveries are remembered, in milliseconds: a week. */
 const REMEMBERED_MS = 7 * 86_400_000;
 
-/** Pushes that hosts tell of. */
+/** Pushes that git hosts report. */
 export type Pushes = ReturnType<typeof createPushes>;
 
 /** Makes {@link Pushes}. */
