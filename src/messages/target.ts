@@ -40,7 +40,7 @@ export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 /** From a release alone: it is restoring, and this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
 export const viewQuery = defineQuery<TargetView>('view');
-/** Where a release or a rollback request stands; `null` for an unknown id. */
+/** The state of a release or rollback request; `null` for an unknown id. */
 export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
 
 /** The target's answer to the query `view`. */

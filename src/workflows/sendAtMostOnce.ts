@@ -25,7 +25,7 @@ export interface Sent<T> {
 }
 
 /** Reading did not show an unknown call's outcome: the call is never sent again. */
-export const OUTCOME_UNKNOWN: unique symbol = Symbol('cannot tell');
+export const OUTCOME_UNKNOWN: unique symbol = Symbol('outcome unknown');
 
 /**
  * Carries out a call that changes the deployment, at most once as far as can be known (design, rule 2).
@@ -96,7 +96,7 @@ export async function sendAtMostOnce<T>(call: {
 function cannotTell(what: string, why: string, attempts: number): ApplicationFailure {
   return pipelineFailure(
     'SLIPWAY_OUTCOME_UNKNOWN',
-    `${what} was sent and not answered (${why}), and reading the deployment does not tell whether it was carried out`,
+    `${what} was sent and not answered (${why}), and reading the deployment does not show whether it was carried out`,
     true,
     attempts,
   );

@@ -74,5 +74,5 @@ function runOf({ by: { from } }: Notice): { readonly url?: string } {
 }
 
 function nothingTold(why: string): string {
-  return `nothing to tell: ${why}`;
+  return `nothing to report: ${why}`;
 }

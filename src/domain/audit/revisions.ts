@@ -190,7 +190,7 @@ function unreportedExtras(
   return observed
     .filter(({ tarballPath, revisionId }) => paths.includes(tarballPath) && !reported.includes(revisionId))
     .map(
-      ({ revisionId }) => `revision ${revisionId} carries its artifact, and the release does not tell of it`,
+      ({ revisionId }) => `revision ${revisionId} carries its artifact, and the release does not report it`,
     );
 }
 

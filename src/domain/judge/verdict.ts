@@ -107,7 +107,7 @@ function decideMetric(
   const most = worse.upper === null ? 'any amount' : changeText(metric, worse.upper);
   return decided(
     'inconclusive',
-    `it may be worse by ${most} ${limit}; more runs would tell (${runs} so far)`,
+    `it may be worse by ${most} ${limit}; more runs may decide (${runs} so far)`,
   );
 }
 

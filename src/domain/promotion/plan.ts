@@ -133,5 +133,5 @@ function decideTurn(
 
 function judgeWords(onInconclusive: OnInconclusive, to: string): string {
   const otherwise = { wait: 'it is judged again later', ask: 'a person is asked', fail: 'it ends failed' };
-  return `is judged against what serves on ${to}; where that does not tell, ${otherwise[onInconclusive]}`;
+  return `is judged against what serves on ${to}; if that is inconclusive, ${otherwise[onInconclusive]}`;
 }

@@ -279,7 +279,7 @@ export type NextWork =
   | { readonly kind: 'rollback'; readonly releaseId: string; readonly request: RollbackRequest }
   | { readonly kind: 'release'; readonly releaseId: string; readonly request: ReleaseRequest };
 
-/** Where a release or a rollback request stands: `undefined` for one that the target does not know (any more). */
+/** The state of a release or rollback request: `undefined` for one that the target does not know (any more). */
 export type Lookup =
   | { readonly state: 'queued'; readonly reason: string }
   | { readonly state: 'running'; readonly releaseId: string; readonly workflowId: string }

@@ -214,7 +214,7 @@ export class Interventions {
    */
   async ask(note: string, skippable: string | null = null): Promise<void> {
     if (await this.decision(note, ASK_MAX_MS, skippable)) return;
-    throw this.stop(`nobody decided within ${formatDuration(ASK_MAX_MS)} whether to continue`);
+    throw this.stop(`no one decided within ${formatDuration(ASK_MAX_MS)} whether to continue`);
   }
 
   /** Lets a person say `retry`, or `skip`, for so long. @returns whether a person did. */
@@ -329,7 +329,7 @@ export class Interventions {
         return `the ${called} ends, and nothing is changed`;
       case 'retry':
         this.#decided = 'retry';
-        return 'the step is taken up again';
+        return 'the step is retried';
       case 'skip':
         return this.#skip(said.what ?? '', called);
     }
@@ -374,7 +374,7 @@ function stepOf(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
 
 function decisionNote({ message }: StepFailure, skippable: string | null): string {
   const choices = skippable === null ? '"retry" or "abort"' : `"retry", "abort", or "skip" of "${skippable}"`;
-  return `could not tell how it went (${message}): say ${choices}`;
+  return `its outcome is unknown (${message}): say ${choices}`;
 }
 
 function actorText({ by: { who, reason } }: Intervention): string {

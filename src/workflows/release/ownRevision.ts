@@ -87,7 +87,7 @@ export async function awaitOurs(
     if (typeof found === 'string') return found;
     if (looks < LOOKS_FOR_OURS) await condition(stopped, backoff(policy.retry, looks));
   }
-  throw unknown('reading does not tell which new revision of the deployment it made');
+  throw unknown('reading the deployment does not show which new revision it made');
 }
 
 /**

@@ -24,7 +24,7 @@ export async function reportRestoring(journal: Journal, order: RestoreOrder): Pr
     await getExternalWorkflowHandle(parent.workflowId).signal(restoringSignal, { releaseId, revisionId });
   } catch (error) {
     // A target that was terminated gets nothing, and takes no rollback either.
-    journal.note({ phase: `could not tell the target about the restore: ${explain(error).message}` });
+    journal.note({ phase: `could not report the restore to the target: ${explain(error).message}` });
   }
 }
 

@@ -318,7 +318,7 @@ function answerQueries(target: Target, rollbacks: RollbackRequests): void {
     if (doorway().door !== 'open') return READING;
     return lookUp(target.state, target.running, id) ?? (rollbacks.isTaking(id) ? LOOKING : null);
   };
-  setHandler(lookupQuery, find, { description: 'Where a release or a rollback request stands' });
+  setHandler(lookupQuery, find, { description: 'The state of a release or rollback request' });
 }
 
 /** The target cannot say more yet, and a client that follows goes on waiting. */

@@ -332,7 +332,7 @@ describe('listRevisions', () => {
     expect(await list(null)).toBe(130);
   });
 
-  it('cannot tell where the list is longer than anyone reads', async () => {
+  it('does not know them if the list is longer than anyone reads', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => {
         const resources = Array.from({ length: 100 }, () => revisionAnswer('DEPLOYED'));

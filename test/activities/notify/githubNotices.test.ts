@@ -77,7 +77,7 @@ describe('a release as a GitHub deployment', () => {
   it('is not there for what was withdrawn before it began', async () => {
     const github = await startGithub();
     const to = receiver('github_deployment', github.url);
-    expect(await tell(to, { event: 'aborted' })).toBe('nothing to tell: it has never begun');
+    expect(await tell(to, { event: 'aborted' })).toBe('nothing to report: it has never begun');
     expect(github.deployments).toEqual([]);
   });
 

@@ -200,9 +200,9 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     };
     const retried = await waits('b');
     await say(bo, target, retried, 'retry');
-    expect(await said(bo)).toContain('It waits for a decision: could not tell how it went');
+    expect(await said(bo)).toContain('It waits for a decision: its outcome is unknown');
     await press(bo, 'Retry', 'it is back');
-    await bo.getByText('Retry: the step is taken up again.').waitFor();
+    await bo.getByText('Retry: the step is retried.').waitFor();
     expect(await target.result(retried)).toMatchObject({ outcome: 'released' });
     const skipped = await waits('c');
     await say(bo, target, skipped, 'skip');

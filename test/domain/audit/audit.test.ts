@@ -221,7 +221,7 @@ describe('an audit', () => {
     expect(audit({ target: facts, observed, secrets: [] })).toEqual([]);
   });
 
-  it('finds a revision on the control plane that the release does not tell of', () => {
+  it('finds a revision on the control plane that the release does not report', () => {
     const observed = ['new', 'twin'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
     const evidence = { target: target([released()]), observed, secrets: [] };
     expect(audit(evidence)).toMatchObject([{ rule: 2, what: expect.stringContaining('twin') as string }]);

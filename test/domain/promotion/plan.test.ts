@@ -74,10 +74,10 @@ function week(promotions: readonly Planned[], canary = CANARY): string[] {
 }
 
 describe('a plan', () => {
-  it('says that a judge decides, and what where it cannot tell', () => {
+  it('says that a judge decides, and what follows if it is inconclusive', () => {
     const one = { ...promotion('one', 'staging', 'canary', '0 12 17 * *'), judge: 'ask' } as const;
     expect(week([one])[1]).toBe(
-      '11-17T12:00 one is judged against what serves on canary; where that does not tell, a person is asked',
+      '11-17T12:00 one is judged against what serves on canary; if that is inconclusive, a person is asked',
     );
   });
 

@@ -83,7 +83,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(await waits.result()).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
   });
 
-  it('that does not tell never promotes by itself: a person has it judged again, or goes on without', async () => {
+  it('that is inconclusive never promotes by itself: a person has it judged again, or goes on without', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
     const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
@@ -101,7 +101,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(result.interventions.map(({ kind }) => kind)).toEqual(['retry', 'skip']);
   });
 
-  it('that does not tell ends it where that is the policy', async () => {
+  it('that is inconclusive ends it if that is the policy', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'inconclusive');
     const result = await under.promotions.promote(canary, production, { judge: judgedBy('fail') });
@@ -109,7 +109,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('that does not tell is judged again later, so often at most, and all together are as sure as one', async () => {
+  it('that is inconclusive is judged again later, so often at most, and all together are as sure as one', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
     const later = await under.promotions.promote(canary, production, { judge: judgedBy('wait') });

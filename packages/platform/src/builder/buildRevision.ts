@@ -102,7 +102,7 @@ async function build(options: Build): Promise<string> {
 
   const env = buildEnvironment();
   if (!TELLS_MEMORY)
-    log('This system does not tell what processes hold in memory: the limit of memory is not held.');
+    log('This system does not show how much memory processes use: the memory limit is not enforced.');
   const plan = await planInstall(root, dirname(file), options.installCommand, { env, signal });
   if (plan === undefined) log('There is no package.json, so nothing is installed.');
   else await install(plan, env, options);

@@ -142,7 +142,7 @@ describe('the difference of two releases', () => {
     );
   });
 
-  it('says what it cannot tell', () => {
+  it('says what is unknown', () => {
     const lines = differenceLines(
       { from: found, to: found, configuration: 'no configuration', files: 'no tarball' },
       styleOf(false),

@@ -155,7 +155,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('tells whom it could not tell of what, and why', () => {
+  it('lists the notices that failed, and why', () => {
     const at = '2026-11-21T12:09:00.000Z';
     const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
     const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
