@@ -31,6 +31,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
     text: 'Why',
     items: [
       { text: 'Why it cannot deploy twice', link: '/never-twice' },
+      { text: 'The threat model', link: '/threat-model' },
       { text: 'Capacity', link: '/capacity' },
       { text: 'The crash matrix', link: '/crash-matrix' },
       { text: 'Chaos', link: '/chaos' },

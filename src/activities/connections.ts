@@ -7,7 +7,7 @@ import { type ControlPlaneClient, createControlPlaneClient } from '../clients/co
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { createAgent, type OnCall } from '../clients/service.ts';
-import { resolveSecret } from '../config/secretReference.ts';
+import { secretFor } from '../config/secretOrigins.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
 
 /** The calls of a control plane that releases make. */
@@ -56,10 +56,10 @@ export class Connections implements Outside {
    * A control plane's client. Each task queue has its own, and so have local activities: a PATCH never waits for a
    * connection that a poll or a look holds (design, rule 11).
    *
-   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key.
+   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key, SLIPWAY_SECRET_REFUSED where it must not send it.
    */
   controlPlane(target: TargetSpec): ControlPlaneClient {
-    const apiKey = resolveSecret(target.apiKey);
+    const apiKey = secretFor(target.apiKey, target.controlPlane);
     const { taskQueue, isLocal } = Context.current().info;
     const { vocabulary = 'contract', controlPlane: baseUrl, tenantId = '' } = target;
     const headers = tenantHeaders(target);
@@ -72,12 +72,12 @@ export class Connections implements Outside {
   /**
    * The agent's client. It sends the agent's own key, or the control plane's where that may go.
    *
-   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key.
+   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key, SLIPWAY_SECRET_REFUSED where it must not send it.
    */
   agent(target: TargetSpec, agentUrl: string): RunApiClient {
     const { agentApiKey, tenantId = '', name } = target;
     const reference = agentApiKey ?? (mayHaveKey(target, agentUrl) ? target.apiKey : undefined);
-    const apiKey = reference === undefined ? undefined : resolveSecret(reference);
+    const apiKey = reference === undefined ? undefined : secretFor(reference, agentUrl);
     const headers = tenantHeaders(target);
     const unauthorizedHint =
       apiKey === undefined

@@ -3,13 +3,14 @@ import { parseFreezeMoment } from '../domain/freeze/freeze.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
 import { isRecord } from '../domain/scalars.ts';
+import { originProblem } from '../domain/target/origin.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is valid in a `slipway.yaml` but has no effect. Reads the raw file, so that errors elsewhere hide nothing. */
+/** What is valid in a `slipway.yaml` but has no effect, or gives a key away. Reads the raw file, so that errors elsewhere hide nothing. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
   const file = fieldsOf(raw);
   const targets = Object.entries(fieldsOf(file['targets'])).map(([name, target]) => ({
@@ -62,6 +63,10 @@ function targetWarnings(path: readonly string[], target: Fields, hasChecks: bool
       onError['waitFor'] !== undefined && onError['then'] !== 'wait' && 'has no effect unless then is "wait"',
     ),
     ...warn(path, 'soak', isTime(soak) && !hasChecks && NO_CHECKS),
+    ...listOf(target['agentOrigins']).flatMap((origin, index) => {
+      const message = typeof origin === 'string' ? originProblem(origin) : undefined;
+      return message === undefined ? [] : { path: [...path, 'agentOrigins', index], message };
+    }),
   ];
 }
 

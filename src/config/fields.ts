@@ -10,7 +10,8 @@ import { parseDuration } from '../domain/duration.ts';
 import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { tooFewApprovers } from '../domain/intervention/intervention.ts';
-import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/target/targetSpec.ts';
+import { ORIGIN } from '../domain/target/origin.ts';
+import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
 
 /** Fields that several parts of `slipway.yaml` are made of. */
 
@@ -77,7 +78,7 @@ export const ServiceUrl = z
 /** The origin of a service, or every host below a domain. */
 export const Origin = z
   .string()
-  .regex(AGENT_ORIGIN, 'expected an origin such as https://agents.example.com or https://*.example.com');
+  .regex(ORIGIN, 'expected an origin such as https://agents.example.com or https://*.example.com');
 
 /** What is said of a value of another type; what is wrong within it is said field by field. */
 export function typeProblem(problem: string) {

@@ -18,6 +18,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_TARGET_ON_HOLD: { exitCode: 4, title: 'The target is on hold' },
   SLIPWAY_TARGET_FROZEN: { exitCode: 4, title: 'A freeze is in force' },
   SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
+  SLIPWAY_SECRET_REFUSED: { exitCode: 1, title: 'The secret must not be sent to that address' },
   SLIPWAY_JUDGE_INPUTS_INVALID: { exitCode: 1, title: 'The judge’s inputs cannot be used' },
   // Artifacts
   SLIPWAY_ARTIFACT_NOT_FOUND: { exitCode: 1, title: 'The artifact is not in the artifact store' },

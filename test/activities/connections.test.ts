@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { Connections } from '../../src/activities/connections.ts';
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
@@ -34,4 +38,29 @@ it.each([
   await expect.poll(() => plane.requests.length, { timeout: 20_000 }).toBe(CONNECTIONS);
   await calls({ taskQueue: 'slipway' }, (client) => client.redeployRevision(DEPLOYMENT_ID, REVISION_ID));
   expect(plane.requests.at(-1)?.url).toContain('/redeploy');
+});
+
+it('a request that names an address of its own gets no key of the worker', async () => {
+  const plane = await startService((_, response) => json(response, 200, deploymentAnswer()));
+  const elsewhere = await startService((_, response) => json(response, 200, deploymentAnswer()));
+  const folder = mkdtempSync(join(tmpdir(), 'slipway-origins-'));
+  const file = join(folder, 'origins.yaml');
+  const target = targetOn(plane.url);
+  writeFileSync(file, JSON.stringify({ [target.apiKey.from]: [new URL(plane.url).origin] }));
+  vi.stubEnv('SLIPWAY_SECRET_ORIGINS', file);
+  const connections = new Connections();
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+    await connections.close();
+  });
+  const read = (of: typeof target) =>
+    new MockActivityEnvironment().run(() => connections.controlPlane(of).getDeployment(DEPLOYMENT_ID));
+  await expect(read(target)).resolves.toMatchObject({ id: DEPLOYMENT_ID });
+  await expect(
+    new MockActivityEnvironment().run(async () => {
+      await connections.controlPlane(targetOn(elsewhere.url)).getDeployment(DEPLOYMENT_ID);
+    }),
+  ).rejects.toMatchObject({ code: 'SLIPWAY_SECRET_REFUSED' });
+  expect(elsewhere.requests).toEqual([]);
 });

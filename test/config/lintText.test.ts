@@ -56,6 +56,10 @@ describe('what cannot take effect', () => {
       'targets.staging.resources.memory_md: the control plane’s contract has no resource of this name; did you mean "memory_mb"?',
     ],
     [
+      withTarget('agentOrigins: ["https://*.run.app"]'),
+      'targets.staging.agentOrigins.0: customers of run.app share this domain, and could receive the key: name your own host',
+    ],
+    [
       withTarget('onError: { then: stop, waitFor: 5m }'),
       'targets.staging.onError.waitFor: has no effect unless then is "wait"',
     ],

@@ -11,6 +11,7 @@ import { type AgentServer, startAgentServer } from './agentServer/agentServer.ts
 import { HAND_OVER_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { listen } from './http/listen.ts';
+import { isLoopback } from './http/loopback.ts';
 import { createLogger } from './http/logger.ts';
 
 /** How one agent is served. */
@@ -21,6 +22,8 @@ export interface ServeAgentOptions {
   port: number;
   /** Default `127.0.0.1`. */
   host?: string;
+  /** Serves on an address that other machines reach also without a key. Default: refused. */
+  isOpen?: boolean;
   /**
    * The line on stdout when it is ready. With it nothing else is printed there: what the agent itself prints goes to
    * stderr. Default: a line for people.
@@ -58,6 +61,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     environment = readAgentEnvironment(dir);
     const { deploymentId: deployment, revisionId: revision } = environment.serverOptions;
     log = log.child({ deployment, revision });
+    refuseOpen(options, environment.serverOptions.apiKey);
     enter(dir);
     // Loading an agent takes seconds: a port that is taken is found before.
     await refuseTakenPort(options);
@@ -84,6 +88,15 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   await ended;
   // The agent's own timers and sockets may still be open: they have nothing left to serve.
   exit((await shutDown(server, drainMs, parentGone, log)) ? 0 : 1);
+}
+
+/** @throws PlatformError SLIPWAY_AGENT_OPEN if everybody on the network could run the agent. */
+function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, apiKey: string | undefined) {
+  if (isOpen || apiKey !== undefined || isLoopback(host)) return;
+  throw new PlatformError('SLIPWAY_AGENT_OPEN', `Everybody who reaches ${host} could run this agent.`, {
+    place: host,
+    hint: 'Set a key, SLIPWAY_AGENT_API_KEY="$(openssl rand -hex 24)", or allow it: --without-key',
+  });
 }
 
 /** @throws PlatformError SLIPWAY_PORT_UNAVAILABLE */

@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { notOffered } from '../../clients/serviceError.ts';
-import { resolveSecret } from '../../config/secretReference.ts';
+import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { cutText } from '../../domain/bounds.ts';
 import {
@@ -145,7 +145,7 @@ function releaseKey(): string | undefined {
 }
 
 function resolveSecrets(target: TargetSpec): { name: string; value: string }[] | undefined {
-  return target.secrets?.map(({ name, from }) => ({ name, value: resolveSecret({ from }) }));
+  return target.secrets?.map(({ name, from }) => ({ name, value: secretFor({ from }, target.controlPlane) }));
 }
 
 function noListOfDeployments(target: TargetSpec): SlipwayError {

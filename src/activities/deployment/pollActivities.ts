@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 
 import { ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
-import { SlipwayError } from '../../domain/errors.ts';
+import { type ErrorCode, SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { notYet } from '../activityFailure.ts';
@@ -25,6 +25,13 @@ export interface Poller {
   /** Of its requests and of the poller's together. */
   readonly rates: RequestRates;
 }
+
+/** Failures that say that the worker has no key for the agent. */
+const NO_KEY: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNAUTHORIZED',
+  'SLIPWAY_SECRET_MISSING',
+  'SLIPWAY_SECRET_REFUSED',
+]);
 
 /**
  * Calls that are repeated until the outside has come to where it is going.
@@ -87,8 +94,7 @@ export function pollActivities(
         if (!(error instanceof SlipwayError)) throw error;
         if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
         const { code, message } = error;
-        const noKey = code === 'SLIPWAY_UNAUTHORIZED' || code === 'SLIPWAY_SECRET_MISSING';
-        if (noKey) return { silent: `the agent takes no key of these settings: ${message}` };
+        if (NO_KEY.has(code)) return { silent: `the agent takes no key of these settings: ${message}` };
       }
       return { silent: null };
     },

@@ -3,7 +3,7 @@ import type { Agent } from 'undici';
 
 import { createGithubClient, type GithubClient } from '../../clients/notify/github.ts';
 import { postWebhook, signature } from '../../clients/notify/webhook.ts';
-import { resolveSecret } from '../../config/secretReference.ts';
+import { secretAddress, secretFor } from '../../config/secretOrigins.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type {
   GithubDeploymentReceiver,
@@ -46,7 +46,7 @@ function send(agent: Agent, receiver: ReceiverSpec, notice: Notice): Promise<str
 
 function postSigned(agent: Agent, receiver: WebhookReceiver, notice: Notice): Promise<string> {
   const body = JSON.stringify(notice);
-  const secret = resolveSecret(receiver.secret);
+  const secret = secretFor(receiver.secret, secretAddress(receiver.url), { shown: 'the webhook' });
   const headers = { 'slipway-signature': signature(body, secret, Math.floor(Date.now() / 1_000)) };
   return post(agent, receiver, notice, body, { headers, secrets: [secret] });
 }
@@ -65,7 +65,7 @@ async function post(
   const status = await postWebhook(
     agent,
     {
-      url: resolveSecret(url),
+      url: secretAddress(url),
       called: `the webhook "${name}"`,
       headers: { ...ownHeaders, ...headers },
       body,
@@ -86,7 +86,7 @@ function github(
       hint: `set the repository under notify; neither CI nor the git remote "origin" names one`,
     });
   }
-  return createGithubClient(agent, { apiUrl, repository, token: resolveSecret(token) }, callOptions());
+  return createGithubClient(agent, { apiUrl, repository, token: secretFor(token, apiUrl) }, callOptions());
 }
 
 function callOptions(): { readonly signal: AbortSignal; readonly timeoutMs: number } {

@@ -10,6 +10,14 @@ import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
 import { configOption, metricsOption, portOption } from './options.ts';
 
+/** The options of `slipway agent`. */
+interface AgentOptions {
+  readonly port: number;
+  readonly host?: string;
+  readonly withoutKey?: boolean;
+  readonly config?: string;
+}
+
 /** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
 export function addMachineCommands(table: CommandTable): void {
   addDevelopmentCommands(table);
@@ -85,14 +93,15 @@ function addServiceCommands({ program, command, runs }: CommandTable): void {
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
+    .option('--without-key', 'with --host: serve everybody on the network, without SLIPWAY_AGENT_API_KEY')
     .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
     .action(
       runs(async () => {
         const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
-        return async ({ output }, dir: string, options: { port: number; host?: string; config?: string }) => {
-          const { port, host, config } = options;
+        return async ({ output }, dir: string, options: AgentOptions) => {
+          const { port, host, config, withoutKey: isOpen } = options;
           const readyLine = output.json ? (url: string) => jsonLine({ event: 'ready', url }) : undefined;
-          await serveAgent({ dir, port, readyLine, host, config });
+          await serveAgent({ dir, port, readyLine, host, isOpen, config });
           return 0;
         };
       }),

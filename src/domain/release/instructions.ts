@@ -90,6 +90,11 @@ function obstacle(predicament: Predicament): Step {
         `The worker has no key that the control plane takes. Give it one (${keyPlace(target)}), start it again, and see that this answers 200:`,
         asked,
       ];
+    case 'SLIPWAY_SECRET_REFUSED':
+      return [
+        `The worker must not send its key (${keyPlace(target)}) to ${target.controlPlane}. List the address in the file that SLIPWAY_SECRET_ORIGINS names, start the worker again, and see that this answers 200:`,
+        asked,
+      ];
     case 'SLIPWAY_NOT_FOUND':
     case 'SLIPWAY_REFUSED':
     case 'SLIPWAY_CONFLICT':

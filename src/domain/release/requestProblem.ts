@@ -10,8 +10,8 @@ import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
+import { ORIGIN } from '../target/origin.ts';
 import {
-  AGENT_ORIGIN,
   type SecretReference,
   serviceUrlProblem,
   TARGET_NAME,
@@ -79,7 +79,7 @@ const TARGET = object<TargetSpec>(() => ({
   deployment: textWhere(1_000, (name) => (/\p{Surrogate}/u.test(name) ? 'expected Unicode text' : undefined)),
   deploymentId: optional(UUID),
   agentUrl: optional(URL_OF_SERVICE),
-  agentOrigins: optional(list(textLike(AGENT_ORIGIN, 'an origin'), 100)),
+  agentOrigins: optional(list(textLike(ORIGIN, 'an origin'), 100)),
   source: choice<TargetSpec['source']>({
     repo_host: true,
     external_image: true,

@@ -1,3 +1,5 @@
+import { isWithin, originOf } from './origin.ts';
+
 /**
  * Where a secret comes from, never the secret itself: `env:NAME` or `file:/path` on the worker. Activities resolve it,
  * so that no history holds a value.
@@ -81,15 +83,6 @@ function canonicalAddress(url: string): string {
   return `${originOf(url)}${new URL(url).pathname.replace(/\/+$/, '')}`;
 }
 
-/** The origin of an address, in that spelling. */
-function originOf(url: string): string {
-  const { protocol, hostname, port } = new URL(url);
-  const host = hostname.replace(/\.$/, '');
-  return `${protocol}//${LOOPBACK.has(host) ? '127.0.0.1' : host}${port === '' ? '' : `:${port}`}`;
-}
-
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]', '[::ffff:7f00:1]']);
-
 /** The headers beside the key of every request for a target: which tenant it is for, where the target names one. */
 export function tenantHeaders({ tenantId }: Pick<TargetSpec, 'tenantId'>): Record<string, string> {
   return tenantId === undefined ? {} : { 'x-tenant-id': tenantId };
@@ -112,9 +105,6 @@ export function normalizeServiceUrl(url: string): string {
   return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`;
 }
 
-/** An origin, or every host below a domain: `https://agents.example.com`, `https://*.example.com`. */
-export const AGENT_ORIGIN = /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/;
-
 /**
  * Whether an agent may be sent the control plane's key: at the control plane's own origin, the target's `agentUrl`, or
  * one of `agentOrigins`. What the control plane answers may name any address.
@@ -130,12 +120,6 @@ export function mayHaveKey(
   const origin = originOf(url);
   const given = [controlPlane, ...(agentUrl === undefined ? [] : [agentUrl])];
   return (
-    given.some((other) => originOf(other) === origin) || agentOrigins.some((other) => isWithin(origin, other))
+    given.some((other) => originOf(other) === origin) || agentOrigins.some((other) => isWithin(url, other))
   );
-}
-
-function isWithin(origin: string, allowed: string): boolean {
-  const [scheme, domain] = allowed.split('*.');
-  if (scheme === undefined || domain === undefined) return originOf(allowed) === origin;
-  return origin.startsWith(scheme) && origin.endsWith(`.${domain}`);
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import type { CallOptions } from '../../clients/service.ts';
-import { knownSecrets, resolveSecret } from '../../config/secretReference.ts';
+import { knownSecrets } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type SecretReference, type TargetSpec, tenantHeaders } from '../../domain/target/targetSpec.ts';
 import { type DevState, readDevState } from '../../temporal/server/devState.ts';
@@ -21,7 +21,7 @@ export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>
 /**
  * Calls a target's control plane from this process.
  *
- * @throws SlipwayError SLIPWAY_SECRET_MISSING where the key is not to be had here.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING if this process does not have the key, SLIPWAY_SECRET_REFUSED if it must not send it.
  */
 export async function withControlPlane<T>(
   machine: Machine,
@@ -80,10 +80,12 @@ async function keyOf(
   if (dev !== undefined && isKeyOfDev(dev, controlPlane, reference, environment)) {
     return (await readFile(dev.apiKeyFile, 'utf8')).trim();
   }
+  // Loaded where it is needed, as the client is.
+  const { secretFor } = await import('../../config/secretOrigins.ts');
   try {
-    return resolveSecret(reference, environment);
+    return secretFor(reference, controlPlane, { environment });
   } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_SECRET_MISSING') throw error;
     throw new SlipwayError(error.code, error.message, {
       place: reference.from,
       hint: `set it here: this process calls ${controlPlane} itself`,

@@ -4,7 +4,11 @@ import { settingsForRestore, type TargetSpec } from '../../domain/target/targetS
 import { explain } from '../failure.ts';
 
 /** Failures that newer settings may not have. */
-const CREDENTIAL_FAILED: ReadonlySet<ErrorCode> = new Set(['SLIPWAY_UNAUTHORIZED', 'SLIPWAY_SECRET_MISSING']);
+const CREDENTIAL_FAILED: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNAUTHORIZED',
+  'SLIPWAY_SECRET_MISSING',
+  'SLIPWAY_SECRET_REFUSED',
+]);
 
 /**
  * The settings under which a target is put back: the last that worked, so that a typo in a newer request does not stop a

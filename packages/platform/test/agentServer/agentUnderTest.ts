@@ -35,11 +35,13 @@ interface AgentOptions {
   env?: Record<string, string>;
   /** Default: a free one. */
   port?: number;
+  /** Further arguments. */
+  more?: readonly string[];
 }
 
 /** Starts an agent's process without waiting for it: `ready` resolves with its address, or rejects if it ends before. */
-export function launchAgent({ dir = FIXTURE_AGENT, env, port = 0 }: AgentOptions) {
-  const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir], {
+export function launchAgent({ dir = FIXTURE_AGENT, env, port = 0, more = [] }: AgentOptions) {
+  const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir, ...more], {
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

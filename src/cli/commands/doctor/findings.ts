@@ -3,8 +3,10 @@ import { promisify } from 'node:util';
 
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
+import { mayGoTo, readSecretOrigins, type SecretOrigins } from '../../../config/secretOrigins.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -148,13 +150,24 @@ async function* configFindings(
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
   for (const { message } of await pythonAgentProblems(loaded.value)) yield warning('agent', message, null);
-  for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
+  const origins = await attempt('secret origins', async () =>
+    Promise.resolve(readSecretOrigins(context.environment)),
+  );
+  if ('finding' in origins) yield origins.finding;
+  else if (origins.value === undefined) yield warning('secret origins', UNBOUND, BIND);
+  const bound = 'value' in origins ? origins.value : undefined;
+  for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name, bound);
 }
+
+const UNBOUND =
+  'not set here: whoever can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
+const BIND = 'name a file of allowed origins in SLIPWAY_SECRET_ORIGINS where the worker runs';
 
 async function* targetFindings(
   context: CommandContext,
   config: LoadedConfig['config'],
   name: string,
+  origins: SecretOrigins | undefined,
 ): AsyncGenerator<Finding, void> {
   const { target } = releaseSettings(config, name);
   const references = [target.agentApiKey, ...(target.secrets ?? [])].flatMap((secret) => secret?.from ?? []);
@@ -167,7 +180,39 @@ async function* targetFindings(
       ? warning(here.finding.name, here.finding.detail, 'set it where the worker runs')
       : ok(`secret ${from}`, 'set');
   }
+  yield keyFinding(name, target);
+  if (origins !== undefined) yield* refusedFindings(name, target, origins);
   yield await controlPlaneFinding(context, name, target);
+}
+
+/** Where the target's keys are sent. */
+function keyFinding(name: string, target: Omit<TargetSpec, 'deployment'>): Finding {
+  const { controlPlane, apiKey, agentApiKey, agentUrl, agentOrigins = [] } = target;
+  const addresses = [controlPlane, ...(agentUrl === undefined ? [] : [agentUrl])].map(originOf);
+  const places = [...new Set(addresses), ...agentOrigins.map(originText)].join(', ');
+  const ofAgent =
+    agentApiKey === undefined
+      ? ''
+      : `; ${agentApiKey.from} to ${agentUrl === undefined ? 'any agent address that the control plane gives' : originOf(agentUrl)}`;
+  const detail = `${apiKey.from} may be sent to ${places}${ofAgent}`;
+  const problem = agentOrigins.map(originProblem).find((found) => found !== undefined);
+  return problem === undefined
+    ? ok(`keys of ${name}`, detail)
+    : warning(`keys of ${name}`, `${detail}: ${problem}`, `change targets.${name}.agentOrigins`);
+}
+
+/** What the file of origins refuses of a target's own settings. */
+function* refusedFindings(
+  name: string,
+  target: Pick<TargetSpec, 'apiKey' | 'secrets' | 'controlPlane'>,
+  origins: SecretOrigins,
+): Generator<Finding> {
+  for (const secret of [target.apiKey, ...(target.secrets ?? [])]) {
+    if (mayGoTo(origins, secret, target.controlPlane)) continue;
+    const where = originOf(target.controlPlane);
+    const detail = `SLIPWAY_SECRET_REFUSED: "${secret.from}" of ${name} must not be sent to ${where}`;
+    yield lacking('secret origins', detail, `list ${where} below "${secret.from}"`, 1);
+  }
 }
 
 async function controlPlaneFinding(

@@ -1,6 +1,7 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 
 import { makeHome } from '../../../config/home.ts';
+import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Measure } from '../../../domain/metrics/metrics.ts';
@@ -43,7 +44,8 @@ export interface WorkerOptions {
  * home had begun and that is tried again. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE,
+ * SLIPWAY_CONFIG_INVALID for the file of SLIPWAY_SECRET_ORIGINS.
  */
 export async function runWorkerCommand(
   { output, home, environment }: CommandContext,
@@ -54,6 +56,7 @@ export async function runWorkerCommand(
   const interruption = onInterruption();
   exitWithParent(environment);
   const places = placeRules(environment);
+  readSecretOrigins(environment);
   const settings = await temporalSettings(home, environment);
   const endTraces = await startTraces(environment, 'slipway-worker');
   const temporal = await connectTemporal(settings);

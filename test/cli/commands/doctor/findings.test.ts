@@ -99,6 +99,46 @@ describe('the doctor', () => {
   });
 });
 
+describe('where keys may be sent', () => {
+  const origin = (): string => `http://127.0.0.1:${port}`;
+
+  it('is listed for each target', async () => {
+    const { of } = await examined({ KEY }, `${yaml()}    agentOrigins: ['https://*.example.com']\n`);
+    expect(of('keys of production')).toMatchObject({
+      state: 'ok',
+      detail: `env:KEY may be sent to ${origin()}, every https host below example.com`,
+    });
+  });
+
+  it('is a warning for a domain that a provider shares among its customers', async () => {
+    const { of } = await examined({ KEY }, `${yaml()}    agentOrigins: ['https://*.vercel.app']\n`);
+    expect(of('keys of production')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringContaining('customers of vercel.app share this domain') as string,
+    });
+  });
+
+  it('is a warning where no file binds secrets to origins', async () => {
+    const { of } = await examined({ KEY }, yaml());
+    expect(of('secret origins')).toMatchObject({
+      state: 'warning',
+      fix: expect.stringContaining('SLIPWAY_SECRET_ORIGINS') as string,
+    });
+  });
+
+  it('names the secrets that the file refuses, and ends with 1', async () => {
+    const file = join(folder, 'origins.yaml');
+    await writeFile(file, `env:KEY: ['${origin()}']\n`);
+    const { of, exitCode } = await examined({ KEY, SLIPWAY_SECRET_ORIGINS: file }, yaml());
+    expect(of('secret origins')).toMatchObject({
+      state: 'missing',
+      detail: `SLIPWAY_SECRET_REFUSED: "env:MODEL_KEY" of production must not be sent to ${origin()}`,
+    });
+    expect(of('target production')).toMatchObject({ state: 'ok' });
+    expect(exitCode).toBe(1);
+  });
+});
+
 describe('a finding', () => {
   it('names the command that fixes it', () => {
     const finding: Finding = {

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+
+import { preparedAgentHome } from '../../../test/support/preparedHome.ts';
+import { endInOrder, launchAgent } from './agentServer/agentUnderTest.ts';
+
+it('an agent that other machines could reach does not start without a key', async () => {
+  const { exited, stderr } = launchAgent({ more: ['--host', '0.0.0.0'] });
+  expect(await exited).toEqual({ code: 1, signal: null });
+  expect(stderr()).toMatch(/SLIPWAY_AGENT_OPEN: Everybody who reaches 0\.0\.0\.0 .*--without-key/);
+});
+
+it.each([
+  ['with a key', { SLIPWAY_AGENT_API_KEY: 'a-key-of-this-test' }, []],
+  ['if it is told to', {}, ['--without-key']],
+])('it starts %s', async (_, env, more) => {
+  const home = await preparedAgentHome('slipway-agent-open-');
+  const agent = launchAgent({ env: { SLIPWAY_HOME: home, ...env }, more: ['--host', '0.0.0.0', ...more] });
+  const url = await agent.ready;
+  expect((await fetch(new URL('/ok', url))).status).toBe(200);
+  await endInOrder({ ...agent, url });
+});

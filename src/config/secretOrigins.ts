@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { isWithin, originOf } from '../domain/target/origin.ts';
+import type { SecretReference } from '../domain/target/targetSpec.ts';
+import { Origin, Reference } from './fields.ts';
+import { resolveSecret } from './secretReference.ts';
+
+/** The variable that names the file. */
+const VARIABLE = 'SLIPWAY_SECRET_ORIGINS';
+
+const SecretOriginsFile = z.record(Reference, z.array(Origin));
+
+/** The origins that each secret may be sent to, by its reference. A secret that is absent is sent nowhere. */
+export type SecretOrigins = Readonly<Record<string, readonly string[]>>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** By path: a process reads its file once. */
+const read = new Map<string, SecretOrigins>();
+
+/**
+ * The file that `SLIPWAY_SECRET_ORIGINS` names. `undefined`: the variable is not set, and requests alone choose the address.
+ *
+ * @throws SLIPWAY_CONFIG_INVALID if the file cannot be used.
+ */
+export function readSecretOrigins(environment: Environment): SecretOrigins | undefined {
+  const path = environment[VARIABLE] ?? '';
+  if (path === '') return undefined;
+  const known = read.get(path) ?? readFile(path);
+  read.set(path, known);
+  return known;
+}
+
+interface For {
+  /** Default: this process's. */
+  readonly environment?: Environment;
+  /** What errors call the address, if it is a secret itself. Default: its origin. */
+  readonly shown?: string;
+}
+
+/**
+ * The secret behind a reference, to be sent to an address: in a request, both are chosen by the person who wrote it.
+ *
+ * @throws SLIPWAY_SECRET_REFUSED if this process must not send it there, and what {@link resolveSecret} throws.
+ */
+export function secretFor(
+  reference: SecretReference,
+  url: string,
+  { environment = process.env, shown }: For = {},
+): string {
+  const origins = readSecretOrigins(environment);
+  if (origins !== undefined && !mayGoTo(origins, reference, url)) {
+    throw refused(reference, shown ?? originOf(url));
+  }
+  return resolveSecret(reference, environment);
+}
+
+/**
+ * The secret behind a reference that is itself an address: a webhook's.
+ *
+ * @throws as {@link secretFor}.
+ */
+export function secretAddress(reference: SecretReference, environment: Environment = process.env): string {
+  const origins = readSecretOrigins(environment);
+  if (origins !== undefined && !Object.hasOwn(origins, reference.from)) {
+    throw refused(reference, 'any address');
+  }
+  const url = resolveSecret(reference, environment);
+  if (origins === undefined || mayGoTo(origins, reference, url)) return url;
+  throw refused(reference, 'the address that it is');
+}
+
+/** Whether a secret may be sent to an address; an address that cannot be read is none. */
+export function mayGoTo(origins: SecretOrigins, { from }: SecretReference, url: string): boolean {
+  if (!Object.hasOwn(origins, from) || !URL.canParse(url)) return false;
+  return origins[from]?.some((origin) => isWithin(url, origin)) ?? false;
+}
+
+function refused({ from }: SecretReference, where: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_SECRET_REFUSED', `the secret "${from}" must not be sent to ${where}`, {
+    place: from,
+    hint: `list the origin below "${from}" in the file that ${VARIABLE} names, and start the process again`,
+  });
+}
+
+function readFile(path: string): SecretOrigins {
+  try {
+    return SecretOriginsFile.parse(parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the file of ${VARIABLE} cannot be used: ${why}`, {
+      place: path,
+      hint: 'docs/threat-model.md describes it',
+      cause: error,
+    });
+  }
+}
