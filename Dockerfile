@@ -1,10 +1,14 @@
 # Slipway: the command, the platform, the worker. Not Alpine: Temporal's native library needs glibc.
-FROM node:20.20.2-bookworm-slim AS build
+# The newest Node with long-term support. Another one: --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:26.9.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/platform/package.json packages/platform/
-RUN npm ci
+# No package needs its install script for the build.
+RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json .prettierrc.json ./
 COPY scripts scripts
 COPY docs docs
@@ -12,7 +16,7 @@ COPY src src
 COPY packages packages
 RUN npm run build && npm prune --omit=dev
 
-FROM node:20.20.2-bookworm-slim
+FROM ${NODE_IMAGE}
 # git: sources from repositories. curl: the health check.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates curl git \

@@ -134,10 +134,16 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the Dockerfile', () => {
-  it('pins its base images to a version that the engines allow', () => {
+  it('has one base image, of an exact version that the engines allow', () => {
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
-    expect(bases.length).toBeGreaterThan(0);
-    for (const image of bases) expect(image).toMatch(/^node:20\.(?:19|[2-9]\d)\.\d+-bookworm-slim$/);
+    expect(bases).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}']);
+    const [, major = ''] = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-bookworm-slim$/m.exec(dockerfile) ?? [];
+    const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+    expect(engines.node.split(' || ').at(-1)).toBe(`^${major}.0.0`);
+  });
+
+  it('installs packages without their scripts', () => {
+    expect(dockerfile.match(/npm ci\b.*/g)).toEqual(['npm ci --ignore-scripts']);
   });
 
   it('copies only files that exist', () => {
