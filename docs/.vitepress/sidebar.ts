@@ -36,6 +36,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'The crash matrix', link: '/crash-matrix' },
       { text: 'Chaos', link: '/chaos' },
       { text: 'Dependencies', link: '/dependencies' },
+      { text: 'The supply chain', link: '/supply-chain' },
     ],
   },
   {
