@@ -14,6 +14,8 @@ COPY scripts scripts
 COPY docs docs
 COPY src src
 COPY packages packages
+# What `slipway --version` names: --build-arg SLIPWAY_COMMIT="$(git rev-parse --short=12 HEAD)"
+ARG SLIPWAY_COMMIT=
 RUN npm run build && npm prune --omit=dev
 
 FROM ${NODE_IMAGE}

@@ -16,6 +16,7 @@ import { copyApiPage } from './build/copyApiPage.mjs';
 import { DIST, PACKAGES, stampBuild } from './build/freshness.mjs';
 import { writeCommandReference, writeConfigSchema, writeEvents } from './build/generate.mjs';
 import { prepareDatabase } from './build/prepareDatabase.mjs';
+import { writeBuildInfo } from './build/writeBuildInfo.mjs';
 
 const { values: options } = parseArgs({
   options: { 'no-types': { type: 'boolean', default: false }, package: { type: 'boolean', default: false } },
@@ -25,6 +26,7 @@ if (!options['no-types']) checkTypes();
 Object.values(PACKAGES).forEach(compile);
 if (options.package) [PACKAGES.contract, PACKAGES.platform].forEach(declareTypes);
 const workflows = await bundleWorkflows();
+writeBuildInfo();
 copyApiPage();
 await prepareDatabase();
 await writeConfigSchema();

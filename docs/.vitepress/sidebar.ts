@@ -19,6 +19,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Move off a stuck release', link: '/guides/stuck-release' },
       { text: 'Use Temporal Cloud', link: '/guides/temporal-cloud' },
       { text: 'Operate it', link: '/operating' },
+      { text: 'Upgrade Slipway', link: '/guides/upgrade' },
       { text: 'The page', link: '/dashboard' },
       { text: 'Sign in to the page', link: '/sign-in' },
       { text: 'Traces and logs', link: '/traces' },

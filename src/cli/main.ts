@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { versionText } from './buildInfo.ts';
 import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
 import { buildProgram } from './program/program.ts';
 import { printError } from './ui/errorReport.ts';
@@ -27,7 +28,12 @@ function isReaderGone(error: NodeJS.ErrnoException): boolean {
 
 /** The entry of the `slipway` command: reads the command line, runs one command, and ends with its exit code. */
 async function main(argv: readonly string[]): Promise<void> {
-  const program = buildProgram({ version: version(), onExit: (code) => (process.exitCode = code) });
+  const number = version();
+  const program = buildProgram({
+    version: number,
+    versionText: versionText(number, new URL('../build.json', import.meta.url)),
+    onExit: (code) => (process.exitCode = code),
+  });
   // Where the command line is not understood, commander throws before any command has its options.
   const fallback: CommonOptions = { json: argv.includes('--json'), verbose: argv.includes('--verbose') };
   try {

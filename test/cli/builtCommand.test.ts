@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -16,6 +18,15 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
 
   it.each([command, platform])('names no place of the machine that built it: $folder', ({ files }) => {
     expect(files.filter(({ text }) => text.includes(ROOT)).map(({ name }) => name)).toEqual([]);
+  });
+
+  it('says its version with the commit and the id of the bundle that the worker loads', () => {
+    const bundle = createHash('sha256')
+      .update(readFileSync(join(ROOT, 'dist/workflow-bundle.cjs')))
+      .digest('hex');
+    const text = execFileSync(process.execPath, [BUILT_COMMAND ?? '', '--version'], { encoding: 'utf8' });
+    expect(text).toMatch(/^\d+\.\d+\.\d+ \((?:commit [0-9a-f]+(?:-dirty)?, )?bundle [0-9a-f]{12}\)\n$/);
+    expect(text).toContain(`bundle ${bundle.slice(0, 12)}`);
   });
 
   it('helps without Temporal, the control plane’s client, the platform, the agents’ runtime and the AWS SDK', () => {

@@ -16,6 +16,8 @@ export type Runs = (
 export interface CommandTable {
   /** What all of them are commands of. */
   readonly program: Command;
+  /** Slipway's. */
+  readonly version: string;
   /** A command with the common options, and its examples below its help. */
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
   /** A name above several commands, which does nothing by itself. */
@@ -28,11 +30,16 @@ export interface CommandTable {
  *
  * @param onExit - told the exit code of the command that ran.
  */
-export function commandTable(program: Command, onExit: (exitCode: number) => void): CommandTable {
+export function commandTable(
+  program: Command,
+  version: string,
+  onExit: (exitCode: number) => void,
+): CommandTable {
   const group = (name: string, description: string): Command =>
     program.command(name).description(description).exitOverride().configureOutput(SILENT);
   return {
     program,
+    version,
     group,
     command: (name, description, ...examples) => {
       const made = withOutputOptions(group(name, description)).option(

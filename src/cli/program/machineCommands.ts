@@ -68,7 +68,7 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
     .action(runs(async () => (await import('../commands/demo.ts')).runDemoCommand));
 }
 
-function addServiceCommands({ program, command, runs }: CommandTable): void {
+function addServiceCommands({ version, command, runs }: CommandTable): void {
   command(
     'worker',
     'Run a Temporal worker, which carries out releases',
@@ -80,7 +80,7 @@ function addServiceCommands({ program, command, runs }: CommandTable): void {
       runs(async () => {
         const { runWorkerCommand } = await import('../commands/worker/worker.ts');
         return (context, { metrics }: { metrics?: string }) =>
-          runWorkerCommand(context, { metrics, version: program.version() ?? '' });
+          runWorkerCommand(context, { metrics, version });
       }),
     );
 

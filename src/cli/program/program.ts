@@ -11,6 +11,8 @@ import { addReleaseCommands } from './releaseCommands.ts';
 /** How the command line is built. */
 interface ProgramOptions {
   readonly version: string;
+  /** What `--version` prints. Default: `version`. */
+  readonly versionText?: string;
   /** Told the exit code of the command that ran. */
   readonly onExit: (exitCode: number) => void;
 }
@@ -19,15 +21,15 @@ interface ProgramOptions {
  * The command line: every command with its options, its help and its examples. Each command's code is loaded when it
  * runs, so that `--help` and `status` do not load the worker.
  */
-export function buildProgram({ version, onExit }: ProgramOptions): Command {
+export function buildProgram({ version, versionText = version, onExit }: ProgramOptions): Command {
   const program = new Command('slipway')
     .description('Releases agents, and rolls them back.')
-    .version(version)
+    .version(versionText)
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput(SILENT)
     .addHelpText('after', EXIT_CODES);
-  const table = commandTable(program, onExit);
+  const table = commandTable(program, version, onExit);
   program.commandsGroup('Release, roll back, inspect:');
   addReleaseCommands(table);
   addLookCommands(table);
