@@ -25,6 +25,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Traces and logs', link: '/traces' },
       { text: 'Metrics and alerts', link: '/metrics' },
       { text: 'Run it in containers', link: '/containers' },
+      { text: 'Run it in Kubernetes', link: '/kubernetes' },
       { text: 'Talk to the public service', link: '/public-vocabulary' },
     ],
   },

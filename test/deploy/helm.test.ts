@@ -1,0 +1,190 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+import { commandLineProblem } from '../docs/commandLine.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CHART = join(ROOT, 'deploy/helm/slipway');
+const PAGE = ['dashboard.url=https://slipway.example.com', 'dashboard.secret=page'];
+const ALL = [...PAGE, 'platform.enabled=true', 'platform.url=http://platform', 'platform.secret=platform'];
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly resources: { readonly limits: Readonly<Record<string, string>> };
+}
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly containers: readonly [Container];
+        readonly terminationGracePeriodSeconds?: number;
+        readonly securityContext: Readonly<Record<string, unknown>>;
+        readonly automountServiceAccountToken: boolean;
+        readonly volumes: readonly { readonly name: string }[];
+      };
+    };
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly ingress: readonly { readonly ports: readonly { readonly port: number }[] }[];
+    readonly egress: readonly unknown[];
+  };
+}
+
+const read = (path: string): string => readFileSync(join(CHART, path), 'utf8');
+const hasHelm = spawnSync('helm', ['version']).status === 0;
+
+function helm(command: 'template' | 'lint', settings: readonly string[]) {
+  const name = command === 'template' ? ['release'] : [];
+  const args = [command, ...name, CHART, ...settings.flatMap((setting) => ['--set', setting])];
+  return spawnSync('helm', args, { encoding: 'utf8' });
+}
+
+function rendered(settings: readonly string[]): readonly Manifest[] {
+  const { stdout, stderr, status } = helm('template', settings);
+  if (status !== 0) throw new Error(stderr);
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+const ofKind = (manifests: readonly Manifest[], kind: string) =>
+  manifests.filter((manifest) => manifest.kind === kind);
+
+function deployment(part: string): Manifest {
+  const found = ofKind(rendered(ALL), 'Deployment').find(
+    ({ metadata }) => metadata.name === `release-${part}`,
+  );
+  if (found === undefined) throw new Error(`no Deployment of the ${part}`);
+  return found;
+}
+
+describe('the Helm chart', () => {
+  it('has the version of the command', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    expect(parse(read('Chart.yaml'))).toMatchObject({ version, appVersion: version });
+  });
+
+  it('has values that its own schema accepts, and refuses unknown ones', () => {
+    const validate = new Ajv({ strict: false }).compile(JSON.parse(read('values.schema.json')) as object);
+    const values = parse(read('values.yaml')) as Record<string, unknown>;
+    expect(validate(values)).toBe(true);
+    expect(validate({ ...values, workr: {} })).toBe(false);
+    expect(validate({ ...values, secretOrigins: { 'sk-secret': [] } })).toBe(false);
+    expect(validate({ ...values, worker: { terminationGracePeriodSeconds: 30 } })).toBe(false);
+  });
+});
+
+describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
+  it('is accepted by its lint', () => {
+    const { status, stdout } = helm('lint', ALL);
+    expect(stdout).toContain('0 chart(s) failed');
+    expect(status).toBe(0);
+  });
+
+  it('runs a worker and the page, and the platform only if it is asked for', () => {
+    const names = (settings: readonly string[]) =>
+      ofKind(rendered(settings), 'Deployment').map(({ metadata }) => metadata.name);
+    expect(names(PAGE)).toEqual(['release-dashboard', 'release-worker']);
+    expect(names(ALL)).toEqual(['release-dashboard', 'release-platform', 'release-worker']);
+    expect(names(['dashboard.enabled=false'])).toEqual(['release-worker']);
+  });
+
+  it('is refused without a sign-in for the page', () => {
+    expect(helm('template', ['dashboard.url=https://slipway.example.com']).stderr).toContain(
+      'without sign-in the page refuses to start',
+    );
+  });
+
+  it.each(['dashboard', 'platform', 'worker'])(
+    'runs %s without rights, on a root that it cannot write, with a limit of memory and a known command',
+    (name) => {
+      const { template, selector } = deployment(name).spec;
+      const { containers, securityContext, automountServiceAccountToken, volumes } = template.spec;
+      const [container] = containers;
+      expect(template.metadata.labels).toMatchObject(selector.matchLabels);
+      expect(securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(automountServiceAccountToken).toBe(false);
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual(
+        expect.arrayContaining(['/var/lib/slipway', '/tmp']),
+      );
+      expect(volumes.map(({ name }) => name).sort()).toEqual(
+        container.volumeMounts.map(({ name }) => name).sort(),
+      );
+      expect(container.resources.limits).toHaveProperty('memory');
+      const [command, ...words] = container.args;
+      expect(command).toBe('slipway');
+      expect(commandLineProblem(words)).toBeUndefined();
+    },
+  );
+
+  it('gives a worker the time that its calls need, and keeps one of them while nodes are drained', () => {
+    const manifests = rendered(PAGE);
+    const worker = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'release-worker');
+    expect(worker?.spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(40);
+    const [budget] = ofKind(manifests, 'PodDisruptionBudget');
+    expect(budget?.spec).toMatchObject({ maxUnavailable: 1, selector: worker?.spec.selector });
+  });
+
+  it('binds secrets to origins where they are given, and starts workers again when they change', () => {
+    const withOrigin = (host: string) =>
+      rendered([...PAGE, `secretOrigins.env:KEY[0]=https://${host}.example.com`]);
+    const [origins] = ofKind(withOrigin('one'), 'ConfigMap') as unknown as [{ data: Record<string, string> }];
+    expect(parse(origins.data['secret-origins.yaml'] ?? '')).toEqual({
+      'env:KEY': ['https://one.example.com'],
+    });
+    const worker = (host: string) => ofKind(withOrigin(host), 'Deployment').at(-1)?.spec.template;
+    expect(worker('one')?.spec.containers[0].env).toContainEqual({
+      name: 'SLIPWAY_SECRET_ORIGINS',
+      value: '/etc/slipway/secret-origins.yaml',
+    });
+    expect(worker('one')?.metadata).not.toEqual(worker('two')?.metadata);
+  });
+
+  it('keeps the metadata service from everything, and metrics from all but the namespaces that are named', () => {
+    const policies = (settings: readonly string[]) => ofKind(rendered(settings), 'NetworkPolicy');
+    const ports = (settings: readonly string[]) =>
+      policies(settings).map(({ spec }) =>
+        spec.ingress.flatMap((rule) => rule.ports.map(({ port }) => port)),
+      );
+    expect(policies(ALL)).toHaveLength(3);
+    for (const { spec } of policies(ALL)) {
+      expect(JSON.stringify(spec.egress)).toContain('"except":["169.254.0.0/16"]');
+    }
+    expect(ports(ALL).flat().sort()).toEqual([4700, 4701]);
+    expect(
+      ports([...ALL, 'networkPolicy.metricsFrom.team=metrics'])
+        .flat()
+        .sort(),
+    ).toEqual([4700, 4701, 9464, 9465]);
+  });
+
+  it('takes an image by its digest', () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const [first] = ofKind(rendered([...PAGE, `image.digest=${digest}`]), 'Deployment');
+    expect(first?.spec.template.spec.containers[0].image).toBe(`slipway@${digest}`);
+  });
+});
+
+it('the worker’s probe is a file of the image', () => {
+  const [, file = ''] = /node, (\/app\/\S+?)\]/.exec(read('templates/worker.yaml')) ?? [];
+  expect(existsSync(join(ROOT, file.replace('/app/', '')))).toBe(true);
+});
