@@ -108,6 +108,7 @@ describe('instructions', () => {
     ['SLIPWAY_WORKER_KILLED', 'no usable answer', 'deployments/deployment"'],
     ['SLIPWAY_UNAUTHORIZED', 'Give it one (env:CONTROL_KEY)', 'deployments/deployment"'],
     ['SLIPWAY_SECRET_MISSING', 'Give it one (env:CONTROL_KEY)', 'deployments/deployment"'],
+    ['SLIPWAY_SECRET_REFUSED', 'file that SLIPWAY_SECRET_ORIGINS names', 'deployments/deployment"'],
     ['SLIPWAY_NOT_FOUND', 'refuses to redeploy', '/revisions?status=DEPLOYED"'],
     ['SLIPWAY_STEP_TIMED_OUT', 'not done in time', '/revisions/tried"'],
     ['SLIPWAY_REVISION_FAILED', 'was not deployed', '/revisions/tried"'],
