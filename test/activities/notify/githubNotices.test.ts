@@ -115,7 +115,7 @@ describe('a release as a status of its commit', () => {
   it('says nothing of a source that differs from its commit', async () => {
     const github = await startGithub();
     expect(await tell(receiver('github_status', github.url), { commit: `${COMMIT}-dirty` })).toContain(
-      'nothing to tell',
+      'nothing to report',
     );
     expect(github.requests).toEqual([]);
   });
