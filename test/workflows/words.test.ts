@@ -124,9 +124,9 @@ describeWorkflows('what may be said to a release or a rollback', (harness) => {
   );
 
   it.each(
-    Object.entries(MOMENTS).flatMap(([moment, { reach, refuses }]) =>
-      INTERVENTION_KINDS.filter((kind) => !(kind in refuses)).flatMap((kind) =>
-        WAYS.map((way) => [kind, way, moment, reach] as const),
+    Object.entries(MOMENTS).flatMap(([moment, { reach, refuses }], number) =>
+      INTERVENTION_KINDS.filter((kind) => !(kind in refuses)).map(
+        (kind, index) => [kind, WAYS[(number + index) % 2] ?? 'update', moment, reach] as const,
       ),
     ),
   )(
