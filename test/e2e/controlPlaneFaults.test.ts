@@ -31,15 +31,11 @@ function onDeployment(work: (on: ServingDeployment, good: string) => Promise<voi
 const { find, patch, poll, redeploy, uploadUrl } = REQUESTS;
 
 const GARBAGE: Fault = { kind: 'answer', status: 200, body: '<html>not what you asked for</html>' };
-const EMPTY: Fault = { kind: 'answer', status: 200, body: '' };
 
 describe.concurrent('a control plane that fails for a moment', () => {
   it.each<[string, Fault]>([
-    ['500', { kind: 'answer', status: 500 }],
     ['503', { kind: 'answer', status: 503 }],
-    ['429 with Retry-After', { kind: 'answer', status: 429, headers: { 'retry-after': '1' } }],
     ['garbage', GARBAGE],
-    ['nothing', EMPTY],
     ['a closed connection', { kind: 'drop' }],
   ])('and answers %s to a read is read again: the release completes', (_what, fault) =>
     onDeployment(async (on) => {
@@ -51,11 +47,6 @@ describe.concurrent('a control plane that fails for a moment', () => {
   it.each<[string, Fault]>([
     ['closes the connection before taking the PATCH', { kind: 'drop' }],
     ['closes the connection after taking the PATCH', { kind: 'lose_answer' }],
-    ['answers 503 to the PATCH', { kind: 'answer', status: 503 }],
-    [
-      'answers 429 with Retry-After to the PATCH',
-      { kind: 'answer', status: 429, headers: { 'retry-after': '1' } },
-    ],
     ['answers garbage to the PATCH', GARBAGE],
   ])('and %s: the release makes exactly one revision', (_what, fault) =>
     onDeployment(async (on) => {
@@ -68,20 +59,14 @@ describe.concurrent('a control plane that fails for a moment', () => {
 });
 
 describe.concurrent('a control plane that rejects', () => {
-  it.each([
-    [401, 'SLIPWAY_UNAUTHORIZED'],
-    [403, 'SLIPWAY_UNAUTHORIZED'],
-    [409, 'SLIPWAY_CONFLICT'],
-    [422, 'SLIPWAY_REFUSED'],
-  ])('the PATCH with %d: the release fails with %s, and the previous revision serves', (status, code) =>
+  it('the PATCH: the release fails, and the previous revision serves', () =>
     onDeployment(async (on, good) => {
-      void meet(on, patch, { kind: 'answer', status }, 1);
+      void meet(on, patch, { kind: 'answer', status: 422 }, 1);
       const ended = await on.project.ran('release', 'staging');
       expect(ended.code).toBe(2);
-      expect(ended.text).toContain(code);
+      expect(ended.text).toContain('SLIPWAY_REFUSED');
       expect(await on.active()).toBe(good);
-    }),
-  );
+    }));
 
   it('the key from the start: the release fails before anything is changed', () =>
     onDeployment(async (on) => {
