@@ -1,14 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Repository } from '../../packages/platform/test/git/repository.ts';
-import { artifactPath, type ArtifactStore } from '../../src/artifact/artifactStore.ts';
-import { digestFile } from '../../src/artifact/digest.ts';
-import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { tenantHeaders } from '../../src/domain/target/targetSpec.ts';
 import { NOTHING_OF_THE_MACHINE } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
@@ -19,10 +15,8 @@ import { goodAgent } from './servingDeployment.ts';
 import { writeSmallAgent } from './smallAgent.ts';
 import { deployByHand } from './deployByHand.ts';
 import { eventually, Stack } from './stack.ts';
+import { makeOld, storeOf, storeUnneeded } from './storedArtifacts.ts';
 import { WebhookReceiver } from './webhookReceiver.ts';
-
-/** A port without a listener. */
-const NO_LISTENER = '127.0.0.1:1';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -453,139 +447,3 @@ describe.concurrent('a release over S3', () => {
 it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
 });
-
-describe('without a worker', () => {
-  // Each waits for most of its time, for who does not answer; so they wait together.
-  let project: Project;
-  let running: string;
-
-  beforeAll(async () => {
-    project = await Project.create(stack, { example: goodAgent(4), deployment: 'main-job' });
-    const { code, text } = await project.ran('release', 'staging', '--no-wait');
-    expect(code, text).toBe(0);
-    [running = ''] = /release-\d+/.exec(text) ?? [];
-    expect(await stack.worker.stop()).toBe(0);
-  });
-
-  it.concurrent('history and show work', async () => {
-    const { code, text } = await project.ran('history', 'staging', '--json');
-    expect(code, text).toBe(0);
-    const past = text
-      .trim()
-      .split('\n')
-      .filter((line) => line.startsWith('{'));
-    expect(JSON.parse(past.at(-1) ?? '')).toMatchObject({
-      event: 'past_release',
-      releaseId: 'release-1',
-      outcome: 'released',
-    });
-    const shown = await project.ran('show', 'release-1');
-    expect(shown.text).toMatch(/^release-1 on staging: ✔ released/);
-  });
-
-  it.concurrent(
-    'the status shows what Temporal and the control plane know, and that no worker answers: exit code 6',
-    async () => {
-      const summary = join(stack.folder, 'rollback.md');
-      const said = slipway(['rollback', 'staging', '--no-wait', '--reason', 'it is slow'], {
-        env: { ...stack.env, GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary },
-        cwd: project.folder,
-      });
-      expect(await said.exited, said.stdout + said.stderr).toBe(0);
-      expect(await readFile(summary, 'utf8')).toMatch(/^## ✔ rollback of staging: /);
-      const { active_revision_id: active } = await new Observer(stack, 'main-job').deployment();
-
-      const { code, text } = await project.ran('status', 'staging', '--last', '2');
-
-      expect(code, text).toBe(6);
-      expect(text).toMatch(
-        new RegExp(`serves {3}revision ${active ?? ''}.*, according to the control plane`, 'u'),
-      );
-      expect(text).toMatch(/^ {2}running {2}release-\d+, for .*, by its history$/m);
-      expect(text).toMatch(
-        /^ {2}kept {5}rollback by .* \(it is slow\), sent .* ago: it waits for a worker$/m,
-      );
-      expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
-      expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
-      expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
-
-      const again = await project.ran('status', 'staging', '--last', '2', '--json');
-      expect(again.process.lines).toMatchObject([
-        {
-          ...{ event: 'status', from: 'temporal', activeRevisionId: active },
-          messages: expect.arrayContaining([expect.objectContaining({ message: 'rollback' })]),
-          unknown: expect.arrayContaining(['queue']),
-        },
-        { event: 'error', code: 'SLIPWAY_NO_WORKER', exitCode: 6 },
-      ]);
-    },
-  );
-
-  it.concurrent('a message to one release waits for that release alone', async () => {
-    const kept = await project.ran('pause', 'staging', '--release', running);
-    expect(kept.code, kept.text).toBe(0);
-    expect(kept.text).toContain('Temporal keeps it');
-    const late = await project.ran('resume', 'staging', '--release', 'release-1');
-    expect(late.code, late.text).toBe(4);
-    expect(late.text).toContain('release-1 does not run');
-  });
-
-  it.concurrent.each([
-    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'unpolled' }],
-    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NO_LISTENER }],
-  ])('a release is not started if %s: exit code 6', async (_what, code, env) => {
-    const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
-    expect(await refused.exited).toBe(6);
-    expect(refused.stderr).toContain(code);
-  });
-
-  it.concurrent('a plan shows what is known, and what did not answer: exit code 6', async () => {
-    const env = { ...stack.env, TEMPORAL_ADDRESS: NO_LISTENER };
-    const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });
-    expect(await planned.exited).toBe(6);
-    expect(planned.stdout).toMatch(/^ {2}taken +not known: the target did not answer$/m);
-    expect(planned.stdout).toMatch(/^ {2}takes +at most \d+h\d+m, by the deadlines/m);
-    expect(planned.stderr).toContain('SLIPWAY_TEMPORAL_UNREACHABLE');
-  });
-
-  it.concurrent('a command that needs an unreachable control plane ends with 6', async () => {
-    const target = { controlPlane: `http://${NO_LISTENER}` };
-    const away = await Project.create(stack, { example: goodAgent(1), deployment: 'away', target });
-    const { code, text } = await away.ran('logs', 'staging');
-    expect(code, text).toBe(6);
-    expect(text).toContain('SLIPWAY_UNREACHABLE');
-  });
-
-  it('nothing is pruned if a target does not answer: exit code 6', async () => {
-    await storeUnneeded(stack);
-    await makeOld(stack);
-    const before = await storeOf(stack).listArtifacts();
-    const { code, text } = await project.ran('prune');
-    expect(code, text).toBe(6);
-    expect(text).toMatch(/SLIPWAY_TARGET_SILENT: target:.* could not be asked .*no worker/);
-    expect(await storeOf(stack).listArtifacts()).toEqual(before);
-  });
-});
-
-/** The artifact store of the stack's home. */
-function storeOf({ env }: Stack): ArtifactStore {
-  return openArtifactStore(join(env['SLIPWAY_HOME'] ?? '', 'artifacts'));
-}
-
-/** Puts an artifact into the store that was never released. */
-async function storeUnneeded(stack: Stack): Promise<{ readonly digest: string }> {
-  const file = join(stack.folder, 'never-released');
-  await writeFile(file, 'never released');
-  const digest = await digestFile(file);
-  await storeOf(stack).put(file, digest);
-  return { digest };
-}
-
-/** Makes everything in the store look as if it was put 40 days ago. */
-async function makeOld(stack: Stack): Promise<void> {
-  const store = storeOf(stack);
-  const putAt = new Date(Date.now() - 40 * 86_400_000);
-  for (const { digest } of await store.listArtifacts()) {
-    await utimes(fileURLToPath(`${store.url}/${artifactPath(digest)}`), putAt, putAt);
-  }
-}
