@@ -8,7 +8,7 @@ import { CHROMIUM } from '../../support/chromium.ts';
 import { LOOKS, overflow, screenshot, violations } from './dashboardUnderTest.ts';
 import { openStage, type Stage } from './stage.ts';
 
-describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   const WIDE = { width: 1440 };
 
   let stage: Stage;
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await page.context().close();
   });
 
-  it('an open page goes on when the server is restarted', async () => {
+  it('an open page goes on when the server is restarted', { concurrent: false }, async () => {
     const { harness, dashboard } = stage;
     const target = harness.newTarget();
     await target.release(named(target, 'restarted', 'a'));
