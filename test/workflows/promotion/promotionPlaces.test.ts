@@ -9,7 +9,7 @@ import { IDENTITY } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
 
-describe('promotions that are freed at once', () => {
+describe.concurrent('promotions that are freed at once', () => {
   let harness: Harness;
   let promotions: PromotionsUnderTest;
   let connection: Connection;
@@ -64,39 +64,43 @@ describe('promotions that are freed at once', () => {
   });
 });
 
-it('the places carry on as a new run, with who has one and who waits, and end once nobody does', async ({
-  skip,
-}) => {
-  // They look each minute whether they are needed: minutes are skipped.
-  const server = await openTestServer();
-  if (typeof server === 'string') return skip(server);
-  const { address, time } = server;
-  const workflowBundle = inject('workflowBundle');
-  const taskQueue = 'places';
-  const harness = await openHarness({ address, workflowBundle, taskQueue, nameWorld: String });
-  const connection = await Connection.connect({ address });
-  const places = new PlacesUnderTest(createClient(connection, 'default', { identity: IDENTITY }), taskQueue);
-  const aMinutePasses = async () => time.until((await time.now()) + 61_000);
-  try {
-    await places.enter('one');
-    // Whoever waits says so again and again: the more often, the longer the history.
-    for (let said = 0; said < 1_500; said += 100) {
-      await Promise.all(Array.from({ length: 100 }, () => places.enter('two')));
+it.concurrent(
+  'the places carry on as a new run, with who has one and who waits, and end once nobody does',
+  async ({ skip }) => {
+    // They look each minute whether they are needed: minutes are skipped.
+    const server = await openTestServer();
+    if (typeof server === 'string') return skip(server);
+    const { address, time } = server;
+    const workflowBundle = inject('workflowBundle');
+    const taskQueue = 'places';
+    const harness = await openHarness({ address, workflowBundle, taskQueue, nameWorld: String });
+    const connection = await Connection.connect({ address });
+    const places = new PlacesUnderTest(
+      createClient(connection, 'default', { identity: IDENTITY }),
+      taskQueue,
+    );
+    const aMinutePasses = async () => time.until((await time.now()) + 61_000);
+    try {
+      await places.enter('one');
+      // Whoever waits says so again and again: the more often, the longer the history.
+      for (let said = 0; said < 1_500; said += 100) {
+        await Promise.all(Array.from({ length: 100 }, () => places.enter('two')));
+      }
+      expect(await places.histories()).toHaveLength(1);
+      await aMinutePasses();
+      expect(await places.histories()).toHaveLength(2);
+      expect(await places.standing('one')).toEqual({ state: 'has' });
+      expect(await places.standing('two')).toEqual({ state: 'waits', ahead: 1 });
+      await places.leave('one');
+      expect(await places.standing('two')).toEqual({ state: 'has' });
+      await places.leave('two');
+      await aMinutePasses();
+      await places.ended();
+      expect(await replayFailures(workflowBundle, await places.histories())).toEqual([]);
+    } finally {
+      await harness.close();
+      await connection.close();
+      await server.stop();
     }
-    expect(await places.histories()).toHaveLength(1);
-    await aMinutePasses();
-    expect(await places.histories()).toHaveLength(2);
-    expect(await places.standing('one')).toEqual({ state: 'has' });
-    expect(await places.standing('two')).toEqual({ state: 'waits', ahead: 1 });
-    await places.leave('one');
-    expect(await places.standing('two')).toEqual({ state: 'has' });
-    await places.leave('two');
-    await aMinutePasses();
-    await places.ended();
-    expect(await replayFailures(workflowBundle, await places.histories())).toEqual([]);
-  } finally {
-    await harness.close();
-    await connection.close();
-    await server.stop();
-  }
-});
+  },
+);

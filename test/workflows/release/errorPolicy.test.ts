@@ -13,8 +13,8 @@ import type { ActivityName } from '../world.ts';
 const IMPATIENT: StepOverrides = {
   ...QUICK,
   find: impatient(QUICK.find),
-  deployed: { ...QUICK.deployed, scheduleToCloseMs: 5_000 },
-  serving: { ...QUICK.serving, scheduleToCloseMs: 5_000 },
+  deployed: { ...QUICK.deployed, scheduleToCloseMs: 3_000 },
+  serving: { ...QUICK.serving, scheduleToCloseMs: 3_000 },
 };
 
 /** The steps in which the control plane or the agent can be away, with what is asked of it there. */
@@ -33,13 +33,14 @@ describeWorkflows('a control plane that is down for long', (harness) => {
   it.each(BEFORE_THE_CHANGE)(
     'in the step %s, before anything is changed: fails, whatever on_error says',
     async (_, activity) => {
-      for (const then of ['rollback', 'wait', 'stop'] as const) {
+      const released = (['rollback', 'wait', 'stop'] as const).map(async (then) => {
         const { target, good } = down(harness, activity);
         const result = await release(target, { then, waitMs: 20 });
         expect(result).toMatchObject({ outcome: 'failed' });
         expect(target.world.active).toBe(good);
         expect(target.world.redeployed).toEqual([]);
-      }
+      });
+      await Promise.all(released);
     },
   );
 

@@ -105,8 +105,9 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     expect((await target.view()).state.said.map(({ message }) => message)).toEqual(['unhold']);
   });
 
-  it('reset to its beginning or to its last task, goes on with all that came after', async () => {
-    for (const to of ['last', 'first'] as const) {
+  it.each(['last', 'first'] as const)(
+    'reset to its %s task, goes on with all that came after',
+    async (to) => {
       const { target, good } = await busy();
       await target.reset(to);
       await target.viewOnce(({ running }) => running?.releaseId === 'release-2');
@@ -117,8 +118,8 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
       expect(target.world.count('patchDeployment')).toBe(2);
       await remembers(target, good);
       expect(await target.release('c', { overrideHold: true })).toMatchObject({ releaseId: 'release-3' });
-    }
-  });
+    },
+  );
 
   it('canceled, goes on, and so does its release', async () => {
     const { target, good } = await busy();
@@ -174,7 +175,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
   });
 });
 
-describe('a new target whose worker is slow to begin activities', () => {
+describe.concurrent('a new target whose worker is slow to begin activities', () => {
   /** Longer than a worker may take to read the state once it has begun. */
   const SLOW_MS = 13_000;
   let harness: Harness;
