@@ -7,7 +7,7 @@ import { runSequences } from './sequences.ts';
 
 /** `npm run test:model` runs thousands, others each time; every run of the tests the same few. */
 const LONG = process.env['SLIPWAY_MODEL_RUNS'] !== undefined;
-const RUNS = Number(process.env['SLIPWAY_MODEL_RUNS'] ?? 24);
+const RUNS = Number(process.env['SLIPWAY_MODEL_RUNS'] ?? 8);
 /** The same again: `SLIPWAY_MODEL_SEED`, and for one that failed `SLIPWAY_MODEL_PATH`, as they were printed. */
 const SEED = Number(process.env['SLIPWAY_MODEL_SEED'] ?? (LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
 const PATH = process.env['SLIPWAY_MODEL_PATH'];
