@@ -15,7 +15,6 @@ const withCacheAlone = [
   'schedule/cronTimes',
   'failuresWithoutDetails',
   'fuzz',
-  'target/hostileRequests',
   'check/longAnswers',
   'pausedWorker',
   'polls',
@@ -24,11 +23,18 @@ const withCacheAlone = [
   'target/stuckTarget',
   'taskBoundaries',
 ].map((name) => `test/workflows/${name}.test.ts`);
+/** What takes long, and finds what the model, `fuzz` and the tests of what a request may be find too, with more inputs. */
+const manyInputs = ['test/workflows/target/hostileRequests.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
-/** What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills. */
+/**
+ * What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills,
+ * the public command.
+ */
 const nightly = [
-  'test/e2e/{brokenVariants,dev,metrics,packedInstall,promotions,readme,tutorial,workerSuccession}.test.ts',
+  'test/e2e/{brokenVariants,dev,metrics,packedInstall,promotions,readme,rollback,tutorial,workerSuccession}.test.ts',
   'test/e2e/{chaos,crash}/*.test.ts',
+  'test/docs/siteBuild.test.ts',
+  'packages/platform/test/publicDeployCommand.test.ts',
 ];
 /** What stands on a platform: their processes have the database's engine compiled. */
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];
@@ -79,8 +85,8 @@ const ON_TEMPORAL = {
 const END_TO_END = {
   setupFiles: 'test/e2e/printedLines.ts',
   // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own: some ten of them, so
-  // that two files at once, and nothing beside them, is what two processors carry.
-  maxWorkers: 2,
+  // that nothing runs beside them. One of three waits for who does not answer.
+  maxWorkers: 3,
   sequence: { groupOrder: 1 },
   testTimeout: 240_000,
   hookTimeout: 240_000,
@@ -115,6 +121,7 @@ export default defineConfig({
             ...needsTemporal,
             ...endToEnd,
             ...onPlatforms,
+            ...nightly,
             ...alone,
           ],
           // They leave nothing behind in their process: it is the next file's, with the modules that it has.
@@ -128,7 +135,7 @@ export default defineConfig({
         test: {
           name: 'platform',
           include: onPlatforms,
-          exclude: ['**/fixtures/**', '**/node_modules/**', ...onPostgresOnly, ...alone],
+          exclude: ['**/fixtures/**', '**/node_modules/**', ...onPostgresOnly, ...nightly, ...alone],
           isolate: false,
           testTimeout: 90_000,
           hookTimeout: 60_000,
@@ -157,7 +164,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'workflows', ...ON_TEMPORAL, include: needsTemporal, provide: { workerMode: {} } },
+        test: {
+          name: 'workflows',
+          ...ON_TEMPORAL,
+          include: needsTemporal,
+          exclude: manyInputs,
+          provide: { workerMode: {} },
+        },
       },
       {
         extends: true,
@@ -166,9 +179,13 @@ export default defineConfig({
           name: 'rebuilt',
           ...ON_TEMPORAL,
           include: needsTemporal,
-          exclude: [...withCacheAlone, 'test/rehearsal/**', 'test/dashboard/**'],
+          exclude: [...withCacheAlone, ...manyInputs, 'test/rehearsal/**', 'test/dashboard/**'],
           provide: { workerMode: { maxCachedWorkflows: 0, workers: 4 } },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'inputs', ...ON_TEMPORAL, include: manyInputs, provide: { workerMode: {} } },
       },
       { extends: true, test: { name: 'e2e', ...END_TO_END, include: endToEnd, exclude: nightly } },
       { extends: true, test: { name: 'nightly', ...END_TO_END, include: nightly } },
