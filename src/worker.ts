@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
+import type { WorkerDeploymentVersion } from '@temporalio/common';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
@@ -33,12 +34,14 @@ export interface RunWorkerOptions {
   readonly measure?: Measure;
   /** How many activities each task queue runs at once, for tests and benchmarks. Default: 500. */
   readonly slots?: number;
-  /** Where the prebuilt workflow bundle is. Default: beside the built code. */
+  /** Where the prebuilt workflow bundle is. Default: {@link BUNDLE_PATH}. */
   readonly bundlePath?: string;
+  /** The version under which Temporal routes work to it (Worker Versioning). Default: it is not versioned. */
+  readonly version?: WorkerDeploymentVersion;
 }
 
-/** Workflow code is bundled when Slipway is built, by the same version of the SDK that runs it here. */
-const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.cjs', import.meta.url));
+/** The workflow bundle beside the built code. Workflow code is bundled when Slipway is built, by the same version of the SDK that runs it here. */
+export const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.cjs', import.meta.url));
 
 /**
  * How long running activities get after a shutdown is asked for. Calls that change a deployment end within 20 s; a
@@ -92,6 +95,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     identity,
     workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
     activities: outside.activities,
+    ...(options.version === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.version) }),
     interceptors: {
       client: { workflow: [queryAgain(connection.workflowService, namespace)] },
       activity: [observedActivity],
@@ -115,4 +119,9 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     await Promise.allSettled(running);
     await outside.close();
   }
+}
+
+/** Releases and rollbacks are pinned (`workflows/index.ts`); all others, which may last for weeks, change versions. */
+function deploymentOptions(version: WorkerDeploymentVersion): WorkerOptions['workerDeploymentOptions'] {
+  return { version, useWorkerVersioning: true, defaultVersioningBehavior: 'AUTO_UPGRADE' };
 }

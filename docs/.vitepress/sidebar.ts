@@ -20,6 +20,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Use Temporal Cloud', link: '/guides/temporal-cloud' },
       { text: 'Operate it', link: '/operating' },
       { text: 'Upgrade Slipway', link: '/guides/upgrade' },
+      { text: 'Worker versions', link: '/worker-versioning' },
       { text: 'The page', link: '/dashboard' },
       { text: 'Sign in to the page', link: '/sign-in' },
       { text: 'Traces and logs', link: '/traces' },

@@ -42,6 +42,9 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
   SLIPWAY_TARGET_UNREADABLE: { exitCode: 4, title: 'The target cannot read its earlier state' },
   SLIPWAY_WORKFLOW_STUCK: { exitCode: 3, title: 'Workers cannot continue a workflow' },
+  SLIPWAY_VERSION_UNKNOWN: { exitCode: 1, title: 'The workers have no version of that build id' },
+  SLIPWAY_REPLAY_FAILED: { exitCode: 3, title: 'Running workflows do not replay on the version' },
+  SLIPWAY_ROLLOUT_REFUSED: { exitCode: 6, title: 'Temporal rejected the change of the rollout' },
   SLIPWAY_TARGET_SILENT: { exitCode: 6, title: 'A target did not answer' },
   SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
   // The two services, as their clients see them

@@ -63,7 +63,18 @@ export interface MachineSections {
   /** `worker` */
   readonly worker: {
     /** The worker polls its task queue. */
-    readonly ready: { readonly taskQueue: string; readonly namespace: string };
+    readonly ready: {
+      readonly taskQueue: string;
+      readonly namespace: string;
+      /** With `SLIPWAY_WORKER_VERSIONING=1`: its version. */
+      readonly buildId?: string;
+    };
+    /** Whether a versioned worker takes new work. */
+    readonly version: {
+      readonly buildId: string;
+      /** `made_current`: it is the first version; `current`: it takes new work; `waits`: another version does. */
+      readonly state: 'made_current' | 'current' | 'waits';
+    };
     /** The worker retries a step at once that a killed worker of the same home had started. */
     readonly took_over: {
       readonly workflowId: string;
@@ -73,6 +84,37 @@ export interface MachineSections {
     };
     /** The worker cannot know which steps killed workers had started. */
     readonly warning: { readonly message: string };
+  };
+
+  /** `worker rollout` */
+  readonly workerRollout: {
+    /** Where new work goes from now on. */
+    readonly routed: {
+      readonly buildId: string;
+      /** The share in percent; 0: the ramp has ended. */
+      readonly percentage: WholeNumber;
+    };
+    /** A release or a rollback that was pinned to another version. */
+    readonly moved: {
+      readonly workflowId: string;
+      readonly from: string;
+      readonly to: string;
+      readonly moved: boolean;
+      /** Why it stays; `null`: it was moved. */
+      readonly reason: string | null;
+    };
+    /** A version of the workers. */
+    readonly worker_version: {
+      readonly buildId: string;
+      /** @open */
+      readonly status: 'inactive' | 'current' | 'ramping' | 'draining' | 'drained';
+      /** The share of new work while it is ramping. */
+      readonly percentage: number | null;
+      /** The workflows of the releases and rollbacks that run pinned to it. */
+      readonly releases: readonly string[];
+      /** Whether this installation has this version. */
+      readonly own: boolean;
+    };
   };
 
   /** `temporal install` */

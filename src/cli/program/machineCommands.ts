@@ -7,8 +7,8 @@ import { loadPlatform } from '../commands/platform/loadPlatform.ts';
 import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platformCommand.ts';
 import { jsonLine } from '../output.ts';
 import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
-import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
-import { configOption, metricsOption, portOption } from './options.ts';
+import { type CommandTable, type Runs, SILENT, withOutputOptions } from './commandTable.ts';
+import { configOption, metricsOption, percentageOption, portOption } from './options.ts';
 
 /** The options of `slipway agent`. */
 interface AgentOptions {
@@ -69,7 +69,7 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
 }
 
 function addServiceCommands({ version, command, runs }: CommandTable): void {
-  command(
+  const worker = command(
     'worker',
     'Run a Temporal worker, which carries out releases',
     'SLIPWAY_API_KEY=… slipway worker',
@@ -83,6 +83,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
           runWorkerCommand(context, { metrics, version });
       }),
     );
+  addRolloutCommand(worker, runs);
 
   command('dashboard', 'Serve the page that shows targets, releases and promotions', 'slipway dashboard')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
@@ -107,6 +108,37 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
       }),
     );
 }
+
+/** Puts `rollout` under `slipway worker`. */
+function addRolloutCommand(worker: Command, runs: Runs): void {
+  const changes = ['current', 'back', 'moveFrom'];
+  withOutputOptions(worker.command('rollout [version]'))
+    .description('Show the versions of the workers, and choose which one takes new work')
+    .addOption(
+      new Option('--ramp <percentage>', 'send this share of new work to the version; 0 ends the ramp')
+        .argParser(percentageOption)
+        .conflicts(changes),
+    )
+    .addOption(
+      new Option('--current', 'send all new work to the version').conflicts(['back', 'moveFrom']),
+    )
+    .addOption(
+      new Option('--back', 'send all new work to the version that was current before').conflicts('moveFrom'),
+    )
+    .option('--move-from <version>', 'continue the releases of this version on the other, if they replay there')
+    .option('--no-replay', 'change the routing without replaying the running targets and promotions first')
+    .addHelpText('after', ROLLOUT_EXAMPLES)
+    .exitOverride()
+    .configureOutput(SILENT)
+    .action(runs(async () => (await import('../commands/worker/rollout.ts')).runRolloutCommand));
+}
+
+const ROLLOUT_EXAMPLES = `
+Examples:
+  $ slipway worker rollout --ramp 10
+  $ slipway worker rollout --current
+  $ slipway worker rollout --back --no-replay
+  $ slipway worker rollout --move-from 3f9c0a`;
 
 function addInstallationCommands({ program, command, group, runs }: CommandTable): void {
   command(

@@ -29,6 +29,14 @@ export function portOption(text: string): number {
   return port;
 }
 
+/** Reads an option that is a share in percent. */
+export function percentageOption(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) > 100) {
+    throw new InvalidArgumentError('Expected a whole number from 0 to 100.');
+  }
+  return Number(text);
+}
+
 /** Reads an option that is a whole number from 1. */
 export function numberOption(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1.');

@@ -23,8 +23,10 @@ import {
   workerIdentity,
   type WorkerRegistry,
 } from '../../../temporal/server/predecessors/workerRegistry.ts';
+import { type FirstVersion, makeFirstCurrent } from '../../../temporal/versions/firstVersion.ts';
+import { isVersioned, workerVersion } from '../../../temporal/versions/workerVersion.ts';
 import { startTraces } from '../../../traces/trace.ts';
-import { runWorker } from '../../../worker.ts';
+import { BUNDLE_PATH, runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, onInterruption } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
@@ -58,6 +60,7 @@ export async function runWorkerCommand(
   const places = placeRules(environment);
   readSecretOrigins(environment);
   const settings = await temporalSettings(home, environment);
+  const routed = isVersioned(environment) ? await workerVersion(settings.taskQueue, BUNDLE_PATH) : undefined;
   const endTraces = await startTraces(environment, 'slipway-worker');
   const temporal = await connectTemporal(settings);
   const registry = await register(home, settings, output);
@@ -77,6 +80,7 @@ export async function runWorkerCommand(
             signal: ending.signal,
             onEvent: (event) => printEvent(output, event),
           });
+    const routing = routed && route(temporal, routed.buildId, output, ending.signal);
     try {
       await runWorker({
         connection,
@@ -84,10 +88,16 @@ export async function runWorkerCommand(
         taskQueue: settings.taskQueue,
         places,
         measure,
+        version: routed,
         identity: registry?.identity ?? workerIdentity(),
         signal: interruption.signal,
         onReady: () => {
-          output.event({ event: 'ready', taskQueue: settings.taskQueue, namespace: settings.namespace });
+          output.event({
+            event: 'ready',
+            taskQueue: settings.taskQueue,
+            namespace: settings.namespace,
+            ...(routed && { buildId: routed.buildId }),
+          });
           output.print(
             `The worker polls the task queue "${settings.taskQueue}" of ${settings.address}, namespace "${settings.namespace}".`,
           );
@@ -99,6 +109,7 @@ export async function runWorkerCommand(
       ending.abort();
       await takingOver;
       await observing;
+      await routing;
       await connection.close();
     }
   } finally {
@@ -108,6 +119,30 @@ export async function runWorkerCommand(
     interruption.release();
   }
 }
+
+/** The first version takes work by itself; a later one waits until it is rolled out. */
+async function route(
+  temporal: TemporalConnection,
+  buildId: string,
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const found = await makeFirstCurrent(temporal, buildId, signal);
+    if (found === undefined) return;
+    output.event({ event: 'version', buildId, state: found });
+    output.print(VERSION_TEXTS[found](buildId));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    warn(output, `version ${buildId} may not take work: ${why}; look with: slipway worker rollout`);
+  }
+}
+
+const VERSION_TEXTS = {
+  made_current: (buildId) => `Version ${buildId} is the first: it takes all work.`,
+  current: (buildId) => `Version ${buildId} is current: it takes new work.`,
+  waits: (buildId) => `Version ${buildId} waits for its rollout: slipway worker rollout`,
+} satisfies Readonly<Record<FirstVersion, (buildId: string) => string>>;
 
 /** @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
 function installRuntime(exporter: MetricsExporter | undefined, address: string | undefined): void {

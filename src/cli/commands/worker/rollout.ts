@@ -1,0 +1,178 @@
+import { SlipwayError } from '../../../domain/errors.ts';
+import { previousVersion, type Routing, versionsStartingWith } from '../../../domain/versions/routing.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import {
+  type DescribedRouting,
+  describeRouting,
+  setCurrent,
+  setRamping,
+} from '../../../temporal/versions/deploymentVersions.ts';
+import { replayFailures } from '../../../temporal/versions/replay.ts';
+import { pinTo, runningPinned, runningUnpinned } from '../../../temporal/versions/runningWork.ts';
+import { workerVersion } from '../../../temporal/versions/workerVersion.ts';
+import { BUNDLE_PATH } from '../../../worker.ts';
+import type { CommandContext } from '../../context.ts';
+import { withTemporal } from '../../openTemporal.ts';
+import type { Output } from '../../output.ts';
+import { counted } from '../../ui/text.ts';
+import { nextSteps, versionLine } from './rolloutLines.ts';
+import { logOnStderr } from './workerLog.ts';
+
+/** The options of `slipway worker rollout`; one of the first four at most. */
+export interface RolloutOptions {
+  /** The share of new work in percent; 0 ends the ramp. */
+  readonly ramp?: number;
+  readonly current?: boolean;
+  readonly back?: boolean;
+  /** The build id, or its first characters, whose releases are moved. */
+  readonly moveFrom?: string;
+  /** `false`: changes where work goes without replaying what runs. */
+  readonly replay: boolean;
+}
+
+/**
+ * `slipway worker rollout [VERSION]`: shows the versions of the workers, and changes which one takes work. VERSION is a
+ * build id or its first characters. Default: the version of this installation.
+ *
+ * @returns the exit code: 3 if a release could not be moved.
+ * @throws SlipwayError SLIPWAY_VERSION_UNKNOWN, SLIPWAY_REPLAY_FAILED, SLIPWAY_ROLLOUT_REFUSED,
+ *   SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export function runRolloutCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: RolloutOptions,
+): Promise<number> {
+  return withTemporal(context, async (temporal) => {
+    const own = await workerVersion(temporal.settings.taskQueue, BUNDLE_PATH);
+    const routing = await requireRouting(temporal);
+    const rollout = { temporal, routing, own: own.buildId, output: context.output };
+    const version = (): string => find(routing, wanted ?? own.buildId);
+    let code = 0;
+    if (options.moveFrom !== undefined) code = await move(rollout, find(routing, options.moveFrom), version());
+    else if (options.back === true) await goBack(rollout, options);
+    else if (options.current === true || options.ramp !== undefined)
+      await changeRouting(rollout, version(), options);
+    await show(rollout);
+    return code;
+  });
+}
+
+interface Rollout {
+  readonly temporal: TemporalConnection;
+  readonly routing: DescribedRouting;
+  /** The version of this installation, whose bundle can be replayed. */
+  readonly own: string;
+  readonly output: Output;
+}
+
+/** A ramp is what there is to go back from while there is one. */
+function goBack(rollout: Rollout, { replay }: RolloutOptions): Promise<void> {
+  const { ramping } = rollout.routing;
+  if (ramping !== undefined) return changeRouting(rollout, ramping.buildId, { ramp: 0, replay });
+  return changeRouting(rollout, requirePrevious(rollout.routing), { replay });
+}
+
+async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: RolloutOptions): Promise<void> {
+  const { temporal, routing, output } = rollout;
+  const takesWork = ramp !== 0;
+  if (takesWork && replay) await requireReplay(rollout, to);
+  if (ramp === undefined) await setCurrent(temporal, routing, to);
+  else await setRamping(temporal, routing, to, ramp);
+  const what =
+    ramp === undefined ? `${to} is current` : takesWork ? `${to} takes ${ramp} %` : `the ramp has ended`;
+  output.event({ event: 'routed', buildId: to, percentage: ramp ?? 100 });
+  output.print(what);
+}
+
+/** Targets and promotions move to the version with their next task. One that does not replay there would be stuck. */
+async function requireReplay({ temporal, own, output }: Rollout, to: string): Promise<void> {
+  requireBundle(own, to, 'or skip the replay with --no-replay');
+  const running = await runningUnpinned(temporal);
+  output.progress(`Replaying ${counted(running.length, 'running workflow')} on ${to}`);
+  logOnStderr('ERROR');
+  const failures = await replayFailures(temporal, running, BUNDLE_PATH);
+  const [first] = failures;
+  if (first === undefined) return;
+  throw new SlipwayError(
+    'SLIPWAY_REPLAY_FAILED',
+    `${counted(failures.length, 'running workflow')} would be stuck on ${to}: ${first.reason}`,
+    { place: failures.map(({ workflowId }) => workflowId).join(', '), hint: 'nothing was changed' },
+  );
+}
+
+/** Moves each release that replays on the version; the others stay where they are. */
+async function move({ temporal, own, output }: Rollout, from: string, to: string): Promise<number> {
+  requireBundle(own, to);
+  const stranded = (await runningPinned(temporal)).filter(({ buildId }) => buildId === from);
+  logOnStderr('ERROR');
+  const failures = await replayFailures(temporal, stranded, BUNDLE_PATH);
+  for (const work of stranded) {
+    const failure = failures.find(({ workflowId }) => workflowId === work.workflowId);
+    const { taskQueue: name } = temporal.settings;
+    if (failure === undefined) await pinTo(temporal, work, { deploymentName: name, buildId: to });
+    const reason = failure?.reason ?? null;
+    output.event({ event: 'moved', workflowId: work.workflowId, from, to, moved: failure === undefined, reason });
+    output.print(
+      failure === undefined
+        ? `${work.workflowId} continues on ${to}`
+        : `${work.workflowId} stays on ${from}, because it does not replay on ${to}: ${failure.reason}`,
+    );
+  }
+  if (stranded.length === 0) output.print(`no release is pinned to ${from}`);
+  return failures.length === 0 ? 0 : 3;
+}
+
+/** A replay needs the version's workflow bundle, which only its own installation has. */
+function requireBundle(own: string, to: string, otherwise?: string): void {
+  if (own === to) return;
+  const run = 'run the command from the installation of that version';
+  throw new SlipwayError('SLIPWAY_USAGE', `this installation is version ${own}, and cannot replay on ${to}`, {
+    place: to,
+    hint: otherwise === undefined ? run : `${run}, ${otherwise}`,
+  });
+}
+
+async function show({ temporal, own, output }: Rollout): Promise<void> {
+  const routing = await requireRouting(temporal);
+  const pinned = await runningPinned(temporal);
+  for (const version of routing.versions) {
+    const releases = pinned
+      .filter(({ buildId }) => buildId === version.buildId)
+      .map(({ workflowId }) => workflowId);
+    const { buildId, status } = version;
+    const percentage = routing.ramping?.buildId === buildId ? routing.ramping.percentage : null;
+    const seen = { buildId, status, percentage, releases, own: buildId === own };
+    output.event({ event: 'worker_version', ...seen });
+    output.print(versionLine(seen));
+  }
+  for (const step of nextSteps(routing, own)) output.print(step);
+}
+
+async function requireRouting(temporal: TemporalConnection): Promise<DescribedRouting> {
+  const routing = await describeRouting(temporal);
+  if (routing !== undefined) return routing;
+  throw new SlipwayError('SLIPWAY_VERSION_UNKNOWN', 'no versioned worker has polled this task queue', {
+    place: `task queue "${temporal.settings.taskQueue}"`,
+    hint: 'start one: SLIPWAY_WORKER_VERSIONING=1 slipway worker',
+  });
+}
+
+function requirePrevious(routing: Routing): string {
+  const previous = previousVersion(routing);
+  if (previous !== undefined) return previous;
+  throw new SlipwayError('SLIPWAY_VERSION_UNKNOWN', 'no other version has been current', {
+    hint: 'list the versions: slipway worker rollout',
+  });
+}
+
+function find(routing: Routing, wanted: string): string {
+  const [found, ...others] = versionsStartingWith(routing, wanted);
+  if (found !== undefined && others.length === 0) return found;
+  const known = routing.versions.map(({ buildId }) => buildId).join(', ');
+  throw new SlipwayError(
+    'SLIPWAY_VERSION_UNKNOWN',
+    found === undefined ? `no worker has the version ${wanted}` : `several versions start with ${wanted}`,
+    { place: wanted, hint: `versions that workers have had: ${known}` },
+  );
+}

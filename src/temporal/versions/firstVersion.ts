@@ -1,0 +1,40 @@
+import { pollQueues } from '../../domain/taskQueues.ts';
+import type { TemporalConnection } from '../client/connection.ts';
+import { describeRouting, queuesOf, setCurrent } from './deploymentVersions.ts';
+
+/** What came of the look for a current version. `current`: this version, by now; `waits`: another one is. */
+export type FirstVersion = 'made_current' | 'current' | 'waits';
+
+/** Temporal knows a version a moment after its worker has begun to poll. */
+const LOOK_AGAIN_MS = 250;
+
+/**
+ * Makes a version current if none ever was: the first versioned workers of a task queue need no one to roll them out. Waits until
+ * Temporal knows all of the version's task queues, as work for an unknown one would find no worker.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function makeFirstCurrent(
+  temporal: TemporalConnection,
+  buildId: string,
+  signal: AbortSignal,
+): Promise<FirstVersion | undefined> {
+  const { taskQueue } = temporal.settings;
+  const needed = [taskQueue, ...pollQueues(taskQueue)];
+  while (!signal.aborted) {
+    const routing = await describeRouting(temporal);
+    if (routing?.wasEverCurrent === true) return routing.current === buildId ? 'current' : 'waits';
+    const known = routing === undefined ? [] : await queuesOf(temporal, buildId);
+    if (routing !== undefined && needed.every((queue) => known.includes(queue))) {
+      try {
+        await setCurrent(temporal, routing, buildId);
+        return 'made_current';
+      } catch (error) {
+        // Another worker was faster: the next look shows it.
+        if ((await describeRouting(temporal))?.wasEverCurrent !== true) throw error;
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+  return undefined;
+}

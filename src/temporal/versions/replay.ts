@@ -1,0 +1,53 @@
+import { Worker } from '@temporalio/worker';
+
+import type { TemporalConnection } from '../client/connection.ts';
+import { temporalError } from '../client/temporalError.ts';
+import { measureSinks } from '../createWorkers.ts';
+import { fetchHistory } from '../history/fetchHistories.ts';
+import type { Execution } from './runningWork.ts';
+
+/** A workflow that a bundle cannot continue. */
+export interface ReplayFailure {
+  readonly workflowId: string;
+  readonly reason: string;
+}
+
+/** `temporal.api.enums.v1.EventType` */
+const WORKFLOW_TASK_COMPLETED = 7;
+
+/**
+ * Replays running workflows, one after the other, with the workflow code of a bundle. One that has ended meanwhile, or has decided nothing yet,
+ * replays.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function replayFailures(
+  temporal: TemporalConnection,
+  executions: readonly Execution[],
+  bundlePath: string,
+): Promise<readonly ReplayFailure[]> {
+  const failures: ReplayFailure[] = [];
+  const results = Worker.runReplayHistories(
+    { workflowBundle: { codePath: bundlePath }, sinks: measureSinks() },
+    histories(temporal, executions),
+  );
+  for await (const { workflowId, error } of results) {
+    if (error !== undefined) failures.push({ workflowId, reason: error.message });
+  }
+  return failures;
+}
+
+/** Fetched one by one, so that thousands need no more memory than one. */
+async function* histories(temporal: TemporalConnection, executions: readonly Execution[]) {
+  for (const { workflowId, runId } of executions) {
+    let history;
+    try {
+      history = await fetchHistory(temporal, workflowId, runId);
+    } catch (error) {
+      throw temporalError(error, temporal.settings);
+    }
+    // The SDK would wait without end for one that has decided nothing.
+    const hasDecided = history?.events?.some(({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED);
+    if (history !== undefined && hasDecided === true) yield { workflowId, history };
+  }
+}

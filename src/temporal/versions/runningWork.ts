@@ -1,0 +1,94 @@
+import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import type { TemporalConnection } from '../client/connection.ts';
+import { isGone, temporalError } from '../client/temporalError.ts';
+
+/** A release or a rollback that runs. */
+export interface PinnedWork {
+  readonly workflowId: string;
+  readonly runId: string;
+  /** The version that it is pinned to; `undefined`: an unversioned worker began it. */
+  readonly buildId: string | undefined;
+}
+
+const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
+
+/**
+ * The releases and rollbacks that run, each with its version.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function runningPinned(temporal: TemporalConnection): Promise<readonly PinnedWork[]> {
+  const { client, settings } = temporal;
+  const found: PinnedWork[] = [];
+  for (const { workflowId, runId } of await running(temporal, PINNED)) {
+    try {
+      const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+      const info = raw.workflowExecutionInfo?.versioningInfo;
+      const version = info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion;
+      found.push({ workflowId, runId, buildId: version?.buildId ?? undefined });
+    } catch (error) {
+      // It has just ended.
+      if (!isGone(error)) throw temporalError(error, settings);
+    }
+  }
+  return found;
+}
+
+/**
+ * The workflows that run and move to the current version with their next task: targets, promotions and what serves them.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export function runningUnpinned(temporal: TemporalConnection): Promise<readonly Execution[]> {
+  return running(
+    temporal,
+    Object.values(WORKFLOW_TYPES).filter((type) => !PINNED.includes(type)),
+  );
+}
+
+/** One run of a workflow. */
+export interface Execution {
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
+async function running(
+  { client, settings }: TemporalConnection,
+  types: readonly string[],
+): Promise<readonly Execution[]> {
+  const names = types.map((type) => `'${type}'`).join(', ');
+  const query = `WorkflowType IN (${names}) AND TaskQueue = '${settings.taskQueue}' AND ExecutionStatus = 'Running'`;
+  const found: Execution[] = [];
+  try {
+    for await (const { workflowId, runId } of client.workflow.list({ query })) found.push({ workflowId, runId });
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+  return found;
+}
+
+/**
+ * Pins a release or a rollback to another version, with its next task. Only for one whose history replays there.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function pinTo(
+  { connection, client, settings }: TemporalConnection,
+  { workflowId, runId }: Execution,
+  version: { readonly deploymentName: string; readonly buildId: string },
+): Promise<void> {
+  try {
+    await connection.workflowService.updateWorkflowExecutionOptions({
+      namespace: settings.namespace,
+      workflowExecution: { workflowId, runId },
+      workflowExecutionOptions: { versioningOverride: { pinned: { behavior: OVERRIDE_PINNED, version } } },
+      updateMask: { paths: ['versioning_override'] },
+      identity: client.options.identity,
+    });
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/** `temporal.api.workflow.v1.VersioningOverride.PinnedOverrideBehavior` */
+const OVERRIDE_PINNED = 1;

@@ -1,0 +1,198 @@
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+
+import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
+import { QUICK_START } from '../support/quickStart.ts';
+import { meet, PASS, REQUESTS } from './faultProxy.ts';
+import { Observer } from './observer.ts';
+import { Process } from './processes.ts';
+import { Project } from './project.ts';
+import { eventually, Stack } from './stack.ts';
+import { type Change, installVariant } from './variantInstallation.ts';
+
+const ONLY_ADDS: readonly Change[] = [
+  { from: '.preemptSignal, preemption)', to: '.preemptSignal, { ...preemption, addedLater: true })' },
+  {
+    from: 'function endWorkflow(result) {',
+    to: 'function endWorkflow(bare) { const result = { ...bare, addedLater: true };',
+  },
+];
+const BREAKS_RELEASES: readonly Change[] = [
+  {
+    from: "return journal.step('upload'",
+    to: "setTimeout(() => undefined, 100); return journal.step('upload'",
+  },
+];
+const BREAKS_TARGETS: readonly Change[] = [{ from: '.upsertMemo)(', to: '.isCancellation)(' }];
+
+const EXAMPLE = { says: 'Hello Ada!' };
+
+let stack: Stack;
+let first: string;
+beforeAll(async () => {
+  stack = await Stack.start({}, { env: { SLIPWAY_WORKER_VERSIONING: '1' } });
+  const line = await stack.worker.line(({ event }) => event === 'version');
+  expect(line).toMatchObject({ state: 'made_current' });
+  first = String(line['buildId']);
+});
+afterAll(() => stack.stop());
+afterEach(() => {
+  stack.proxy.rule = PASS;
+});
+
+/** Another version of Slipway, whose worker polls beside the first. */
+class Variant {
+  readonly worker: Process;
+  readonly #bin: string;
+
+  private constructor(bin: string) {
+    this.#bin = bin;
+    this.worker = this.run('worker', '--json');
+  }
+
+  static async start(name: string, changes: readonly Change[]): Promise<Variant> {
+    return new Variant(await installVariant(join(stack.folder, name), changes));
+  }
+
+  /** Its build id, once Temporal knows it. */
+  async buildId(): Promise<string> {
+    return String((await this.worker.line(({ event }) => event === 'version'))['buildId']);
+  }
+
+  run(...args: string[]): Process {
+    return new Process(process.execPath, [...QUICK_START, this.#bin, ...args], { env: stack.env });
+  }
+
+  async ran(...args: string[]): Promise<{ code: number | null; text: string }> {
+    const process = this.run(...args);
+    const code = await process.exited;
+    return { code, text: process.stdout + process.stderr };
+  }
+}
+
+/** The version that ran the newest task of a workflow. */
+async function versionOf(deployment: string, releaseId?: string): Promise<string | undefined> {
+  const targetId = targetWorkflowId({ controlPlane: stack.controlPlane, deployment });
+  const workflowId = releaseId === undefined ? targetId : `${targetId}/${releaseId}`;
+  const { raw } = await (await stack.client()).workflow.getHandle(workflowId).describe();
+  const info = raw.workflowExecutionInfo?.versioningInfo;
+  return (info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion)?.buildId ?? undefined;
+}
+
+/** A project whose target has released once, and releases again: the second one polls until the proxy passes again. */
+async function inTheMiddle(deployment: string): Promise<Project> {
+  const project = await Project.create(stack, { example: EXAMPLE, deployment });
+  expect((await project.ran('release', 'staging')).code).toBe(0);
+  await startHeldRelease(project, 'a second artifact');
+  return project;
+}
+
+async function startHeldRelease(project: Project, text: string): Promise<void> {
+  await project.touch(text);
+  const polling = meet(stack.proxy, REQUESTS.poll, { kind: 'hold_back', until: new Promise(() => undefined) });
+  expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
+  await polling;
+}
+
+it('a version that would break replay: releases end on the old one, targets move on', async () => {
+  const deployment = 'breaking';
+  const project = await inTheMiddle(deployment);
+  const seen = new Observer(stack, deployment);
+  const next = await Variant.start('breaks-releases', BREAKS_RELEASES);
+  const second = await next.buildId();
+  expect(second).not.toBe(first);
+  expect(await versionOf(deployment, 'release-2')).toBe(first);
+
+  // What runs would be stuck on it: the command sees that, and leaves it alone.
+  const moved = await next.ran('worker', 'rollout', '--move-from', first);
+  expect(moved.text).toContain(`stays on ${first}`);
+  expect(moved.code).toBe(3);
+
+  const current = await next.ran('worker', 'rollout', '--current');
+  expect(current.text).toContain(`${second} is current`);
+  expect(current.code).toBe(0);
+  stack.proxy.rule = PASS;
+  await eventually(async () => {
+    expect((await seen.target()).running).toBeNull();
+  });
+  expect(await seen.result('release-2')).toMatchObject({ outcome: 'released' });
+  expect(await versionOf(deployment, 'release-2')).toBe(first);
+  expect(await versionOf(deployment)).toBe(second);
+
+  await project.touch('a third artifact');
+  expect((await project.ran('release', 'staging')).code).toBe(0);
+  expect(await versionOf(deployment, 'release-3')).toBe(second);
+
+  // Back to the version that this test began with.
+  const back = await next.ran('worker', 'rollout', '--back', '--no-replay');
+  expect(back.text).toContain(`${first} is current`);
+  await next.worker.stop();
+});
+
+it('a version that targets do not replay on is refused, and nothing is changed', async () => {
+  const project = await Project.create(stack, { example: EXAMPLE, deployment: 'refused' });
+  expect((await project.ran('release', 'staging')).code).toBe(0);
+  const next = await Variant.start('breaks-targets', BREAKS_TARGETS);
+  await next.buildId();
+  const refused = await next.ran('worker', 'rollout', '--current');
+  expect(refused.text).toContain('would be stuck');
+  expect(refused.code).toBe(3);
+  const shown = await project.ran('worker', 'rollout', '--json');
+  expect(shown.process.lines).toContainEqual(
+    expect.objectContaining({ event: 'worker_version', buildId: first, status: 'current' }),
+  );
+  await next.worker.stop();
+});
+
+it('a version that only adds: messages and results pass between the two, and stranded releases move', async () => {
+  const deployment = 'adding';
+  const project = await inTheMiddle(deployment);
+  const seen = new Observer(stack, deployment);
+  const next = await Variant.start('only-adds', ONLY_ADDS);
+  const second = await next.buildId();
+  expect((await next.ran('worker', 'rollout', '--current')).code).toBe(0);
+
+  // The target of the new version preempts the release of the old one, with a field that the old one does not know.
+  const rolledBack = project.run('rollback', 'staging', '--reason', 'a look');
+  await eventually(async () => expect(await versionOf(deployment)).toBe(second));
+  stack.proxy.rule = PASS;
+  await rolledBack.exited;
+  const preempted = await seen.result('release-2');
+  expect(['aborted', 'rolled_back']).toContain(preempted.outcome);
+  expect(await versionOf(deployment, 'release-2')).toBe(first);
+  expect(preempted).not.toHaveProperty('addedLater');
+  await project.ran('unhold', 'staging', '--reason', 'looked');
+
+  // The target goes back, and takes the result of a release of the new version.
+  await startHeldRelease(project, 'a third artifact');
+  await eventually(async () => expect(await versionOf(deployment, 'release-3')).toBe(second));
+  const back = await project.ran('worker', 'rollout', '--back');
+  expect(back.text).toContain(`${first} is current`);
+  expect(back.code).toBe(0);
+  stack.proxy.rule = PASS;
+  await eventually(async () => {
+    expect((await seen.target()).running).toBeNull();
+  });
+  expect(await seen.result('release-3')).toMatchObject({ outcome: 'released', addedLater: true });
+  expect(await versionOf(deployment)).toBe(first);
+
+  // The workers of a version are gone, and a release is still pinned to it.
+  expect((await next.ran('worker', 'rollout', '--current')).code).toBe(0);
+  await startHeldRelease(project, 'a fourth artifact');
+  await eventually(async () => expect(await versionOf(deployment, 'release-4')).toBe(second));
+  expect((await project.ran('worker', 'rollout', '--back')).code).toBe(0);
+  await next.worker.kill();
+  stack.proxy.rule = PASS;
+  const moved = await project.ran('worker', 'rollout', '--move-from', second, first);
+  expect(moved.text).toContain(`continues on ${first}`);
+  expect(moved.code).toBe(0);
+  await eventually(async () => {
+    expect((await seen.target()).running).toBeNull();
+  });
+  expect(await seen.result('release-4')).toMatchObject({ outcome: 'released' });
+});
+
+it('every rule holds at the end', async () => {
+  expect(await stack.audit()).toEqual([]);
+});
