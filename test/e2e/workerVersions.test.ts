@@ -6,7 +6,7 @@ import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
 import { QUICK_START } from '../support/quickStart.ts';
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
-import { Process } from './processes.ts';
+import { Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { eventually, Stack } from './stack.ts';
 import { type Change, installVariant } from './variantInstallation.ts';
@@ -90,7 +90,10 @@ async function inTheMiddle(deployment: string): Promise<Project> {
 
 async function startHeldRelease(project: Project, text: string): Promise<void> {
   await project.touch(text);
-  const polling = meet(stack.proxy, REQUESTS.poll, { kind: 'hold_back', until: new Promise(() => undefined) });
+  const polling = meet(stack.proxy, REQUESTS.poll, {
+    kind: 'hold_back',
+    until: new Promise(() => undefined),
+  });
   expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
   await polling;
 }
@@ -108,6 +111,11 @@ it('a version that would break replay: releases end on the old one, targets move
   const moved = await next.ran('worker', 'rollout', '--move-from', first);
   expect(moved.text).toContain(`stays on ${first}`);
   expect(moved.code).toBe(3);
+
+  expect((await next.ran('worker', 'rollout', '--ramp', '5')).text).toContain(`${second}  ramping (5 %)`);
+  const ended = await project.ran('worker', 'rollout', '--back');
+  expect(ended.text).toContain('the ramp has ended');
+  expect(ended.text).toContain(`${first}  current: takes new work; 1 running release; this installation`);
 
   const current = await next.ran('worker', 'rollout', '--current');
   expect(current.text).toContain(`${second} is current`);
@@ -191,6 +199,33 @@ it('a version that only adds: messages and results pass between the two, and str
     expect((await seen.target()).running).toBeNull();
   });
   expect(await seen.result('release-4')).toMatchObject({ outcome: 'released' });
+});
+
+it('an unversioned release continues on the first version', async () => {
+  const unversioned = await Stack.start();
+  try {
+    const project = await Project.create(unversioned, { example: EXAMPLE, deployment: 'before' });
+    const polling = meet(unversioned.proxy, REQUESTS.poll, {
+      kind: 'hold_back',
+      until: new Promise(() => undefined),
+    });
+    expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
+    await polling;
+    const versioned = slipway(['worker', '--json'], {
+      env: { ...unversioned.env, SLIPWAY_WORKER_VERSIONING: '1' },
+    });
+    await versioned.line(({ event, state }) => event === 'version' && state === 'made_current');
+    expect(await unversioned.worker.stop()).toBe(0);
+    unversioned.proxy.rule = PASS;
+    const seen = new Observer(unversioned, 'before');
+    await eventually(async () => {
+      expect((await seen.target()).running).toBeNull();
+    });
+    expect(await seen.result('release-1')).toMatchObject({ outcome: 'released' });
+    await versioned.stop();
+  } finally {
+    await unversioned.stop();
+  }
 });
 
 it('every rule holds at the end', async () => {

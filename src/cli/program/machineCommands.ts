@@ -119,13 +119,14 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
         .argParser(percentageOption)
         .conflicts(changes),
     )
-    .addOption(
-      new Option('--current', 'send all new work to the version').conflicts(['back', 'moveFrom']),
-    )
+    .addOption(new Option('--current', 'send all new work to the version').conflicts(['back', 'moveFrom']))
     .addOption(
       new Option('--back', 'send all new work to the version that was current before').conflicts('moveFrom'),
     )
-    .option('--move-from <version>', 'continue the releases of this version on the other, if they replay there')
+    .option(
+      '--move-from <version>',
+      'continue the releases of this version on the other, if they replay there',
+    )
     .option('--no-replay', 'change the routing without replaying the running targets and promotions first')
     .addHelpText('after', ROLLOUT_EXAMPLES)
     .exitOverride()

@@ -20,13 +20,11 @@ export interface RoutedVersion {
   readonly buildId: string;
   readonly status: VersionStatus;
   readonly createdAt: number;
-  /** Since when it is current, or when it was last. */
-  readonly lastCurrentAt: number | undefined;
-  /** When it last stopped taking new work. */
+  /** When it last stopped being current, or, if Temporal does not report that, taking new work; `undefined`: never. */
   readonly lastActiveAt: number | undefined;
 }
 
-/** The version that was current before the current one; `undefined` if none was. */
+/** The version that took new work last, beside the current one; `undefined` if none did. */
 export function previousVersion({ current, versions }: Routing): string | undefined {
   const earlier = versions.filter(
     ({ buildId, lastActiveAt }) => buildId !== current && lastActiveAt !== undefined,

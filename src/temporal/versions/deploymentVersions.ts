@@ -30,8 +30,8 @@ export async function describeRouting(temporal: TemporalConnection): Promise<Des
       buildId: summary.deploymentVersion?.buildId ?? '',
       status: STATUSES[Number(summary.status)] ?? 'inactive',
       createdAt: milliseconds(summary.createTime) ?? 0,
-      lastCurrentAt: milliseconds(summary.currentSinceTime) ?? milliseconds(summary.lastCurrentTime),
-      lastActiveAt: milliseconds(summary.lastDeactivationTime),
+      // Servers up to 1.29 do not report when a version was last current.
+      lastActiveAt: milliseconds(summary.lastCurrentTime) ?? milliseconds(summary.lastDeactivationTime),
     }));
     return {
       current: nonEmpty(routing?.currentDeploymentVersion?.buildId),
@@ -129,7 +129,11 @@ function changeOf({ settings, client }: TemporalConnection) {
   return { namespace, taskQueue, identity: client.options.identity };
 }
 
-async function change(temporal: TemporalConnection, what: string, call: () => Promise<unknown>): Promise<void> {
+async function change(
+  temporal: TemporalConnection,
+  what: string,
+  call: () => Promise<unknown>,
+): Promise<void> {
   try {
     await within(temporal, call);
   } catch (error) {

@@ -47,7 +47,9 @@ async function* histories(temporal: TemporalConnection, executions: readonly Exe
       throw temporalError(error, temporal.settings);
     }
     // The SDK would wait without end for one that has decided nothing.
-    const hasDecided = history?.events?.some(({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED);
+    const hasDecided = history?.events?.some(
+      ({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED,
+    );
     if (history !== undefined && hasDecided === true) yield { workflowId, history };
   }
 }

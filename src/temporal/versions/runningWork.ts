@@ -60,7 +60,8 @@ async function running(
   const query = `WorkflowType IN (${names}) AND TaskQueue = '${settings.taskQueue}' AND ExecutionStatus = 'Running'`;
   const found: Execution[] = [];
   try {
-    for await (const { workflowId, runId } of client.workflow.list({ query })) found.push({ workflowId, runId });
+    for await (const { workflowId, runId } of client.workflow.list({ query }))
+      found.push({ workflowId, runId });
   } catch (error) {
     throw temporalError(error, settings);
   }

@@ -8,7 +8,7 @@ import {
 } from '../../../src/domain/versions/routing.ts';
 
 function version(buildId: string, lastActiveAt?: number): RoutedVersion {
-  return { buildId, status: 'inactive', createdAt: 0, lastCurrentAt: undefined, lastActiveAt };
+  return { buildId, status: 'inactive', createdAt: 0, lastActiveAt };
 }
 
 function routing(current: string, ...versions: readonly RoutedVersion[]): Routing {

@@ -49,7 +49,8 @@ export function runRolloutCommand(
     const rollout = { temporal, routing, own: own.buildId, output: context.output };
     const version = (): string => find(routing, wanted ?? own.buildId);
     let code = 0;
-    if (options.moveFrom !== undefined) code = await move(rollout, find(routing, options.moveFrom), version());
+    if (options.moveFrom !== undefined)
+      code = await move(rollout, find(routing, options.moveFrom), version());
     else if (options.back === true) await goBack(rollout, options);
     else if (options.current === true || options.ramp !== undefined)
       await changeRouting(rollout, version(), options);
@@ -112,7 +113,14 @@ async function move({ temporal, own, output }: Rollout, from: string, to: string
     const { taskQueue: name } = temporal.settings;
     if (failure === undefined) await pinTo(temporal, work, { deploymentName: name, buildId: to });
     const reason = failure?.reason ?? null;
-    output.event({ event: 'moved', workflowId: work.workflowId, from, to, moved: failure === undefined, reason });
+    output.event({
+      event: 'moved',
+      workflowId: work.workflowId,
+      from,
+      to,
+      moved: failure === undefined,
+      reason,
+    });
     output.print(
       failure === undefined
         ? `${work.workflowId} continues on ${to}`
