@@ -121,7 +121,10 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
     )
     .addOption(new Option('--current', 'send all new work to the version').conflicts(['back', 'moveFrom']))
     .addOption(
-      new Option('--back', 'send all new work to the version that was current before').conflicts('moveFrom'),
+      new Option(
+        '--back',
+        'end the ramp; if there is none, send all new work to the version before',
+      ).conflicts('moveFrom'),
     )
     .option(
       '--move-from <version>',

@@ -37,11 +37,9 @@ export async function describeRouting(temporal: TemporalConnection): Promise<Des
       current: nonEmpty(routing?.currentDeploymentVersion?.buildId),
       wasEverCurrent: milliseconds(routing?.currentVersionChangedTime) !== undefined,
       ramping:
-        ramping === ''
-          ? undefined
-          : { buildId: ramping, percentage: Number(routing?.rampingVersionPercentage ?? 0) },
+        ramping === '' ? undefined : { buildId: ramping, percentage: routing?.rampingVersionPercentage ?? 0 },
       versions: versions.toSorted((one, other) => other.createdAt - one.createdAt),
-      conflictToken: conflictToken ?? new Uint8Array(),
+      conflictToken,
     };
   } catch (error) {
     if (isGone(error)) return undefined;

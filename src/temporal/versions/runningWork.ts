@@ -82,7 +82,7 @@ export async function pinTo(
     await connection.workflowService.updateWorkflowExecutionOptions({
       namespace: settings.namespace,
       workflowExecution: { workflowId, runId },
-      workflowExecutionOptions: { versioningOverride: { pinned: { behavior: OVERRIDE_PINNED, version } } },
+      workflowExecutionOptions: { versioningOverride: { pinned: { ...AS_PINNED, version } } },
       updateMask: { paths: ['versioning_override'] },
       identity: client.options.identity,
     });
@@ -91,5 +91,5 @@ export async function pinTo(
   }
 }
 
-/** `temporal.api.workflow.v1.VersioningOverride.PinnedOverrideBehavior` */
-const OVERRIDE_PINNED = 1;
+/** Temporal's `PinnedOverrideBehavior`, which no package that we depend on exports. */
+const AS_PINNED: object = { behavior: 1 };
