@@ -46,6 +46,7 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
       origin: 'dev',
       connectionOptions: { address },
       ui,
+      dashboard: null,
     });
     undo.push(() => temporal.close());
     return { temporal, folder };

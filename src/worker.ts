@@ -24,6 +24,8 @@ export interface RunWorkerOptions {
   readonly onReady?: () => void;
   /** How many promotions work at once. Default: {@link PLACE_RULES}. */
   readonly places?: PlaceRules;
+  /** The page's address, `https://HOST`, which notices link to. Default: they have no link. */
+  readonly dashboard?: string;
   /**
    * What the workflows find outside of themselves. Default: control planes, agents and the artifact store.
    *
@@ -84,7 +86,9 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
   const rules = options.places ?? PLACE_RULES;
   const observers = measure === undefined ? {} : observersOf(measure);
   const open =
-    options.outside ?? ((ending: AbortSignal) => createActivities(ending, rules, taskQueue, observers));
+    options.outside ??
+    ((ending: AbortSignal) =>
+      createActivities(ending, rules, taskQueue, options.dashboard ?? null, observers));
   const outside = open(shuttingDown.signal);
   const workerOptions = {
     ...SETTINGS,

@@ -41,11 +41,13 @@ export interface Observers {
  * @param shuttingDown - aborted when the worker is asked to end: polls then hand themselves back at once.
  * @param rules - how many promotions work at once.
  * @param taskQueue - the workflows'.
+ * @param dashboard - the page's address, which notices link to. Default: they have no link.
  */
 export function createActivities(
   shuttingDown: AbortSignal,
   rules: PlaceRules,
   taskQueue: string,
+  dashboard: string | null = null,
   observers: Observers = {},
 ): OpenActivities {
   const connections = new Connections(observers.onCall);
@@ -62,7 +64,7 @@ export function createActivities(
     ...lineActivities(releases, pollUntil, place),
     ...lockActivities(),
     ...recoveryActivities(openArtifactStore, pollUntil),
-    ...noticeActivities(connections),
+    ...noticeActivities(connections, dashboard),
   });
   return { activities, close: () => connections.close() };
 }

@@ -1,12 +1,14 @@
 import { connectTemporal, type TemporalConnection } from '../temporal/client/connection.ts';
 import { temporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { dashboardOf } from './dashboardOf.ts';
 
 /** A Temporal that has not answered by then is named, in milliseconds. */
 const SLOW_MS = 1_000;
 
 /**
- * Connects to the Temporal that this command uses, and prints where it connects to if that takes longer than a second.
+ * Connects to the Temporal that this command uses, and prints where it connects to if that takes longer than a second. Its
+ * settings have the page that the command links to.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_CONFIG_INVALID.
  */
@@ -15,7 +17,8 @@ export async function openTemporal({
   environment,
   output,
 }: Pick<CommandContext, 'home' | 'environment' | 'output'>): Promise<TemporalConnection> {
-  const settings = await temporalSettings(home, environment);
+  const found = await temporalSettings(home, environment);
+  const settings = { ...found, dashboard: dashboardOf({ environment, output }, found) };
   const slow = setTimeout(() => output.progress(`Connecting to Temporal at ${settings.address}`), SLOW_MS);
   try {
     return await connectTemporal(settings);

@@ -108,6 +108,7 @@ export function activitiesUnderTest(
     >
   > = {},
   shuttingDown: AbortSignal = new AbortController().signal,
+  dashboard: string | null = null,
 ): ActivitiesUnderTest {
   const environment = new MockActivityEnvironment(
     {
@@ -121,7 +122,8 @@ export function activitiesUnderTest(
   );
   const heartbeats: unknown[] = [];
   environment.on('heartbeat', (progress: unknown) => heartbeats.push(progress));
-  const { activities, ...connections } = createActivities(shuttingDown, { atOnce: 0, apartMs: 0 }, 'slipway');
+  const rules = { atOnce: 0, apartMs: 0 };
+  const { activities, ...connections } = createActivities(shuttingDown, rules, 'slipway', dashboard);
   onTestFinished(() => connections.close());
   const attempts = Object.entries(activities).map(([name, activity]) => [
     name,

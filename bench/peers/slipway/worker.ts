@@ -29,6 +29,7 @@ const settings = {
   origin: 'dev',
   connectionOptions: { address },
   ui: null,
+  dashboard: null,
 } as const;
 const temporal = await connectTemporal(settings);
 const registry = await joinWorkers(home, settings);

@@ -1,6 +1,10 @@
 import type { GithubClient, GithubStatus } from '../../clients/notify/github.ts';
 import { commitStateOf, deploymentStateOf } from '../../domain/notify/githubStates.ts';
-import type { GithubDeploymentReceiver, GithubStatusReceiver, Notice } from '../../domain/notify/notice.ts';
+import type {
+  GithubDeploymentReceiver,
+  GithubStatusReceiver,
+  SentNotice,
+} from '../../domain/notify/notice.ts';
 import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
 
 /**
@@ -12,7 +16,7 @@ import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
 export async function sendDeploymentStatus(
   github: GithubClient,
   { environment: named }: GithubDeploymentReceiver,
-  notice: Notice,
+  notice: SentNotice,
 ): Promise<string> {
   const stateOrReason = deploymentStateOf(notice);
   if (typeof stateOrReason === 'string') return nothingTold(stateOrReason);
@@ -27,7 +31,7 @@ export async function sendDeploymentStatus(
   const earlier = found === undefined ? [] : await github.deploymentStatuses(found.id);
   const standing = whatStands(earlier, { state, description });
   if (standing !== undefined) return `deployment ${deployment.id}: ${standing}`;
-  await github.createDeploymentStatus(deployment.id, { state, description, environment, ...runOf(notice) });
+  await github.createDeploymentStatus(deployment.id, { state, description, environment, ...linkOf(notice) });
   return `deployment ${deployment.id}: ${state}`;
 }
 
@@ -39,7 +43,7 @@ export async function sendDeploymentStatus(
 export async function sendCommitStatus(
   github: GithubClient,
   { context: named }: GithubStatusReceiver,
-  notice: Notice,
+  notice: SentNotice,
 ): Promise<string> {
   const stateOrReason = commitStateOf(notice);
   if (typeof stateOrReason === 'string') return nothingTold(stateOrReason);
@@ -52,7 +56,7 @@ export async function sendCommitStatus(
   if (ofRelease.length === 0 && !begins) return nothingTold('it has never begun');
   const standing = whatStands(ofRelease, { state, description });
   if (standing !== undefined) return `commit ${commit}: ${standing}`;
-  await github.createCommitStatus(commit, { state, description, context, ...runOf(notice) });
+  await github.createCommitStatus(commit, { state, description, context, ...linkOf(notice) });
   return `commit ${commit}: ${state}`;
 }
 
@@ -68,8 +72,9 @@ function whatStands(
 
 const BEGUN: ReadonlySet<string> = new Set(['in_progress', 'pending']);
 
-/** The CI run that asked, as a link. */
-function runOf({ by: { from } }: Notice): { readonly url?: string } {
+/** The page, which names the CI run too; without it, the CI run that asked. */
+function linkOf({ dashboardUrl, by: { from } }: SentNotice): { readonly url?: string } {
+  if (dashboardUrl !== null) return { url: dashboardUrl };
   return /^https?:\/\/\S+$/u.test(from) ? { url: from } : {};
 }
 

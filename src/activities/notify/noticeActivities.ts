@@ -10,9 +10,11 @@ import type {
   GithubStatusReceiver,
   Notice,
   ReceiverSpec,
+  SentNotice,
   SlackReceiver,
   WebhookReceiver,
 } from '../../domain/notify/notice.ts';
+import { linkedNotice } from '../../domain/notify/noticeLink.ts';
 import { slackText } from '../../domain/notify/noticeText.ts';
 import type { Activities } from '../activities.ts';
 import type { Connections } from '../connections.ts';
@@ -23,15 +25,19 @@ import { sendCommitStatus, sendDeploymentStatus } from './githubNotices.ts';
 const CALL_MS = 10_000;
 
 /** Notifies receivers: this is where references to their URLs, keys and tokens become what they name. */
-export function noticeActivities(connections: Connections): Untracked<Pick<Activities, 'sendNotice'>> {
+export function noticeActivities(
+  connections: Connections,
+  dashboard: string | null,
+): Untracked<Pick<Activities, 'sendNotice'>> {
   return {
     async sendNotice({ receiver, notice }) {
-      return { detail: await send(connections.receivers(), receiver, notice) };
+      const linked = linkedNotice(notice, dashboard);
+      return { detail: await send(connections.receivers(), receiver, linked) };
     },
   };
 }
 
-function send(agent: Agent, receiver: ReceiverSpec, notice: Notice): Promise<string> {
+function send(agent: Agent, receiver: ReceiverSpec, notice: SentNotice): Promise<string> {
   switch (receiver.kind) {
     case 'slack':
       return post(agent, receiver, notice, JSON.stringify({ text: slackText(notice) }));
@@ -44,7 +50,7 @@ function send(agent: Agent, receiver: ReceiverSpec, notice: Notice): Promise<str
   }
 }
 
-function postSigned(agent: Agent, receiver: WebhookReceiver, notice: Notice): Promise<string> {
+function postSigned(agent: Agent, receiver: WebhookReceiver, notice: SentNotice): Promise<string> {
   const body = JSON.stringify(notice);
   const secret = secretFor(receiver.secret, secretAddress(receiver.url), { shown: 'the webhook' });
   const headers = { 'slipway-signature': signature(body, secret, Math.floor(Date.now() / 1_000)) };

@@ -1,3 +1,4 @@
+import { pageLink, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
@@ -5,7 +6,7 @@ import type { Ending } from '../../temporal/client/release/follow.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import { type Followed, type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
-import { type Asked, endingExitCode, OUTCOME_WORDS } from '../ui/endingText.ts';
+import { type Asked, endingExitCode, type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
@@ -33,10 +34,12 @@ export async function followInCi(
     if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
     if (end.gaveUp !== undefined) {
       close();
+      const address =
+        asked === 'release' ? releaseAddress(followed.workflowId, id) : targetAddress(followed.workflowId);
       await reportInCi(context, {
         exitCode: end.exitCode,
         title: `${asked === 'release' ? id : asked} on ${targetName}: not watched to its end`,
-        why: [end.gaveUp],
+        why: [end.gaveUp, ...onPageLines(pageLink(temporal.settings.dashboard, address))],
         outputs: asked === 'release' ? { 'release-id': id } : {},
       });
     }
@@ -55,8 +58,12 @@ async function tellRun(
   const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
   const exitCode = endingExitCode(asked, ending);
   annotateEnd(context, exitCode, `${releaseId} on ${target}: ${OUTCOME_WORDS[outcome]}`, reason);
-  const workflowUrl = workflowPage(temporal.settings, `${workflowId}/${releaseId}`);
-  await writeJobSummary(context, jobSummary({ asked, target, ending, workflowUrl }), outputs(ending));
+  const { settings } = temporal;
+  const links = {
+    dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, releaseId)),
+    workflowUrl: workflowPage(settings, `${workflowId}/${releaseId}`),
+  };
+  await writeJobSummary(context, jobSummary({ asked, target, ending, ...links }), outputs(ending));
 }
 
 /** The outputs of `action.yml`. */
@@ -72,16 +79,14 @@ function outputs(ending: Ending): Outputs {
 }
 
 /** What a job's summary is made from. */
-interface Summarized {
+interface Summarized extends Links {
   readonly asked: Asked;
   readonly target: string;
   readonly ending: Ending;
-  /** Where Temporal shows it. */
-  readonly workflowUrl: string | null;
 }
 
 /** How a release ended, as Markdown: outcome, what was put back and why, steps with times, checks with answers, links. */
-export function jobSummary({ asked, target, ending, workflowUrl }: Summarized): string {
+export function jobSummary({ asked, target, ending, ...links }: Summarized): string {
   const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
   const mark = endingExitCode(asked, ending) === 0 ? MARKS.done : MARKS.failed;
   const lines = [
@@ -90,11 +95,12 @@ export function jobSummary({ asked, target, ending, workflowUrl }: Summarized): 
     cell(reason),
     '',
   ];
-  if (ending.from === 'result') lines.push(...resultTables(ending.result, workflowUrl));
+  if (ending.from === 'result') lines.push(...resultTables(ending.result, links));
+  else lines.push(...factsTable([['page', links.dashboardUrl]]));
   return `${lines.join('\n')}\n`;
 }
 
-function resultTables(result: ReleaseResult, workflowUrl: string | null): readonly string[] {
+function resultTables(result: ReleaseResult, { dashboardUrl, workflowUrl }: Links): readonly string[] {
   const { startedAt, endedAt, instructions } = result;
   const facts: readonly Fact[] = [
     ['took', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
@@ -107,6 +113,7 @@ function resultTables(result: ReleaseResult, workflowUrl: string | null): readon
     ['serves', servesText(result)],
     ['code', code(result.code)],
     ['agent', result.agentUrl],
+    ['page', dashboardUrl],
     ['Temporal', workflowUrl],
   ];
   return [

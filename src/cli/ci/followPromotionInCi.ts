@@ -6,7 +6,7 @@ import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
-import { OUTCOME_WORDS } from '../ui/endingText.ts';
+import { type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
@@ -35,13 +35,17 @@ export async function followPromotionInCi(
     if (result !== undefined) {
       const { promotion, outcome, reason, releaseId } = result;
       annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
-      const summary = promotionSummary(result, workflowPage(temporal.settings, followed.workflowId));
+      const summary = promotionSummary(result, {
+        dashboardUrl: followed.dashboardUrl,
+        workflowUrl: workflowPage(temporal.settings, followed.workflowId),
+      });
       await writeJobSummary(context, summary, { 'release-id': releaseId ?? '', outcome });
     }
     if (gaveUp !== undefined) {
       close();
       const title = `${followed.name}: not watched to its end`;
-      await reportInCi(context, { exitCode, title, why: [gaveUp], outputs: {} });
+      const why = [gaveUp, ...onPageLines(followed.dashboardUrl)];
+      await reportInCi(context, { exitCode, title, why, outputs: {} });
     }
     return exitCode;
   } finally {
@@ -52,10 +56,8 @@ export async function followPromotionInCi(
 /**
  * How a promotion ended, as Markdown: outcome, what was promoted, what the judge found, steps with times, checks with
  * answers, links.
- *
- * @param workflowUrl - where Temporal shows it.
  */
-export function promotionSummary(result: PromotionResult, workflowUrl: string | null): string {
+export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {
   const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
   const mark = outcomeExitCode('release', outcome) === 0 ? MARKS.done : MARKS.failed;
   const words = result.nothingToDo ? 'nothing to do' : OUTCOME_WORDS[outcome];
@@ -71,6 +73,7 @@ export function promotionSummary(result: PromotionResult, workflowUrl: string | 
     ['judged', judgement === null ? null : describeJudgement(judgement)],
     ['differs', result.differences.join('; ')],
     ['code', code(result.code)],
+    ['page', dashboardUrl],
     ['Temporal', workflowUrl],
   ];
   const lines = [

@@ -12,7 +12,7 @@ export type Fact = readonly [what: string, value: string | null | undefined];
 /** Facts as a table without headings. */
 export function factsTable(facts: readonly Fact[]): readonly string[] {
   const known = facts.flatMap(([what, value]) => (value == null || value === '' ? [] : [[what, value]]));
-  return table(['', ''], known);
+  return known.length === 0 ? [] : table(['', ''], known);
 }
 
 /** The steps with their times. `endedAt`: when it was over, ISO 8601. */

@@ -18,11 +18,17 @@ export interface PromotionSections {
       readonly to: string;
       readonly disposition: 'started' | 'joined';
       readonly workflowId: string;
+      /** The promotion's page. `null`: no address of the page is set. */
+      readonly dashboardUrl: string | null;
       /** How the configurations of the two targets differ, in words. */
       readonly differences: readonly string[];
     };
     /** The promotion has ended: its whole record. */
-    readonly promotion_ended: PromotionResult & { readonly exitCode: ExitCode };
+    readonly promotion_ended: PromotionResult & {
+      readonly exitCode: ExitCode;
+      /** The promotion's page. `null`: no address of the page is set. */
+      readonly dashboardUrl: string | null;
+    };
   };
 
   /** `schedule` */

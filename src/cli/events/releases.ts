@@ -57,6 +57,8 @@ export interface ReleaseSections {
       readonly workflowId: string;
       /** Two requests with the same key ask for the same thing. */
       readonly requestKey: string;
+      /** The release's page. `null`: no address of the page is set. */
+      readonly dashboardUrl: string | null;
     };
   };
 
@@ -74,6 +76,8 @@ export interface ReleaseSections {
       /** `signal`: no worker has answered yet. */
       readonly via: 'update' | 'signal';
       readonly target: string;
+      /** The target's page. `null`: no address of the page is set. */
+      readonly dashboardUrl: string | null;
     } & Omit<RollbackAnswer, 'onHold'>;
     /** `--break-glass`: the command restores a revision. */
     readonly break_glass: {
@@ -130,6 +134,8 @@ export interface ReleaseSections {
       readonly reason: string;
       readonly exitCode: ExitCode;
       readonly workflowUrl: string | null;
+      /** The release's page. `null`: no address of the page is set, or there is no release. */
+      readonly dashboardUrl: string | null;
       /** The whole record. */
       readonly result: ReleaseResult | null;
       /** Instead of `result`, if the release never started or ended long ago. */
@@ -152,6 +158,8 @@ export interface ReleaseSections {
       UnderWay & {
         readonly target: string;
         readonly workflowUrl: string | null;
+        /** The release's page. `null`: no address of the page is set. */
+        readonly dashboardUrl: string | null;
         /** Where this information is from. */
         readonly from: 'temporal' | 'record' | 'target';
         /** `null`: the release has ended. */

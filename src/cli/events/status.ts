@@ -69,6 +69,8 @@ export interface StatusSections {
       readonly to: string;
       readonly workflowId: string;
       readonly workflowUrl: string | null;
+      /** The promotion's page. `null`: no address of the page is set, or the promotion has never run. */
+      readonly dashboardUrl: string | null;
       /** `stopped`: its workflow was terminated in Temporal. */
       readonly state: 'none' | 'running' | 'ended' | 'stopped';
       /** With `running`. */
@@ -111,6 +113,8 @@ interface StatusOfTarget {
   readonly target: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
+  /** The target's page. `null`: no address of the page is set, or the target has never accepted a release. */
+  readonly dashboardUrl: string | null;
   /** The hold that `rollback --break-glass` left on this machine. */
   readonly localHold: LocalHold | null;
   /** The serving revision, according to the control plane, or else the last one that the target knew. */

@@ -1,13 +1,14 @@
+import { pageLink, releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
-import { workflowPage } from '../../temporal/client/temporalSettings.ts';
+import { type TemporalSettings, workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
-import { type Asked, endingExitCode, endingLines } from '../ui/endingText.ts';
+import { type Asked, endingExitCode, endingLines, type Links } from '../ui/endingText.ts';
 import { tailBuildLog } from './buildLog.ts';
 import { FollowView } from './followView.ts';
 
@@ -71,10 +72,10 @@ export async function followToEnd(
       if (event.kind === 'ended') {
         const { ending } = event;
         const exitCode = endingExitCode(asked, ending);
-        const page = workflowPage(temporal.settings, child ?? workflowId);
+        const links = endingLinks(temporal.settings, { workflowId, child, ending });
         await onEnd?.(ending);
-        tellEnding(output, ending, exitCode, page);
-        for (const line of endingLines(asked, ending, page, output.style)) output.print(line);
+        tellEnding(output, ending, exitCode, links);
+        for (const line of endingLines(asked, ending, links, output.style)) output.print(line);
         return { exitCode, ending };
       }
       if (event.kind === 'gave_up') {
@@ -97,7 +98,20 @@ export async function followToEnd(
   }
 }
 
-function tellEnding(output: Output, ending: Ending, exitCode: number, page: string | null): void {
+/** @param of - `workflowId` is the target's, `child` the release's, if it was seen to run. */
+function endingLinks(
+  settings: TemporalSettings,
+  of: { readonly workflowId: string; readonly child: string | undefined; readonly ending: Ending },
+): Links {
+  const { workflowId, child, ending } = of;
+  const { releaseId } = ending.from === 'result' ? ending.result : ending.row;
+  return {
+    dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, releaseId)),
+    workflowUrl: workflowPage(settings, child ?? workflowId),
+  };
+}
+
+function tellEnding(output: Output, ending: Ending, exitCode: number, links: Links): void {
   const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
   output.event({
     event: 'ended',
@@ -105,7 +119,7 @@ function tellEnding(output: Output, ending: Ending, exitCode: number, page: stri
     outcome,
     reason,
     exitCode,
-    workflowUrl: page,
+    ...links,
     result: ending.from === 'result' ? ending.result : null,
     row: ending.from === 'history' ? ending.row : null,
   });

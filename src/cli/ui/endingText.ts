@@ -22,7 +22,7 @@ export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
 export function endingLines(
   asked: Asked,
   ending: Ending,
-  page: string | null,
+  { dashboardUrl, workflowUrl }: Links,
   style: Style,
 ): readonly string[] {
   const { releaseId, outcome, reason } = ended(ending);
@@ -31,11 +31,23 @@ export function endingLines(
   const elapsed = ending.from === 'result' ? ` in ${formatDuration(durationOf(ending.result))}` : '';
   const lines = [`${mark} ${style.strong(OUTCOME_WORDS[outcome])}${elapsed} (${releaseId}): ${reason}`];
   if (ending.from === 'result') lines.push(...resultLines(ending.result));
-  if (page !== null) lines.push(`  Temporal:   ${page}`);
+  if (dashboardUrl !== null) lines.push(`  page:       ${dashboardUrl}`);
+  if (workflowUrl !== null) lines.push(`  Temporal:   ${workflowUrl}`);
   if (ending.from === 'result' && ending.result.instructions !== null) {
     lines.push('', ending.result.instructions);
   }
   return lines;
+}
+
+/** Where a browser shows it; each `null` if its address is not known. */
+export interface Links {
+  readonly dashboardUrl: string | null;
+  readonly workflowUrl: string | null;
+}
+
+/** The line that leads to the page, of what goes on without the command or is only just beginning. */
+export function onPageLines(dashboardUrl: string | null): readonly string[] {
+  return dashboardUrl === null ? [] : [`On the page: ${dashboardUrl}`];
 }
 
 /** Outcomes as people say them. */

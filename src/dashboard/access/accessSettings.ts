@@ -2,9 +2,10 @@ import { userInfo } from 'node:os';
 
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
+import { httpsUrl, readDashboardUrl } from '../../config/dashboardUrl.ts';
+import { isLoopback } from '../../config/loopback.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { isLoopback } from '../loopback.ts';
 import { readRoleFile, type RoleSource } from './roles.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,7 +50,7 @@ const SHORTEST_SECRET = 16;
  * SLIPWAY_CONFIG_INVALID for settings that cannot be used.
  */
 export async function readAccessSettings(environment: Environment, host: string): Promise<AccessSettings> {
-  const publicUrl = readPublicUrl(environment);
+  const publicUrl = readDashboardUrl(environment);
   const sessionSecret = readSecret(environment, 'SLIPWAY_DASHBOARD_SECRET');
   const signIn = await readSignIn(environment);
   if (signIn.way === 'none' && !(isLoopback(host) && isLoopback(publicUrl?.hostname ?? 'localhost'))) {
@@ -92,21 +93,6 @@ async function readOidc(environment: Environment, issuer: string): Promise<OidcS
       file,
     },
   };
-}
-
-function readPublicUrl(environment: Environment): URL | undefined {
-  const text = read(environment, 'SLIPWAY_DASHBOARD_URL');
-  if (text === undefined) return undefined;
-  const url = httpsUrl('SLIPWAY_DASHBOARD_URL', text);
-  if (url.pathname === '/' && url.search === '') return url;
-  throw unusable('SLIPWAY_DASHBOARD_URL has a path', `leave it out: ${url.origin}`);
-}
-
-/** Cookies and codes must not travel readable: `http` is for this machine alone. */
-function httpsUrl(name: string, text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url;
-  throw unusable(`${name} is not an https address`, 'write it as https://HOST');
 }
 
 function readSecret(environment: Environment, name: string): string | undefined {

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from '../../config/loopback.ts';
 
 /** The page's address, as the browser has it. */
 export interface Address {

@@ -1,5 +1,5 @@
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
-import { promotionAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
+import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 
 /** What a person may ask of a target. */
 export const TARGET_ACTIONS = ['rollback', 'hold', 'unhold', 'quarantine', 'unquarantine'] as const;

@@ -8,7 +8,7 @@ import {
   viewPromotion,
 } from '../../temporal/client/promotion/promotionClient.ts';
 import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
-import { promotionAddress } from '../page/addresses.ts';
+import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
 import { interventionOrder } from './interventionOrders.ts';

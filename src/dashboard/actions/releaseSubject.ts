@@ -9,7 +9,7 @@ import { findWork } from '../../temporal/client/release/pastReleases.ts';
 import { fetchFirstInput } from '../../temporal/history/fetchHistories.ts';
 import { readProgress } from '../../temporal/client/target/targetClient.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { releaseAddress } from '../page/addresses.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
 import type { ActionSubject } from './actionSubject.ts';

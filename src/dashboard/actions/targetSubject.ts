@@ -12,7 +12,7 @@ import {
 } from '../../temporal/client/target/targetClient.ts';
 import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
-import { targetAddress } from '../page/addresses.ts';
+import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import type { TargetAction } from './actionAddresses.ts';
 import type { ActionSubject, Message } from './actionSubject.ts';
 import { NEWEST_VERIFIED, targetOrder } from './targetOrders.ts';

@@ -1,4 +1,4 @@
-import { releaseAddress, targetAddress } from '../page/addresses.ts';
+import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, OutcomeChip, ScrollTable } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import {

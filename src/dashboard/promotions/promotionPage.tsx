@@ -3,7 +3,7 @@ import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
-import { releaseAddress } from '../page/addresses.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
 import { ArtifactName, Chip, Commit, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';

@@ -10,7 +10,7 @@ import type { Viewer } from '../access/viewer.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { LivePage } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { promotionAddress } from '../page/addresses.ts';
+import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import { document } from '../page/html.ts';
 import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';

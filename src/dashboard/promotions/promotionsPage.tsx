@@ -6,7 +6,7 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { promotionAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
+import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
 import { Chip, Commit } from '../page/marks.tsx';
 import { Elapsed, Moment, Until } from '../page/times.tsx';

@@ -1,5 +1,5 @@
 import type { ReleaseDifference } from '../../inspection/release/releaseDifference.ts';
-import { releaseAddress } from '../page/addresses.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { Fields } from './releasePage.tsx';
 
 /** In what a release differs from the one before: configuration and files. */

@@ -6,7 +6,7 @@ import { wordsOf } from '../../domain/deployment/revisionName.ts';
 import { StoryActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
-import { changesAddress, releaseAddress, targetAddress } from '../page/addresses.ts';
+import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
 import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId, TemporalLink } from '../page/marks.tsx';
 import { durationText, Elapsed, Moment } from '../page/times.tsx';

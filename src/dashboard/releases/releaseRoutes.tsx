@@ -7,7 +7,7 @@ import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/access.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { releaseAddress } from '../page/addresses.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { document } from '../page/html.ts';
 import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';

@@ -1,6 +1,6 @@
 import type { Viewer } from '../access/viewer.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { targetAddress } from '../page/addresses.ts';
+import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { elementId } from '../page/elementId.ts';
 import { Chip } from '../page/marks.tsx';
 import { Alarm, Conditions, Past, Queue, Running, Serving } from './targetParts.tsx';

@@ -4,7 +4,7 @@ import { TargetActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { releaseAddress } from '../page/addresses.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
 import {
   ArtifactName,

@@ -5,7 +5,7 @@ import { describeRevision } from '../../domain/target/describeRevision.ts';
 import { RunningActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { releaseAddress } from '../page/addresses.ts';
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx';
 import { Elapsed, Moment } from '../page/times.tsx';
 import { UnderWay } from '../releases/steps.tsx';

@@ -6,7 +6,7 @@ import type { PageEnv } from '../access/access.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { document } from '../page/html.ts';
-import { targetAddress } from '../page/addresses.ts';
+import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';

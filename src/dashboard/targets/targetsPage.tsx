@@ -1,7 +1,7 @@
 import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
-import { targetAddress } from '../page/addresses.ts';
+import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { elementId } from '../page/elementId.ts';
 import { renderText } from '../page/html.ts';
 import { TargetCard } from './targetCard.tsx';

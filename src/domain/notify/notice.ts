@@ -65,6 +65,12 @@ export interface Notice extends NoticeContent {
   readonly at: string;
 }
 
+/** A notice as it is sent. */
+export interface SentNotice extends Notice {
+  /** The page of what it is about; `null` if the worker knows no address of the page. */
+  readonly dashboardUrl: string | null;
+}
+
 interface Named {
   /** The receiver's name in `slipway.yaml`. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import { whoAndWhy } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { TargetState, Undelivered } from '../target/targetState.ts';
-import type { Notice } from './notice.ts';
+import type { Notice, SentNotice } from './notice.ts';
 
 /** A notice's first line: `production: release-3 was rolled back`. */
 export function noticeTitle({ event, target, kind, name }: Notice): string {
@@ -41,14 +41,15 @@ export function noticeTitle({ event, target, kind, name }: Notice): string {
 const REASON_MAX_CHARACTERS = 1_500;
 
 /** A notice as a message for Slack, in its markup. What a person must do stands in it as it is, to be copied. */
-export function slackText(notice: Notice): string {
-  const { reason, code, instructions, artifact, commit, by } = notice;
+export function slackText(notice: SentNotice): string {
+  const { reason, code, instructions, artifact, commit, by, dashboardUrl } = notice;
   const short = commit === null ? null : `commit ${commit.slice(0, 12)}`;
   const about = [artifact, short, code, `by ${whoAndWhy(by)}`].filter((part) => part !== null).join(' · ');
   const lines = [
     `*${escaped(noticeTitle(notice))}*`,
     escaped(reason.slice(0, REASON_MAX_CHARACTERS)),
     escaped(about.slice(0, REASON_MAX_CHARACTERS)),
+    ...(dashboardUrl === null ? [] : [`<${escaped(dashboardUrl)}|Open the page>`]),
     ...(instructions === null ? [] : [`\`\`\`\n${escaped(instructions).replaceAll('```', "'''")}\n\`\`\``]),
   ];
   return lines.join('\n');

@@ -90,7 +90,12 @@ export interface PromotionResult {
 
 /** The id of a promotion's workflow and schedule: one at a time for each name and target. */
 export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
-  return `promotion:${targetWorkflowId(to).slice('target:'.length)}:${name}`;
+  return promotionIdAt(targetWorkflowId(to), name);
+}
+
+/** The same, by the id of the target's workflow. */
+export function promotionIdAt(targetId: string, name: string): string {
+  return `promotion:${targetId.slice('target:'.length)}:${name}`;
 }
 
 /** The request key of a promotion's release. A promotion that is tried again asks for the same thing; another one does not. */

@@ -16,6 +16,8 @@ export interface TemporalSettings {
   readonly connectionOptions: ClientConnectConfig['connectionOptions'];
   /** The base URL of Temporal's UI, where it is known. */
   readonly ui: string | null;
+  /** The page that shows what is on this Temporal, `https://HOST`; `null`: not known. */
+  readonly dashboard: string | null;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,16 +49,19 @@ export async function temporalSettings(
       origin: 'dev',
       connectionOptions: { ...connectionOptions, address: dev.temporal.address },
       ui: dev.temporal.ui,
+      dashboard: dev.dashboard,
     };
   }
   const address = connectionOptions.address ?? DEFAULT_ADDRESS;
+  const ownDev = dev?.temporal.address === address ? dev : undefined;
   return {
     address,
     namespace: namespace ?? DEFAULT_NAMESPACE,
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
     origin: connectionOptions.address === undefined ? 'default' : 'environment',
     connectionOptions: { ...connectionOptions, address },
-    ui: dev?.temporal.address === address ? dev.temporal.ui : uiOf(address),
+    ui: ownDev?.temporal.ui ?? uiOf(address),
+    dashboard: ownDev?.dashboard ?? null,
   };
 }
 

@@ -61,6 +61,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     origin: 'dev',
     connectionOptions: { address },
     ui: null,
+    dashboard: null,
   };
   const server = await startGuardedServer({
     executable: options.executable,

@@ -15,8 +15,13 @@ function receiver(kind: 'github_deployment' | 'github_status', url: string): Rec
   return { kind, name: 'github', apiUrl: `${url}/api/v3`, token, repository: 'owner/name' };
 }
 
-async function tell(to: ReceiverSpec, changes: Partial<Notice> = {}): Promise<string> {
-  return (await activitiesUnderTest().sendNotice({ receiver: to, notice: notice(changes) })).detail;
+async function tell(
+  to: ReceiverSpec,
+  changes: Partial<Notice> = {},
+  dashboard: string | null = null,
+): Promise<string> {
+  const activities = activitiesUnderTest({}, undefined, dashboard);
+  return (await activities.sendNotice({ receiver: to, notice: notice(changes) })).detail;
 }
 
 const STARTED = { event: 'release_started', outcome: null, reason: 'it begins' } as const;
@@ -39,6 +44,17 @@ describe('a release as a GitHub deployment', () => {
           { state: 'success', environment: 'production', log_url: by.from },
           { state: 'in_progress', description: 'release-3: it begins' },
         ],
+      },
+    ]);
+  });
+
+  it('links to the page instead of the CI run if the worker knows its address', async () => {
+    const github = await startGithub();
+    const by = { who: 'ci', from: 'https://github.example/runs/7' };
+    await tell(receiver('github_deployment', github.url), { by }, 'https://slipway.example.com');
+    expect(github.deployments[0]?.statuses).toMatchObject([
+      {
+        log_url: 'https://slipway.example.com/releases/target%3Ahttps%3A%2F%2Fcontrol.test%3Aagent/release-3',
       },
     ]);
   });

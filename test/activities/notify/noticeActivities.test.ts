@@ -65,7 +65,7 @@ describe('a plain webhook', () => {
     const before = Math.floor(Date.now() / 1_000);
     await activitiesUnderTest().sendNotice({ receiver: webhookAt(service.url), notice: notice() });
     const [request] = service.requests;
-    expect(JSON.parse(request?.body ?? '')).toEqual(notice());
+    expect(JSON.parse(request?.body ?? '')).toEqual({ ...notice(), dashboardUrl: null });
     const [, time, digest] = /^t=(\d+),v1=([0-9a-f]{64})$/u.exec(
       String(request?.headers['slipway-signature']),
     )!;
@@ -75,6 +75,16 @@ describe('a plain webhook', () => {
       .update(`${time ?? ''}.${request?.body ?? ''}`)
       .digest('hex');
     expect(digest).toBe(own);
+  });
+
+  it('gets the address of the page that the worker knows', async () => {
+    const service = await startService((_, response) => response.end());
+    const activities = activitiesUnderTest({}, undefined, 'https://slipway.example.com');
+    await activities.sendNotice({ receiver: webhookAt(service.url), notice: notice() });
+    expect(JSON.parse(service.requests[0]?.body ?? '')).toMatchObject({
+      dashboardUrl:
+        'https://slipway.example.com/releases/target%3Ahttps%3A%2F%2Fcontrol.test%3Aagent/release-3',
+    });
   });
 
   it('gets the same id and the same body however often it is tried', async () => {

@@ -24,6 +24,7 @@ function summary(change: Partial<Parameters<typeof jobSummary>[0]> = {}): string
     asked: 'release',
     target: 'production',
     ending,
+    dashboardUrl: null,
     workflowUrl: 'http://temporal/w',
     ...change,
   });
@@ -54,6 +55,16 @@ describe('the summary of a job', () => {
     const row = { ...result, outcome: 'superseded', reason: 'a newer one', rollbackRequestIds: [] } as const;
     expect(summary({ ending: { from: 'history', row } })).toBe(
       '## ✖ release-1 on production: superseded\n\na newer one\n\n',
+    );
+  });
+
+  it('links to the release’s page if the address of the page is known, also for what never started', () => {
+    const dashboardUrl = 'https://slipway.example.com/releases/target%3Ax/release-1';
+    expect(summary()).not.toContain('| page |');
+    expect(summary({ dashboardUrl })).toContain(`| page | ${dashboardUrl} |\n| Temporal |`);
+    const row = { ...result, outcome: 'superseded', reason: 'a newer one', rollbackRequestIds: [] } as const;
+    expect(summary({ dashboardUrl, ending: { from: 'history', row } })).toMatch(
+      /a newer one\n\n\|  \|  \|\n\| --- \| --- \|\n\| page \| https:\S+ \|\n/,
     );
   });
 });

@@ -26,9 +26,14 @@ const result: PromotionResult = {
   endedAt: '2026-11-21T13:00:00.000Z',
 };
 
+const NOWHERE = { dashboardUrl: null, workflowUrl: null };
+
 describe('the summary of a promotion', () => {
   it('tells the outcome, what was promoted from where, steps, checks and links', () => {
-    const text = promotionSummary(result, 'http://temporal/w');
+    const text = promotionSummary(result, {
+      dashboardUrl: 'https://slipway.example.com/promotions/x',
+      workflowUrl: 'http://temporal/w',
+    });
     expect(text).toMatch(/^## ✔ canary-to-production, canary to production: released\n\nrelease-7 is what/);
     expect(text).toContain('| asked by | ada: faster |');
     expect(text).toContain('| took | 1h00m |');
@@ -37,12 +42,13 @@ describe('the summary of a promotion', () => {
     expect(text).toContain('| differs | soak: 1h \\| 2h |');
     expect(text).toMatch(/^\| soak \| done \|.*6 rounds \|$/m);
     expect(text).toMatch(/^\| .* \| Hello \\\| Ada \|/m);
+    expect(text).toContain('| page | https://slipway.example.com/promotions/x |');
     expect(text).toContain('| Temporal | http://temporal/w |');
     expect(text).not.toContain('| judged |');
   });
 
   it('says that there was nothing to do, and what the judge found', () => {
-    expect(promotionSummary({ ...result, nothingToDo: true }, null)).toMatch(/: nothing to do\n/);
+    expect(promotionSummary({ ...result, nothingToDo: true }, NOWHERE)).toMatch(/: nothing to do\n/);
     const judgement = {
       verdict: 'failed',
       reasons: ['latency is worse'],
@@ -51,7 +57,7 @@ describe('the summary of a promotion', () => {
       report: 'judgements/1',
       at: '2026-11-21T12:30:00.000Z',
     } as const;
-    expect(promotionSummary({ ...result, outcome: 'failed', judgement }, null)).toMatch(
+    expect(promotionSummary({ ...result, outcome: 'failed', judgement }, NOWHERE)).toMatch(
       /^## ✖ .*: failed\n[^]*\| judged \| failed: latency is worse \(report: judgements\/1\) \|/,
     );
   });

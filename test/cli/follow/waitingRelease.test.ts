@@ -44,7 +44,13 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
       to: null,
     } as const;
     const status = {
-      ...{ target: 'production', workflowId: 'w', workflowUrl: null, localHold: undefined },
+      ...{
+        target: 'production',
+        workflowId: 'w',
+        workflowUrl: null,
+        dashboardUrl: null,
+        localHold: undefined,
+      },
       ...{ deployment: 'not asked', view: { state: EMPTY_TARGET, running }, progress, ...underWay },
     };
     return statusLines(status, 5, Date.now(), styleOf(false));
@@ -53,7 +59,7 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
     const past = pastOfResult(sampleResult({}));
     const found = {
       ...{ target: 'production', past, result: null, progress, calls: [], request: null },
-      ...{ workflowUrl: null, ...underWay },
+      ...{ workflowUrl: null, dashboardUrl: null, ...underWay },
       from: 'temporal',
     } as const;
     return releaseLines(found, Date.now(), styleOf(false));

@@ -37,13 +37,17 @@ describe('the exit code of a rollback that did not reach the revision that was n
   });
 });
 
+const NOWHERE = { dashboardUrl: null, workflowUrl: null };
+
 describe('how it ended, in lines', () => {
   it('tells what serves and where to look', () => {
-    const lines = endingLines('release', { from: 'result', result: sampleResult({}) }, 'http://ui/x', plain);
+    const links = { dashboardUrl: 'https://page/x', workflowUrl: 'http://ui/x' };
+    const lines = endingLines('release', { from: 'result', result: sampleResult({}) }, links, plain);
     expect(lines).toEqual([
       '✔ released in 12.3s (release-1): it serves',
       '  serves:     revision revision-2, verified',
       '  agent:      http://agent',
+      '  page:       https://page/x',
       '  Temporal:   http://ui/x',
     ]);
   });
@@ -55,14 +59,14 @@ describe('how it ended, in lines', () => {
       agentUrl: null,
       instructions: 'do this',
     });
-    const lines = endingLines('release', { from: 'result', result }, null, plain);
+    const lines = endingLines('release', { from: 'result', result }, NOWHERE, plain);
     expect(lines[0]).toMatch(/^✖ rollback failed/);
     expect(lines.slice(1)).toEqual(['  made:       revision revision-2', '', 'do this']);
   });
 
   it('tells what there is of a release that never started', () => {
     const row = { releaseId: 'release-3', outcome: 'superseded', reason: 'by release-4' } as HistoryRow;
-    expect(endingLines('release', { from: 'history', row }, null, plain)).toEqual([
+    expect(endingLines('release', { from: 'history', row }, NOWHERE, plain)).toEqual([
       '✖ superseded (release-3): by release-4',
     ]);
   });

@@ -9,7 +9,7 @@ import {
   type TargetAction,
   targetActionAddress,
 } from '../../../src/dashboard/actions/actionAddresses.ts';
-import { targetAddress } from '../../../src/dashboard/page/addresses.ts';
+import { targetAddress } from '../../../src/domain/dashboard/addresses.ts';
 import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { notTaken } from '../../workflows/faults.ts';

@@ -57,6 +57,7 @@ export class DashboardUnderTest {
       origin: 'environment',
       connectionOptions: { address },
       ui: 'http://127.0.0.1:8233',
+      dashboard: null,
     });
     const browser = await launchChromium();
     return new DashboardUnderTest(

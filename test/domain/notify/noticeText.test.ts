@@ -9,7 +9,7 @@ import {
   slackText,
 } from '../../../src/domain/notify/noticeText.ts';
 import { NOW, seasoned } from '../target/targets.ts';
-import { notice } from './notices.ts';
+import { notice, sentNotice } from './notices.ts';
 
 it.each(NOTICE_EVENTS)('the title of %s says which target, and what', (event) => {
   const title = noticeTitle(notice({ event }));
@@ -17,7 +17,7 @@ it.each(NOTICE_EVENTS)('the title of %s says which target, and what', (event) =>
 });
 
 it('a message for Slack says what happened, why, of what, and who asked', () => {
-  expect(slackText(notice())).toBe(
+  expect(slackText(sentNotice())).toBe(
     [
       '*production: release-3 is released*',
       'revision r3 is deployed, serves, and passed its checks',
@@ -26,16 +26,22 @@ it('a message for Slack says what happened, why, of what, and who asked', () => 
   );
 });
 
+it('a message for Slack links to the page, if its address is known, before the instructions', () => {
+  const dashboardUrl = 'https://slipway.example.com/releases/target%3Ax/release-3';
+  const lines = slackText(sentNotice({ dashboardUrl, instructions: 'Look.' })).split('\n');
+  expect(lines.slice(3)).toEqual([`<${dashboardUrl}|Open the page>`, '```', 'Look.', '```']);
+});
+
 it('a message for Slack has the instructions of what needs a person whole, and what is markup in it escaped', () => {
   const instructions = `1. Look:\n     curl "http://x/?a=1&b=<id>"\n${'     and so on\n'.repeat(400)}2. Done.`;
-  const text = slackText(notice({ event: 'rollback_failed', reason: 'r '.repeat(5_000), instructions }));
+  const text = slackText(sentNotice({ event: 'rollback_failed', reason: 'r '.repeat(5_000), instructions }));
   expect(text.split('\n')[0]).toBe('*production NEEDS A PERSON: release-3 ended rollback failed*');
   expect(text).toContain('curl "http://x/?a=1&amp;b=&lt;id&gt;"');
   expect(text.endsWith('2. Done.\n```')).toBe(true);
 });
 
 it('what comes from outside cannot mention a channel, nor end a block of code', () => {
-  const text = slackText(notice({ reason: '<!channel> look', instructions: 'a ``` b' }));
+  const text = slackText(sentNotice({ reason: '<!channel> look', instructions: 'a ``` b' }));
   expect(text).not.toContain('<!channel>');
   expect(text.match(/```/gu)).toHaveLength(2);
 });

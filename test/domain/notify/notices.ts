@@ -1,4 +1,4 @@
-import type { Notice } from '../../../src/domain/notify/notice.ts';
+import type { Notice, SentNotice } from '../../../src/domain/notify/notice.ts';
 import { ADA, NOW } from '../target/targets.ts';
 
 export const COMMIT = 'c0ffee'.padEnd(40, '0');
@@ -26,4 +26,9 @@ export function notice(changes: Partial<Notice> = {}): Notice {
     by: ADA,
     ...changes,
   };
+}
+
+/** The same, as it is sent: with no link to a page, where nothing else is said. */
+export function sentNotice(changes: Partial<SentNotice> = {}): SentNotice {
+  return { ...notice(changes), dashboardUrl: null, ...changes };
 }

@@ -16,6 +16,7 @@ function settingsFor(address: string): TemporalSettings {
     origin: 'environment',
     connectionOptions: { address },
     ui: null,
+    dashboard: null,
   };
 }
 

@@ -41,6 +41,7 @@ describe('which Temporal is used', () => {
       taskQueue: 'slipway',
       origin: 'default',
       ui: null,
+      dashboard: null,
     });
   });
 
@@ -88,6 +89,7 @@ describe('which Temporal is used', () => {
     await writeDevState(home, devState(process.pid));
     const settings = await temporalSettings(home, noFile);
     expect(settings).toMatchObject({ address: '127.0.0.1:7300', origin: 'dev', ui: 'http://127.0.0.1:8300' });
+    expect(settings.dashboard).toBe('http://127.0.0.1:4701');
     expect(settings.connectionOptions.address).toBe('127.0.0.1:7300');
   });
 

@@ -114,7 +114,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       taskQueue: settings.taskQueue,
     };
     await writeDevState(home, state);
-    return { state, settings, apiKey, logs, stop };
+    return { state, settings: { ...settings, dashboard }, apiKey, logs, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -254,7 +254,12 @@ async function startDashboard(
           ...['dashboard', '--home', home, '--port', String(port)],
           ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
         ],
-        environment: { ...environment, ...environmentOf(settings, apiKey) },
+        environment: {
+          ...environment,
+          ...environmentOf(settings, apiKey),
+          // A team's address: this page is opened on this machine.
+          SLIPWAY_DASHBOARD_URL: undefined,
+        },
         logFile: join(logs, 'dashboard.log'),
         readyTimeoutMs: 60_000,
         stopTimeoutMs: 10_000,
@@ -269,8 +274,9 @@ function environmentOf(
   { origin, address, namespace, taskQueue }: TemporalSettings,
   apiKey: string,
 ): LocalStackOptions['environment'] {
-  const temporal =
-    origin === 'environment' ? {} : { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
+  // A page elsewhere knows nothing of a Temporal of ours, so no notice may link to it.
+  const own = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, SLIPWAY_DASHBOARD_URL: undefined };
+  const temporal = origin === 'environment' ? {} : own;
   return { ...temporal, SLIPWAY_TASK_QUEUE: taskQueue, SLIPWAY_API_KEY: apiKey };
 }
 

@@ -16,6 +16,8 @@ const LOOK_MS = 400;
 export interface FollowedPromotion {
   readonly name: string;
   readonly workflowId: string;
+  /** The promotion's page. */
+  readonly dashboardUrl: string | null;
   /** How long, in milliseconds. */
   readonly timeoutMs: number;
   /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, the promotion goes on. */
@@ -33,7 +35,7 @@ export interface FollowedPromotion {
 export async function followPromotion(
   output: Output,
   temporal: TemporalConnection,
-  { name, workflowId, timeoutMs, onStopped, onEnd }: FollowedPromotion,
+  { name, workflowId, dashboardUrl, timeoutMs, onStopped, onEnd }: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<{ exitCode: number; result: PromotionResult | undefined; gaveUp?: string }> {
   const view = new FollowView(output, `--promotion ${name}`);
@@ -47,7 +49,7 @@ export async function followPromotion(
         if (result !== undefined) {
           view.close();
           onEnd?.();
-          return { exitCode: tellEnding(output, result), result };
+          return { exitCode: tellEnding(output, result, dashboardUrl), result };
         }
       }
       await setTimeout(LOOK_MS);
@@ -61,12 +63,13 @@ export async function followPromotion(
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
 }
 
-function tellEnding(output: Output, result: PromotionResult): number {
+function tellEnding(output: Output, result: PromotionResult, dashboardUrl: string | null): number {
   const exitCode = outcomeExitCode('release', result.outcome);
   const { style } = output;
-  output.event({ event: 'promotion_ended', exitCode, ...result });
+  output.event({ event: 'promotion_ended', exitCode, dashboardUrl, ...result });
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
   output.print(`${mark} ${word}: ${result.reason}`);
+  if (dashboardUrl !== null) output.print(`  page: ${dashboardUrl}`);
   return exitCode;
 }

@@ -1,6 +1,7 @@
 import { makeHome } from '../../../config/home.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
+import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { intervenePromotion, startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
@@ -10,6 +11,7 @@ import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/followToEnd.t
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
+import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
 import { promotionRequest } from './promotionRequest.ts';
 
@@ -51,14 +53,18 @@ export async function runPromoteCommand(
     const { workflowId, disposition } = await startPromotion(temporal, asked);
     const { from, to, differences } = settings;
     describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });
-    output.event({ event: 'promotion', name, from, to, disposition, workflowId, differences });
+    const dashboardUrl = pageLink(temporal.settings.dashboard, promotionAddress(workflowId));
+    output.event({ event: 'promotion', name, from, to, disposition, workflowId, dashboardUrl, differences });
     const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
-    if (options.wait) output.info(started);
-    else output.print(started);
+    const onPage = onPageLines(dashboardUrl);
+    for (const line of [started, ...onPage]) {
+      if (options.wait) output.info(line);
+      else output.print(line);
+    }
     for (const difference of differences) output.info(`  differs: ${difference}`);
     if (!options.wait) {
       const title = `${name}, ${from} to ${to}: ${disposition}`;
-      const why = [`Follow it: slipway status ${to}`];
+      const why = [`Follow it: slipway status ${to}`, ...onPage];
       await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
       return 0;
     }
@@ -68,6 +74,7 @@ export async function runPromoteCommand(
       {
         name,
         workflowId,
+        dashboardUrl,
         timeoutMs: options.timeout,
         onStopped:
           options.abortOnInterrupt === true

@@ -1,4 +1,5 @@
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
@@ -13,7 +14,7 @@ import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { fitLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
-import { runningLines } from '../status/statusLines.ts';
+import { linkLines, runningLines } from '../status/statusLines.ts';
 
 /** Everything that is known of a promotion of the file. */
 export interface PromotionStatus {
@@ -22,6 +23,8 @@ export interface PromotionStatus {
   readonly to: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
+  /** The promotion's page. */
+  readonly dashboardUrl: string | null;
   readonly view: PromotionView;
   /** Absent: Temporal has none. */
   readonly schedule?: ExistingSchedule;
@@ -53,6 +56,8 @@ export async function promotionStatuses(
       workflowId,
       view,
       workflowUrl: view.state === 'none' ? null : workflowPage(temporal.settings, workflowId),
+      dashboardUrl:
+        view.state === 'none' ? null : pageLink(temporal.settings.dashboard, promotionAddress(workflowId)),
       schedule,
     });
   }
@@ -75,7 +80,7 @@ const REASON_MAX_CHARACTERS = 160;
 
 /** A promotion's status, for people. `now` in milliseconds since 1970. */
 export function promotionLines(
-  { name, from, to, view, schedule, workflowUrl }: PromotionStatus,
+  { name, from, to, view, schedule, ...links }: PromotionStatus,
   now: number,
   style: Style,
 ): readonly string[] {
@@ -83,7 +88,7 @@ export function promotionLines(
     `${style.strong(name)}: ${from} → ${to}`,
     ...viewLines(name, view, now, style),
     ...(schedule === undefined ? [] : scheduleLines(schedule, style)),
-    ...(workflowUrl === null ? [] : [`  Temporal ${workflowUrl}`]),
+    ...linkLines(links),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { makeHome } from '../../../config/home.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { artifactIdentity, describeArtifact } from '../../../domain/artifact/artifact.ts';
+import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
@@ -17,6 +18,7 @@ import type { CommandContext } from '../../context.ts';
 import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
 import type { Output } from '../../output.ts';
 import { gitIn, readRequester, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
+import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
 import { sizeText } from '../../ui/text.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
@@ -102,6 +104,7 @@ export async function releaseTarget(
   const answer = await submitRelease(temporal, request);
   const workflowId = targetWorkflowId(spec);
   const { releaseId, disposition, reason } = answer;
+  const dashboardUrl = pageLink(temporal.settings.dashboard, releaseAddress(workflowId, releaseId));
   describeSpan({ 'slipway.release': releaseId, 'slipway.target': name, 'slipway.disposition': disposition });
   output.event({
     event: 'submitted',
@@ -111,6 +114,7 @@ export async function releaseTarget(
     target: name,
     workflowId,
     requestKey: request.requestKey,
+    dashboardUrl,
   });
 
   if (disposition === 'rejected') {
@@ -130,6 +134,7 @@ export async function releaseTarget(
       reason,
       exitCode,
       workflowUrl: null,
+      dashboardUrl,
       result: null,
       row: null,
     });
@@ -142,11 +147,14 @@ export async function releaseTarget(
     return { exitCode, answer, ending: undefined };
   }
   const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;
+  const onPage = onPageLines(dashboardUrl);
   if (order.wait) {
     output.info(taken);
+    for (const line of onPage) output.info(line);
   } else {
     output.print(taken);
-    const next = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
+    const follow = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
+    const next = [...follow, ...onPage];
     for (const line of next) output.print(line);
     await reportInCi(context, {
       exitCode: 0,

@@ -219,6 +219,7 @@ function ended(
     reason,
     exitCode,
     workflowUrl: null,
+    dashboardUrl: null,
     result: null,
     row: null,
   });

@@ -1,4 +1,5 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import type { Outcome } from '../../../domain/release/outcome.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
@@ -9,7 +10,7 @@ import { describeSpan } from '../../../traces/trace.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
-import { OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
@@ -66,7 +67,9 @@ export async function runRollbackCommand(
     const [temporal, serving] = await Promise.all([connectOrSayHow(context, name), reading]);
     try {
       const { who, from, reason } = requestedBy;
-      const taken = await rollBack(temporal, targetWorkflowId(spec), {
+      const workflowId = targetWorkflowId(spec);
+      const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
+      const taken = await rollBack(temporal, workflowId, {
         who,
         from,
         reason,
@@ -80,11 +83,14 @@ export async function runRollbackCommand(
         'slipway.request': requestId,
         'slipway.disposition': disposition,
       });
-      output.event({ event: 'submitted', ...taken, target: name });
+      output.event({ event: 'submitted', ...taken, target: name, dashboardUrl });
       const ended = ENDED_AT_ONCE[disposition];
       const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;
-      if (options.wait && ended === undefined) output.info(answered);
-      else output.print(answered);
+      const onPage = ended === undefined ? onPageLines(dashboardUrl) : [];
+      for (const line of [answered, ...onPage]) {
+        if (options.wait && ended === undefined) output.info(line);
+        else output.print(line);
+      }
       if (via === 'signal') {
         output.note(
           output.style.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`),
@@ -92,7 +98,10 @@ export async function runRollbackCommand(
       }
       if (ended !== undefined) {
         const { reason } = taken;
-        const nothing = { releaseId: null, workflowUrl: null, result: null, row: null };
+        const nothing = {
+          ...{ releaseId: null, workflowUrl: null, dashboardUrl: null },
+          ...{ result: null, row: null },
+        };
         output.event({ event: 'ended', ...ended, reason, ...nothing });
         tellHold(context, name, onHold === true);
         const { exitCode, outcome } = ended;
@@ -102,7 +111,7 @@ export async function runRollbackCommand(
       }
       if (!options.wait) {
         const title = `rollback of ${name}: ${disposition}`;
-        await reportInCi(context, { exitCode: 0, title, why: [taken.reason], outputs: {} });
+        await reportInCi(context, { exitCode: 0, title, why: [taken.reason, ...onPage], outputs: {} });
         return 0;
       }
       const { exitCode, ending } = await followInCi(
@@ -113,7 +122,7 @@ export async function runRollbackCommand(
           asked: 'rollback',
           targetName: name,
           spec,
-          workflowId: targetWorkflowId(spec),
+          workflowId,
           timeoutMs: options.timeout,
         },
         interruption.signal,

@@ -13,6 +13,12 @@ import { outcomeCell } from '../history/historyLines.ts';
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;
 
+/** A release, and where it is shown. */
+export interface ReleaseShown extends FoundRelease, UnderWay {
+  /** Its page; `null`: no address of the page is known. */
+  readonly dashboardUrl: string | null;
+}
+
 /** A branch of a tree: its line, and what hangs on it. */
 interface Branch {
   readonly line: string;
@@ -26,13 +32,13 @@ interface Branch {
  * @param columns - the terminal's width.
  */
 export function releaseLines(
-  found: FoundRelease & UnderWay,
+  found: ReleaseShown,
   now: number,
   style: Style,
   answers: ReadonlyMap<string, string> = new Map(),
   columns = Infinity,
 ): readonly string[] {
-  const { target, past, result, progress, workflowUrl, calls, call, buildLog } = found;
+  const { target, past, result, progress, workflowUrl, dashboardUrl, calls, call, buildLog } = found;
   const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
   const source: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
   const lines = [
@@ -59,6 +65,7 @@ export function releaseLines(
     lines.push(...section('calls', calls.map(callBranch)));
   }
   lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, now, style, columns));
+  if (dashboardUrl !== null) lines.push(fact('page', dashboardUrl));
   if (workflowUrl !== null) lines.push(fact('Temporal', workflowUrl));
   const instructions = result?.instructions ?? null;
   return instructions === null ? lines : [...lines, '', instructions];

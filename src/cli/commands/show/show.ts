@@ -1,7 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
-import type { UnderWay } from '../../../domain/heartbeat.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
@@ -13,7 +13,7 @@ import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { differenceLines } from './difference.ts';
-import { releaseLines } from './releaseLines.ts';
+import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
 interface ShowOptions {
@@ -48,11 +48,14 @@ export async function runShowCommand(
     if (other === undefined) {
       const { progress } = one;
       const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
-      output.event(releaseEvent({ ...one, buildLog }));
+      const { dashboard } = temporal.settings;
+      const dashboardUrl = pageLink(dashboard, releaseAddress(target.workflowId, one.past.releaseId));
+      const shown = { ...one, buildLog, dashboardUrl };
+      output.event(releaseEvent(shown));
       if (one.result !== null) await printFailedRevision(context, chosen, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
       const columns = output.live ? output.columns() : Infinity;
-      const lines = releaseLines({ ...one, buildLog }, Date.now(), output.style, answers, columns);
+      const lines = releaseLines(shown, Date.now(), output.style, answers, columns);
       for (const line of lines) output.print(line);
       return 0;
     }
@@ -89,7 +92,8 @@ function readWords(
   return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
 }
 
-function releaseEvent(found: FoundRelease & UnderWay): EventOf<'release'> {
-  const { target, past, result, progress, call, buildLog, workflowUrl, from } = found;
-  return { event: 'release', target, ...past, workflowUrl, from, progress, call, buildLog, result };
+function releaseEvent(shown: ReleaseShown): EventOf<'release'> {
+  const { target, past, result, progress, call, buildLog, workflowUrl, dashboardUrl, from } = shown;
+  const where = { workflowUrl, dashboardUrl, from };
+  return { event: 'release', target, ...past, ...where, progress, call, buildLog, result };
 }

@@ -58,8 +58,8 @@ export async function runStatusCommand(
 }
 
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
-  const { target, workflowId, workflowUrl, view, progress, localHold, unanswered, deployment } = status;
-  if (unanswered !== undefined) return unansweredEvent(status, unanswered);
+  const { target, workflowId, workflowUrl, dashboardUrl, view, progress, localHold, deployment } = status;
+  if (status.unanswered !== undefined) return unansweredEvent(status, status.unanswered);
   const state = view?.state;
   const running = view?.running ?? null;
   const lastKnown = state?.activeRevisionId ?? null;
@@ -69,6 +69,7 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     target,
     workflowId,
     workflowUrl,
+    dashboardUrl,
     from: 'target',
     known: view !== undefined,
     running,
@@ -108,7 +109,7 @@ function activeRevisionId(deployment: DeploymentSeen | string, known: string | n
 
 /** What only a worker would tell is left out: a `null` would say that there is none. */
 function unansweredEvent(
-  { target, workflowId, workflowUrl, localHold, deployment }: TargetStatus,
+  { target, workflowId, workflowUrl, dashboardUrl, localHold, deployment }: TargetStatus,
   { kept }: Unanswered,
 ): EventOf<'status'> {
   const { running, servingRevisionId, ended, messages } = kept;
@@ -117,6 +118,7 @@ function unansweredEvent(
     target,
     workflowId,
     workflowUrl,
+    dashboardUrl,
     from: 'temporal',
     known: true,
     running:

@@ -33,14 +33,14 @@ export function statusLines(
   style: Style,
   columns = Infinity,
 ): readonly string[] {
-  const { target, view, progress, localHold, workflowUrl, unanswered, deployment } = status;
+  const { target, view, progress, localHold, unanswered, deployment } = status;
   const lines = [style.strong(target)];
   if (localHold !== undefined) {
     lines.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   }
   if (unanswered !== undefined) {
     lines.push(...unansweredLines(unanswered, { deployment, restoredHere: localHold?.to }, now, style));
-    return workflowUrl === null ? lines : [...lines, `  Temporal ${workflowUrl}`];
+    return [...lines, ...linkLines(status)];
   }
   if (view === undefined) return [...lines, '  has never taken a release'];
   const { state, running } = view;
@@ -90,8 +90,18 @@ export function statusLines(
   }
   if (state.history.length > 0) lines.push('  last');
   for (const row of state.history.slice(-last).reverse()) lines.push(endedLine(pastOfRow(row), now, style));
-  if (workflowUrl !== null) lines.push(`  Temporal ${workflowUrl}`);
-  return lines;
+  return [...lines, ...linkLines(status)];
+}
+
+/** Where a browser shows it: one line for each, so that a terminal knows where the address ends. */
+export function linkLines({
+  dashboardUrl,
+  workflowUrl,
+}: Pick<TargetStatus, 'dashboardUrl' | 'workflowUrl'>): readonly string[] {
+  return [
+    ...(dashboardUrl === null ? [] : [`  page     ${dashboardUrl}`]),
+    ...(workflowUrl === null ? [] : [`  Temporal ${workflowUrl}`]),
+  ];
 }
 
 /** What the target looks out for that may come late. */

@@ -1,3 +1,4 @@
+import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
@@ -18,6 +19,8 @@ export interface TargetStatus extends UnderWay {
   readonly target: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
+  /** The target's page. */
+  readonly dashboardUrl: string | null;
   /** The target's own word; `undefined` where it has never taken a release, or no worker answers. */
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
   /** What runs, where it answers. */
@@ -59,10 +62,13 @@ export async function targetStatus(
   const workflowId = targetWorkflowId(spec);
   const localHold = await readLocalHold(context.home, target);
   const asked = known ?? (await askTarget(temporal, workflowId));
-  const workflowUrl = workflowPage(temporal.settings, workflowId);
-  const status = { target, workflowId, workflowUrl, localHold, call: null, buildLog: [] };
+  const links = {
+    dashboardUrl: pageLink(temporal.settings.dashboard, targetAddress(workflowId)),
+    workflowUrl: workflowPage(temporal.settings, workflowId),
+  };
+  const status = { target, workflowId, ...links, localHold, call: null, buildLog: [] };
   const nothing = {
-    ...{ ...status, workflowUrl: null, view: undefined, progress: undefined },
+    ...{ ...status, dashboardUrl: null, workflowUrl: null, view: undefined, progress: undefined },
     deployment: 'the target has never taken a release',
   };
   if (asked === undefined) return nothing;

@@ -1,5 +1,6 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
 
+import { readDashboardUrl } from '../../../config/dashboardUrl.ts';
 import { makeHome } from '../../../config/home.ts';
 import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { parseDuration } from '../../../domain/duration.ts';
@@ -47,7 +48,7 @@ export interface WorkerOptions {
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE,
- * SLIPWAY_CONFIG_INVALID for the file of SLIPWAY_SECRET_ORIGINS.
+ * SLIPWAY_CONFIG_INVALID for the file of SLIPWAY_SECRET_ORIGINS; SLIPWAY_USAGE.
  */
 export async function runWorkerCommand(
   { output, home, environment }: CommandContext,
@@ -59,6 +60,7 @@ export async function runWorkerCommand(
   exitWithParent(environment);
   const places = placeRules(environment);
   readSecretOrigins(environment);
+  const dashboard = readDashboardUrl(environment)?.origin;
   const settings = await temporalSettings(home, environment);
   const routed = isVersioned(environment) ? await workerVersion(settings.taskQueue, BUNDLE_PATH) : undefined;
   const endTraces = await startTraces(environment, 'slipway-worker');
@@ -87,6 +89,7 @@ export async function runWorkerCommand(
         namespace: settings.namespace,
         taskQueue: settings.taskQueue,
         places,
+        dashboard,
         measure,
         version: routed,
         identity: registry?.identity ?? workerIdentity(),

@@ -21,8 +21,9 @@ const JUDGEMENT = {
 const NEXT = '2026-11-22T10:00:00.000Z';
 
 function lines(status: Partial<PromotionStatus>): readonly string[] {
-  const nothing = { name: 'up', from: 'canary', to: 'production', workflowId: 'w', workflowUrl: null };
-  const shown = { ...nothing, view: { state: 'none' }, ...status } as const;
+  const nothing = { name: 'up', from: 'canary', to: 'production', workflowId: 'w' };
+  const links = { workflowUrl: null, dashboardUrl: null };
+  const shown = { ...nothing, ...links, view: { state: 'none' }, ...status } as const;
   return promotionLines(shown, NOW, styleOf(false)).map((line) => line.trim());
 }
 
@@ -37,6 +38,14 @@ describe('the status of a promotion', () => {
       'up: canary → production',
       'has never run, or Temporal no longer keeps it',
       `schedule 0 10 * * * (UTC); next: ${NEXT}`,
+    ]);
+  });
+
+  it('says where a browser shows it, the page before Temporal', () => {
+    const workflowUrl = 'http://ui/w';
+    expect(lines({ dashboardUrl: 'https://page/p', workflowUrl }).slice(-2)).toEqual([
+      'page     https://page/p',
+      'Temporal http://ui/w',
     ]);
   });
 

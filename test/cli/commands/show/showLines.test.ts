@@ -2,11 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
-import type { FoundRelease } from '../../../../src/inspection/release/findRelease.ts';
-import { releaseLines } from '../../../../src/cli/commands/show/releaseLines.ts';
+import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/show/releaseLines.ts';
 import { wholeAnswers } from '../../../../src/inspection/release/wholeAnswers.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
-import type { UnderWay } from '../../../../src/domain/heartbeat.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
 import { sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
 
@@ -35,7 +33,7 @@ const result = sampleResult({
     },
   ],
 });
-const found: FoundRelease & UnderWay = {
+const found: ReleaseShown = {
   target: 'production',
   past: pastOfResult(result),
   result,
@@ -45,10 +43,11 @@ const found: FoundRelease & UnderWay = {
   calls: [],
   request: null,
   workflowUrl: 'http://temporal/w',
+  dashboardUrl: null,
   from: 'temporal',
 };
 
-function shown(change: Partial<FoundRelease & UnderWay> = {}): readonly string[] {
+function shown(change: Partial<ReleaseShown> = {}): readonly string[] {
   return releaseLines({ ...found, ...change }, NOW, styleOf(false));
 }
 
@@ -82,6 +81,14 @@ describe('a release that is shown', () => {
     );
     expect(text).toContain('└─ 12:00:01 pause by bo (look): paused');
     expect(text).toContain('http://temporal/w');
+    expect(text).not.toContain('page');
+  });
+
+  it('tells the address of its page, if that is known', () => {
+    expect(shown({ dashboardUrl: 'https://page/r' }).slice(-2)).toEqual([
+      '  page      https://page/r',
+      '  Temporal  http://temporal/w',
+    ]);
   });
 
   it('tells that what served before did not answer under its settings', () => {

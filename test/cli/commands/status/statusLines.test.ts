@@ -26,6 +26,7 @@ const nothing: TargetStatus = {
   target: 'production',
   workflowId: 'w',
   workflowUrl: null,
+  dashboardUrl: null,
   view: undefined,
   progress: undefined,
   localHold: undefined,
@@ -215,6 +216,7 @@ describe('the status of a target', () => {
       },
       progress: sampleProgress([runningStep({ step: 'deployed' })]),
       workflowUrl: 'http://ui/w',
+      dashboardUrl: 'https://page/t',
     });
     expect(said).toEqual([
       'production',
@@ -224,6 +226,7 @@ describe('the status of a target', () => {
       expect.stringMatching(/^… deployed +10m00s$/) as string,
       'waiting  rollback to revision-0, by ada',
       'waiting  release-3 by bob, for 30.0s',
+      'page     https://page/t',
       'Temporal http://ui/w',
     ]);
   });

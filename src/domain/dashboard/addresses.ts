@@ -1,3 +1,12 @@
+/**
+ * A page's whole address, for a link from outside of the page.
+ *
+ * @param dashboard - where the dashboard is, `https://HOST`; `null`: not known, and there is no link.
+ */
+export function pageLink(dashboard: string | null, address: string): string | null {
+  return dashboard === null ? null : `${dashboard}${address}`;
+}
+
 /** The page of a target. */
 export function targetAddress(workflowId: string): string {
   return `/targets/${encodeURIComponent(workflowId)}`;

@@ -1,0 +1,19 @@
+import { pageLink, promotionAddress, releaseAddress, targetAddress } from '../dashboard/addresses.ts';
+import { promotionIdAt } from '../promotion/promotion.ts';
+import type { Notice, SentNotice } from './notice.ts';
+
+/**
+ * A notice with the page of what it is about: of the release, of the promotion, of the target.
+ *
+ * @param dashboard - where the dashboard is; `null`: not known.
+ */
+export function linkedNotice(notice: Notice, dashboard: string | null): SentNotice {
+  return { ...notice, dashboardUrl: pageLink(dashboard, addressOf(notice)) };
+}
+
+function addressOf({ kind, targetId, name }: Notice): string {
+  if (kind === 'hold' || name === null) return targetAddress(targetId);
+  return kind === 'promotion'
+    ? promotionAddress(promotionIdAt(targetId, name))
+    : releaseAddress(targetId, name);
+}

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+
+import { linkedNotice } from '../../../src/domain/notify/noticeLink.ts';
+import type { Notice } from '../../../src/domain/notify/notice.ts';
+import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
+import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
+import { request } from '../target/targets.ts';
+import { notice } from './notices.ts';
+
+const DASHBOARD = 'https://slipway.example.com';
+const { target: TARGET } = request('any');
+const targetId = targetWorkflowId(TARGET);
+
+function path(changes: Partial<Notice>): string | undefined {
+  const url = linkedNotice(notice({ targetId, ...changes }), DASHBOARD).dashboardUrl;
+  return url?.slice(DASHBOARD.length);
+}
+
+it('a notice links to the page of the release or the rollback that it is about', () => {
+  const id = encodeURIComponent(targetId);
+  expect(path({ kind: 'release', name: 'release-3' })).toBe(`/releases/${id}/release-3`);
+  expect(path({ kind: 'rollback', name: 'rollback-4' })).toBe(`/releases/${id}/rollback-4`);
+});
+
+it('a notice of a promotion links to the promotion, by the id that its workflow has', () => {
+  const workflowId = promotionWorkflowId({ name: 'up', to: TARGET });
+  expect(path({ kind: 'promotion', name: 'up' })).toBe(`/promotions/${encodeURIComponent(workflowId)}`);
+});
+
+it('a notice of a hold links to the target', () => {
+  expect(path({ kind: 'hold', name: null })).toBe(`/targets/${encodeURIComponent(targetId)}`);
+});
+
+it('a notice has no link if the address of the page is not known', () => {
+  expect(linkedNotice(notice(), null).dashboardUrl).toBeNull();
+});
