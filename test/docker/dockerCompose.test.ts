@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
+import { type AccessSettings, readAccessSettings } from '../../src/dashboard/access/accessSettings.ts';
 import { buildProgram } from '../../src/cli/program/program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -28,8 +29,9 @@ const services = Object.entries(compose.services);
 const dockerfile = read('Dockerfile');
 
 describe('docker-compose.yml', () => {
-  it('names Temporal with its UI, Postgres, the platform and a worker', () => {
+  it('names Temporal with its UI, Postgres, the platform, a worker and the page', () => {
     expect(Object.keys(compose.services).sort()).toEqual([
+      'dashboard',
       'platform',
       'postgres',
       'temporal',
@@ -79,7 +81,7 @@ describe('docker-compose.yml', () => {
 
   it('uses commands and options that slipway has', () => {
     const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
-    expect(calls.map(([name]) => name).sort()).toEqual(['doctor', 'platform', 'worker']);
+    expect(calls.map(([name]) => name).sort()).toEqual(['dashboard', 'doctor', 'platform', 'worker']);
     const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
     for (const [name, ...options] of calls) {
       const command = commands.find((known) => known.name() === name);
@@ -115,7 +117,33 @@ describe('docker-compose.yml', () => {
       Object.entries(environment).filter(([name]) => /PASSWORD|PWD|KEY|DATABASE_URL/.test(name)),
     );
     expect(secrets.length).toBeGreaterThan(0);
-    for (const [, value] of secrets) expect(value).toMatch(/\$\{[A-Z_]+:\?[^}]+\}/);
+    for (const [name, value] of secrets) {
+      // There are two ways to sign in: the page itself refuses to start without both.
+      expect(value).toMatch(name === 'SLIPWAY_DASHBOARD_KEY' ? /^\$\{[A-Z_]+:-\}$/ : /\$\{[A-Z_]+:\?[^}]+\}/);
+    }
+  });
+
+  it('gives the page a key or an issuer from the environment, and has no page that is open to everybody', async () => {
+    const key = { SLIPWAY_DASHBOARD_KEY: 'a key that a small team shares' };
+    expect((await pageAccess(key)).signIn).toMatchObject({ way: 'key' });
+    const issuer = { SLIPWAY_OIDC_ISSUER: 'https://login.example.com', SLIPWAY_OIDC_CLIENT_ID: 'slipway' };
+    expect((await pageAccess(issuer)).signIn).toMatchObject({ way: 'oidc' });
+    await expect(pageAccess({})).rejects.toMatchObject({ code: 'SLIPWAY_DASHBOARD_OPEN' });
+  });
+
+  it('lets the page read the records of releases, and write nothing', () => {
+    const [, home = ''] = /ENV SLIPWAY_HOME=(\S+)/.exec(dockerfile) ?? [];
+    expect(compose.services['dashboard']).toMatchObject({
+      read_only: true,
+      volumes: [`artifacts:${home}:ro`],
+    });
+  });
+
+  it('has notices link to the address that the page answers to', () => {
+    const { dashboard, worker } = compose.services;
+    const address = dashboard?.environment?.['SLIPWAY_DASHBOARD_URL'];
+    expect(address).toBe('${SLIPWAY_DASHBOARD_URL:-}');
+    expect(worker?.environment?.['SLIPWAY_DASHBOARD_URL']).toBe(address);
   });
 
   it('uses the variables of .env.example, which has no values', () => {
@@ -127,7 +155,7 @@ describe('docker-compose.yml', () => {
 
   it('builds the image in this version', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
-    for (const name of ['platform', 'worker']) {
+    for (const name of ['platform', 'worker', 'dashboard']) {
       expect(compose.services[name]).toMatchObject({ build: '.', image: `slipway:${version}` });
     }
   });
@@ -170,6 +198,17 @@ describe('the worker’s health check', () => {
     }
   });
 });
+
+/** Who may look at the page, with these variables in `.env`. */
+function pageAccess(env: Readonly<Record<string, string>>): Promise<AccessSettings> {
+  const { environment = {}, command = [] } = compose.services['dashboard'] ?? {};
+  const filled = Object.entries({ ...environment }).map(([name, value]) => [
+    name,
+    value.replaceAll(/\$\{(\w+):[-?][^}]*\}/g, (_, variable: string) => env[variable] ?? ''),
+  ]);
+  const host = command.find((word) => word.startsWith('--host='))?.slice('--host='.length) ?? '';
+  return readAccessSettings(Object.fromEntries(filled) as Record<string, string>, host);
+}
 
 /** The calls of the command, each as its arguments: directly, or within a shell's script. */
 function slipwayCalls(command: readonly string[]): readonly (readonly string[])[] {
