@@ -49,11 +49,8 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
   try {
     await withStack({ ...context, home }, interruption.signal, async (demo, stack) => {
       await demo.narrate(startedAt, interruption.signal);
+      for (const line of lastLines(stack.state.dashboard, options.keep === true)) context.output.print(line);
       if (options.keep !== true) return;
-      context.output.print(
-        `Everything keeps running. Look at it: ${stack.state.temporal.ui ?? stack.settings.address}`,
-      );
-      context.output.print('Ctrl-C ends it.');
       await untilAborted(interruption.signal);
     });
     return 0;
@@ -68,6 +65,16 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
     await rm(home, { recursive: true, force: true, maxRetries: 5 });
     interruption.release();
   }
+}
+
+/** How the demo ends: with the page, as long as there is one. */
+export function lastLines(dashboard: string, keeps: boolean): readonly string[] {
+  return keeps
+    ? [`See it on the page: ${dashboard}`, 'Everything keeps running until Ctrl-C.']
+    : [
+        `The page was at ${dashboard}. To keep it open at the end:`,
+        '  npm run demo -- --keep    (or: slipway demo --keep)',
+      ];
 }
 
 /** Starts everything for the demo, and ends it whatever happens. */
@@ -130,6 +137,7 @@ class Demo {
     };
     output.print(`Temporal, a control plane and a worker run on this machine (${elapsed()}).`);
     output.print(`  control plane  ${state.controlPlane}`);
+    output.print(`  dashboard      ${state.dashboard}`);
     output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
 
     part('1. Release a good agent');
@@ -149,6 +157,7 @@ class Demo {
       failed: second.revisionId,
       restored: second.servingRevisionId,
       answer,
+      dashboard: state.dashboard,
       elapsedMs: Date.now() - startedAt,
       exitCode: 0,
     });
@@ -265,7 +274,7 @@ async function requireExamples(): Promise<void> {
 
 function failed(what: string): SlipwayError {
   return new SlipwayError('SLIPWAY_DEMO_FAILED', what, {
-    hint: 'run the demo again with --keep, and look at the workflow in Temporal’s web interface',
+    hint: 'run the demo again with --keep, and look at the release on the page, or in Temporal’s web interface',
   });
 }
 

@@ -66,6 +66,8 @@ export interface CheckSections {
       /** The revision that serves again. */
       readonly restored: string;
       readonly answer: string;
+      /** The page's address. With `--keep` it stays open until Ctrl-C. */
+      readonly dashboard: string;
       readonly elapsedMs: WholeNumber;
       readonly exitCode: ExitCode;
     };

@@ -64,7 +64,7 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
     'slipway demo',
     'slipway demo --keep',
   )
-    .option('--keep', 'keep everything running at the end until Ctrl-C, to inspect it')
+    .option('--keep', 'keep the page and everything else open at the end, until Ctrl-C')
     .action(runs(async () => (await import('../commands/demo.ts')).runDemoCommand));
 }
 
