@@ -31,7 +31,7 @@ const endToEnd = ['test/e2e/**/*.test.ts'];
  * the public command.
  */
 const nightly = [
-  'test/e2e/{brokenVariants,dev,metrics,packedInstall,promotions,readme,rollback,tutorial,workerSuccession,workerVersions}.test.ts',
+  'test/e2e/{brokenVariants,demo,dev,metrics,packedInstall,promotions,readme,rollback,tutorial,workerSuccession,workerVersions}.test.ts',
   'test/e2e/{chaos,crash}/*.test.ts',
   'test/docs/siteBuild.test.ts',
   'packages/platform/test/publicDeployCommand.test.ts',

@@ -25,7 +25,7 @@ describe('the site', () => {
     const missing = relativeLinks(text).filter((link) => {
       const [file = '', anchor] = link.split('#');
       const there = file === '' ? path : posix.join(posix.dirname(path), file);
-      if (there.endsWith('.svg')) return !existsSync(join(DOCS, there));
+      if (/\.(?:svg|webp)$/.test(there)) return !existsSync(join(DOCS, there));
       const page = PAGES.find((candidate) => candidate.path === there);
       return page === undefined || (anchor !== undefined && !anchorsOf(page.text).includes(anchor));
     });

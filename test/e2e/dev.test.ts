@@ -53,6 +53,17 @@ describe('everything on one machine', () => {
     expect(events.at(-1)).toMatchObject({ event: 'ended', outcome: 'released' });
   });
 
+  it('links to its own page: to the release, and to the target', async () => {
+    const shown = await ran('show', 'latest', 'staging');
+    const { events } = await ran('status', 'staging');
+    const links = [...shown.events, ...events].map(({ dashboardUrl }) => String(dashboardUrl));
+    expect(links).toEqual([
+      expect.stringMatching(new RegExp(`^${ready['dashboard'] ?? ''}/releases/target%3A.+/release-1$`)),
+      expect.stringMatching(new RegExp(`^${ready['dashboard'] ?? ''}/targets/target%3A.+greeter$`)),
+    ]);
+    for (const link of links) expect((await freshFetch(link)).status, link).toBe(200);
+  });
+
   it('fails an audit if one artifact has two revisions', async () => {
     expect(await ran('audit')).toMatchObject({ code: 0 });
     const { revision, deployment } = await served();

@@ -50,6 +50,16 @@ export function RevisionId({ id }: { readonly id: string }) {
   return <code title={id}>{id.slice(0, 8)}</code>;
 }
 
+/** Where a request came from: a link where it is one. */
+export function Origin({ from }: { readonly from: string }) {
+  if (!/^https?:\/\//.test(from) || !URL.canParse(from)) return <>{from}</>;
+  return (
+    <a href={from} rel="noreferrer">
+      {new URL(from).host}
+    </a>
+  );
+}
+
 /** A wide table, in a region of its own that scrolls. Its children are the rows. */
 export function ScrollTable({
   label,

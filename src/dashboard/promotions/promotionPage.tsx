@@ -5,7 +5,7 @@ import type { ListedPromotion } from '../../temporal/client/promotion/listPromot
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, TemporalLink } from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, Origin, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Checks } from '../releases/checks.tsx';
 import { TimeBar, Timeline } from '../releases/timeline.tsx';
@@ -40,7 +40,10 @@ export function PromotionDetails(props: PromotionProps) {
       <Flow {...props} />
       <dl class="table">
         <dt>Requested</dt>
-        <dd>{`by ${request.requestedBy.who}, from ${request.requestedBy.from}`}</dd>
+        <dd>
+          {`by ${request.requestedBy.who}, from `}
+          <Origin from={request.requestedBy.from} />
+        </dd>
         {promotion.startedAt === null ? null : (
           <>
             <dt>Started</dt>

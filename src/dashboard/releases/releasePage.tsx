@@ -8,7 +8,7 @@ import type { Viewer } from '../access/viewer.ts';
 import type { Fragments } from '../live/liveRooms.ts';
 import { changesAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { renderText } from '../page/html.ts';
-import { ArtifactName, Chip, Commit, OutcomeChip, RevisionId, TemporalLink } from '../page/marks.tsx';
+import { ArtifactName, Chip, Commit, Origin, OutcomeChip, RevisionId, TemporalLink } from '../page/marks.tsx';
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
@@ -211,16 +211,6 @@ function Facts({ story: { found, snapshot } }: { readonly story: ReleaseStory })
         </>
       )}
     </dl>
-  );
-}
-
-/** Where a request came from: a link where it is one. */
-function Origin({ from }: { readonly from: string }) {
-  if (!/^https?:\/\//.test(from)) return <>{from}</>;
-  return (
-    <a href={from} rel="noreferrer">
-      {new URL(from).host}
-    </a>
   );
 }
 

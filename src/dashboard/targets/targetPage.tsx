@@ -166,7 +166,7 @@ function RevisionRow({ known, isServing }: { readonly known: KnownRevision; read
           </span>
         )}
       </td>
-      <td>{release ?? ''}</td>
+      <td class="short">{release ?? ''}</td>
       <td>{commit === undefined ? '' : <Commit commit={commit} />}</td>
       <td>{artifact === undefined ? '' : <ArtifactName artifact={artifact} />}</td>
       <td>

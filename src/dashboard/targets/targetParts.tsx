@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts';
 import type { Hold, Quarantined, TargetState } from '../../domain/target/targetState.ts';
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
 import { describeDrift, describeExtraRevision } from '../../domain/story.ts';
@@ -217,8 +218,9 @@ function Silence({ why, hint }: { readonly why: string; readonly hint: string | 
 function OnHold({ hold: { by, since } }: { readonly hold: Hold }) {
   return (
     <p class="condition">
-      <strong>On hold</strong> {`by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`} `}
+      <strong>On hold</strong> {`by ${by.who}, `}
       <Moment at={since} />
+      {reasonText(by)}
     </p>
   );
 }
@@ -227,10 +229,15 @@ function Quarantine({ quarantined: { artifact, by, since } }: { readonly quarant
   return (
     <p class="condition">
       <strong>In quarantine</strong> <ArtifactName artifact={artifact} />
-      {` by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`} `}
+      {` by ${by.who}, `}
       <Moment at={since} />
+      {reasonText(by)}
     </p>
   );
+}
+
+function reasonText({ reason }: Actor): string {
+  return reason === undefined ? '' : `: ${reason}`;
 }
 
 /** The newest ended releases. */
