@@ -4,6 +4,7 @@ import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
+import type { Statement } from '../domain/identity/statement.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
@@ -302,6 +303,20 @@ export interface Activities {
     readonly result: ReleaseResult;
     readonly passed: readonly PassedChecks[];
   }): Promise<Attempted<{ location: string; digests: readonly string[] }>>;
+
+  /**
+   * Verifies who asked for something, by a record of the artifact store, and removes the record: the token in it enters no
+   * history. Fails for good with SLIPWAY_IDENTITY_UNPROVED, also where an earlier attempt has removed it.
+   *
+   * @param input.name - the record's.
+   * @param input.at - when the statement arrived, at which the token must have been valid: ISO 8601.
+   */
+  proveIdentity(input: {
+    readonly store: string;
+    readonly name: string;
+    readonly statement: Statement;
+    readonly at: string;
+  }): Promise<Attempted<{ identity: Required<Pick<Actor, 'who' | 'proved'>> }>>;
 
   /** Reads the checks that a revision passed. */
   readChecks(input: {

@@ -26,7 +26,10 @@ export type DeploymentsClient = Pick<
 >;
 
 /** What releases need of an artifact store. */
-type ReleaseStore = Pick<ArtifactStore, 'url' | 'open' | 'verify' | 'putRecord' | 'getRecord'>;
+type ReleaseStore = Pick<
+  ArtifactStore,
+  'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'removeRecord'
+>;
 
 /** What activities reach outside of Temporal. {@link Connections} are the real ones; a rehearsal has its own in memory. */
 export interface Outside {

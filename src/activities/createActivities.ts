@@ -10,6 +10,7 @@ import { pollActivities, type Poller } from './deployment/pollActivities.ts';
 import { RequestRates } from './deployment/requestRates.ts';
 import { revisionPollerActivities } from './deployment/revisionPoller.ts';
 import { freezeActivities } from './freeze/freezeActivities.ts';
+import { identityActivities } from './identity/identityActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
 import { noticeActivities } from './notify/noticeActivities.ts';
 import { pausesUntil, type PollUntil, pollsUntilShutdown } from './polling.ts';
@@ -65,6 +66,7 @@ export function createActivities(
     ...lockActivities(),
     ...recoveryActivities(openArtifactStore, pollUntil),
     ...noticeActivities(connections, dashboard),
+    ...identityActivities(connections),
   });
   return { activities, close: () => connections.close() };
 }

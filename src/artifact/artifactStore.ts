@@ -42,6 +42,8 @@ export interface ArtifactStore {
   putRecord(name: string, record: unknown): Promise<void>;
   /** A record, or `undefined` if there is none of that name. */
   getRecord(name: string): Promise<unknown>;
+  /** Removes a record, if there is one of that name. */
+  removeRecord(name: string): Promise<void>;
   /** The names of the records whose names begin with `prefix`, sorted. Default: of all. */
   listRecords(prefix?: string): Promise<string[]>;
 }

@@ -102,6 +102,10 @@ export function folderStore(path: string): ArtifactStore {
       return text === undefined ? undefined : (JSON.parse(text) as unknown);
     },
 
+    async removeRecord(name) {
+      await ask(() => rm(fileAt(recordPath(name)), { force: true }));
+    },
+
     async listRecords(prefix = '') {
       const paths = await filesBelow(RECORDS);
       return paths

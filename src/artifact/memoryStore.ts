@@ -5,7 +5,7 @@ import type { ArtifactStore } from './artifactStore.ts';
 /** A store in memory that has every artifact: the bytes of each are its digest. `records`: by their names. */
 export function memoryStore(
   records: Map<string, unknown>,
-): Pick<ArtifactStore, 'url' | 'open' | 'verify' | 'putRecord' | 'getRecord'> {
+): Pick<ArtifactStore, 'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'removeRecord'> {
   return {
     url: 'memory:',
     open: (digest) => Promise.resolve({ stream: Readable.from([digest]), sizeBytes: digest.length }),
@@ -15,5 +15,9 @@ export function memoryStore(
       return Promise.resolve();
     },
     getRecord: (name) => Promise.resolve(records.get(name)),
+    removeRecord: async (name) => {
+      records.delete(name);
+      return Promise.resolve();
+    },
   };
 }

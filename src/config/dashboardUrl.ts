@@ -1,5 +1,5 @@
 import { SlipwayError } from '../domain/errors.ts';
-import { isLoopback } from './loopback.ts';
+import { httpsUrl } from './httpsUrl.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,21 +16,5 @@ export function readDashboardUrl(environment: Environment): URL | undefined {
   if (text === '') return undefined;
   const url = httpsUrl(VARIABLE, text);
   if (url.pathname === '/' && url.search === '' && url.hash === '') return url;
-  throw unusable(`${VARIABLE} has a path`, `leave it out: ${url.origin}`);
-}
-
-/**
- * An address that cookies and codes may travel to: `https`, or `http` on this machine alone.
- *
- * @param name - the variable that it is from.
- * @throws SlipwayError SLIPWAY_USAGE.
- */
-export function httpsUrl(name: string, text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return url;
-  throw unusable(`${name} is not an https address`, 'write it as https://HOST');
-}
-
-function unusable(message: string, hint: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_USAGE', message, { hint });
+  throw new SlipwayError('SLIPWAY_USAGE', `${VARIABLE} has a path`, { hint: `leave it out: ${url.origin}` });
 }

@@ -5,9 +5,32 @@ export interface Actor {
   /** Where the request came from: a CI run's URL, `cli`, `signal`. */
   readonly from: string;
   readonly reason?: string;
+  /** The identity behind the name. Absent: the name is claimed, nothing proves it. */
+  readonly proved?: ProvedIdentity;
+}
+
+/** An identity that an OIDC issuer proved, and a worker verified. */
+export interface ProvedIdentity {
+  readonly issuer: string;
+  /** What the issuer calls a person; of a CI job, the id of its repository. */
+  readonly subject: string;
+  /** A person's e-mail address, if the issuer says that it verified it. */
+  readonly email?: string;
+  /** It is a CI job's: it tells the repository, not the person behind it. */
+  readonly job?: true;
 }
 
 /** `ada: a bad answer`, or `ada` without a reason. */
 export function whoAndWhy({ who, reason }: Actor): string {
   return reason === undefined ? who : `${who}: ${reason}`;
+}
+
+/** Whether two actors are the same: by name, by what one issuer calls them, or by a verified e-mail address across issuers. */
+export function isSameActor(one: Actor, other: Actor): boolean {
+  if (one.who === other.who) return true;
+  const { proved: a } = one;
+  const { proved: b } = other;
+  if (a === undefined || b === undefined) return false;
+  if (a.issuer === b.issuer && a.subject === b.subject) return true;
+  return a.email !== undefined && a.email.toLowerCase() === b.email?.toLowerCase();
 }

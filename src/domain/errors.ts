@@ -72,6 +72,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_SIGN_IN_UNAVAILABLE: { exitCode: 6, title: 'The OIDC issuer could not be asked' },
   SLIPWAY_ROLE_MISSING: { exitCode: 4, title: 'The person’s role does not include this' },
   SLIPWAY_CROSS_SITE_REQUEST: { exitCode: 4, title: 'The request did not come from the page itself' },
+  SLIPWAY_IDENTITY_UNPROVED: { exitCode: 4, title: 'The identity was not proved' },
   // What a release can end on
   SLIPWAY_DEPLOYMENT_OWNED: { exitCode: 2, title: 'The deployment belongs to another target' },
   SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },

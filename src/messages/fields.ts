@@ -18,6 +18,7 @@ const MESSAGE_FIELDS = [
   'who',
   'from',
   'reason',
+  'identity',
 ];
 
 /** Who sends a message, and why. */

@@ -28,6 +28,8 @@ export const progressQuery = defineQuery<Progress>('progress');
 export interface InterventionMessage extends Sender {
   /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
   readonly what?: string;
+  /** The record with the proof of who sends it. */
+  readonly identity?: string;
 }
 
 /**
@@ -43,11 +45,12 @@ export function readInterventionMessage(
 ): Intervention | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, what } = fields;
+  const { requestId, what, identity } = fields;
   return {
     id: requestId ?? fallbackId,
     kind,
     what,
+    ...(identity === undefined ? {} : { identity }),
     by: readActor(fields, origin),
   };
 }

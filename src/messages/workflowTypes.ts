@@ -45,6 +45,8 @@ export type TargetWorkflow = (input?: TargetInput) => Promise<void>;
 export interface ReleaseInput {
   readonly releaseId: string;
   readonly request: ReleaseRequest;
+  /** When the target took the request, ISO 8601, if it comes with a proof of who asked. */
+  readonly queuedAt?: string;
   /** What the target knows of its revisions, oldest first. */
   readonly known: readonly KnownRevision[];
   /** The deployment whose lock the target owns. */

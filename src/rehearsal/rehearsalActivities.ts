@@ -59,6 +59,7 @@ export function rehearsalActivities(
     sendNotice: () => Promise.resolve({ detail: 'a rehearsal sends no notices' }),
     recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
     recordRelease: async (input) => ({ ...(await releases.recordRelease(input)), location: NOT_KEPT }),
+    proveIdentity: () => Promise.reject(new Error('a rehearsal asks for no proof')),
     // Each target is started once, with its state, and nothing else releases there.
     claimDeployment: () => Promise.resolve({}),
     // Nothing is left to it: a release polls for as long as it waits.

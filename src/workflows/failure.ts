@@ -63,7 +63,11 @@ export function endWorkflow<R extends { readonly outcome: Outcome; readonly reas
 /** Refuses an update, from its validator: the sentence is what whoever sent it is told. */
 export function refuse(
   problem: string,
-  type: 'SLIPWAY_USAGE' | 'SLIPWAY_WRONG_MOMENT' | 'SLIPWAY_TARGET_UNREADABLE' = 'SLIPWAY_USAGE',
+  type:
+    | 'SLIPWAY_USAGE'
+    | 'SLIPWAY_WRONG_MOMENT'
+    | 'SLIPWAY_TARGET_UNREADABLE'
+    | 'SLIPWAY_IDENTITY_UNPROVED' = 'SLIPWAY_USAGE',
 ): never {
   throw ApplicationFailure.create({ message: problem, type, nonRetryable: true });
 }

@@ -148,9 +148,11 @@ interface Row {
 
 /**
  * Every activity that is called under a step, at its longest: each call that one attempt can make. `recallTarget` is
- * called under none (`recoveryActivities.test.ts`), and so is `pollRevisions`.
+ * called under none (`recoveryActivities.test.ts`), and so are `pollRevisions` and `proveIdentity`.
  */
-const ROWS: Readonly<Record<Exclude<keyof Activities, 'recallTarget' | 'pollRevisions'>, Row>> = {
+const ROWS: Readonly<
+  Record<Exclude<keyof Activities, 'recallTarget' | 'pollRevisions' | 'proveIdentity'>, Row>
+> = {
   findDeployment: { steps: [['find', []]], input: { target: BY_NAME } },
   createDeployment: { steps: [['create', []]], input: { target, artifact: TARBALL } },
   readDeployment: { steps: [['find', []]], input: REVISION },

@@ -6,6 +6,7 @@ import type { Activities } from '../../src/activities/activities.ts';
 import { notYet } from '../../src/activities/activityFailure.ts';
 import type { Outside } from '../../src/activities/connections.ts';
 import { releaseActivities } from '../../src/activities/createActivities.ts';
+import { identityActivities } from '../../src/activities/identity/identityActivities.ts';
 import { pollActivities } from '../../src/activities/deployment/pollActivities.ts';
 import { RequestRates } from '../../src/activities/deployment/requestRates.ts';
 import type { PollUntil } from '../../src/activities/polling.ts';
@@ -26,6 +27,8 @@ import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
 import type { Notice } from '../../src/domain/notify/notice.ts';
 import type { ReleaseResult } from '../../src/domain/release/release.ts';
+import { statementAudience } from '../../src/identity/proof.ts';
+import { unproved } from '../../src/identity/verifier.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 
 /** The activities that call a control plane, an agent, or the store. */
@@ -135,6 +138,14 @@ export class World {
       },
       lookAtFreezes: ({ at }) =>
         Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
+      // A token is the name of a person, signed by nobody; its statement is the real one.
+      ...identityActivities(outside, {
+        verify: ({ token, statement: signed }, statement) => {
+          if (signed !== statementAudience(statement)) throw unproved('the proof is one of something else');
+          const proved = { issuer: 'https://issuer.test', subject: token };
+          return Promise.resolve({ who: `${token}@example.com`, proved });
+        },
+      }),
       sendNotice: ({ receiver, notice }) => {
         this.noticed.push({ receiver: receiver.name, notice });
         return Promise.resolve({ detail: 'sent' });

@@ -167,6 +167,10 @@ export function s3Store(place: S3Place): ArtifactStore {
       return text === undefined ? undefined : (JSON.parse(text) as unknown);
     },
 
+    async removeRecord(name) {
+      await ask((s3) => s3.deleteObject(objectAt(recordPath(name))));
+    },
+
     async listRecords(prefix = '') {
       // Escaped character by character, so that what names begin with is what keys begin with.
       const Prefix = `${place.prefix}${RECORDS}${prefix.split('/').map(encodeURIComponent).join('/')}`;

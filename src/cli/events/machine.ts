@@ -1,7 +1,7 @@
 import type { PlatformErrorCode } from '@slipway/contract/platformErrors';
 
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
+import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 
 /** The events of any command, and of those that start or install something. */
 export interface MachineSections {
@@ -52,6 +52,25 @@ export interface MachineSections {
   readonly dashboard: {
     /** The page answers. */
     readonly ready: { readonly dashboard: string };
+  };
+
+  /** `login` */
+  readonly login: {
+    /** A person has to sign in at this address, in a browser on this machine. */
+    readonly sign_in: { readonly url: string };
+    readonly signed_in: {
+      /** What releases record. */
+      readonly name: string;
+      /** When the sign-in expires. */
+      readonly until: Instant;
+      /** The file that keeps it. */
+      readonly file: string;
+    };
+  };
+
+  /** `logout` */
+  readonly logout: {
+    readonly signed_out: object;
   };
 
   /** `agent` */

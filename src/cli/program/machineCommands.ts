@@ -146,6 +146,16 @@ Examples:
 
 function addInstallationCommands({ program, command, group, runs }: CommandTable): void {
   command(
+    'login',
+    'Sign in with OIDC, to release and approve where a target asks who you are',
+    'slipway login',
+  ).action(runs(async () => (await import('../commands/identity/login.ts')).runLoginCommand));
+
+  command('logout', 'Remove the sign-in from this machine', 'slipway logout').action(
+    runs(async () => (await import('../commands/identity/login.ts')).runLogoutCommand),
+  );
+
+  command(
     'init',
     'Write a first slipway.yaml for this repository, and a CI file',
     'slipway init',

@@ -2,23 +2,19 @@ import { userInfo } from 'node:os';
 
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
-import { httpsUrl, readDashboardUrl } from '../../config/dashboardUrl.ts';
+import { readDashboardUrl } from '../../config/dashboardUrl.ts';
+import { httpsUrl } from '../../config/httpsUrl.ts';
 import { isLoopback } from '../../config/loopback.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import type { IssuerClient } from '../../identity/issuer.ts';
 import { readRoleFile, type RoleSource } from './roles.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What Slipway is to an OIDC issuer. */
-export interface OidcSettings {
+export interface OidcSettings extends IssuerClient {
   readonly way: 'oidc';
-  readonly issuer: URL;
-  readonly clientId: string;
-  /** Absent: a public client. */
-  readonly clientSecret?: string;
-  /** What is asked for, separated by spaces. */
-  readonly scope: string;
   readonly roles: RoleSource;
 }
 

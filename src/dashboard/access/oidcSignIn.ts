@@ -1,12 +1,13 @@
 import type { Context } from 'hono';
 import * as oidc from 'openid-client';
 
+import { verifiedEmail } from '../../identity/claims.ts';
+import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import type { Address } from './address.ts';
-import { Issuer, type SignedIn, type SignInChecks } from './issuer.ts';
 import { returnPath } from './returnPath.ts';
-import { roleOf, verifiedEmail } from './roles.ts';
+import { roleOf } from './roles.ts';
 import { newSession, type SealedCookies, type Session } from './session.ts';
 
 /** The path that the issuer sends browsers back to. */

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 import { SlipwayError } from '../../domain/errors.ts';
+import { type Claims, verifiedEmail } from '../../identity/claims.ts';
 import { hasRole, type Role, ROLES } from './viewer.ts';
 
 const RoleField = z.enum(ROLES);
@@ -27,9 +28,6 @@ export interface RoleSource {
   readonly claim: string;
   readonly file?: RoleFile;
 }
-
-/** What an issuer says of a person. */
-export type Claims = Readonly<Record<string, unknown>>;
 
 /** Reads a file of roles. @throws SLIPWAY_CONFIG_INVALID. */
 export async function readRoleFile(path: string): Promise<RoleFile> {
@@ -57,12 +55,6 @@ export function roleOf({ claim, file }: RoleSource, claims: Claims): Role | unde
   const ofGroups = Object.entries(file.groups).filter(([group]) => named.includes(group));
   const role = highest([...ofPerson, ...ofGroups].map(([, given]) => given));
   return role ?? (file.default === 'none' ? undefined : file.default);
-}
-
-/** A person's e-mail address, if the issuer says that it verified it: elsewhere people may type what they like. */
-export function verifiedEmail(claims: Claims): string | undefined {
-  const { email, email_verified: isVerified } = claims;
-  return typeof email === 'string' && email !== '' && isVerified === true ? email : undefined;
 }
 
 function highest(roles: readonly Role[]): Role | undefined {

@@ -1,4 +1,4 @@
-import type { Actor } from '../actor.ts';
+import { type Actor, isSameActor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 
@@ -40,10 +40,12 @@ export interface Intervention {
   /** What a `skip` leaves out: the name of a check, `soak`, `judge`, or `freeze`. */
   readonly what?: string;
   readonly by: Actor;
+  /** The record with the proof of who sent it. Absent: nothing is to be proved, or it has been. */
+  readonly identity?: string;
 }
 
 /** An intervention in a release or a promotion, and its effect. */
-export interface InterventionRecord extends Omit<Intervention, 'kind'> {
+export interface InterventionRecord extends Omit<Intervention, 'kind' | 'identity'> {
   /**
    * `preempt`: sent by the target for a rollback, and ignored. `unknown`: a signal with an unknown name, which the note
    * begins with.
@@ -91,6 +93,8 @@ export interface ApprovalPolicy {
   readonly withinMs: WholeNumber;
   /** What happens after that. Absent: `reject`, so the release ends `aborted`. */
   readonly otherwise?: 'reject' | 'approve';
+  /** `oidc`: who asked and who approves must prove who they are. Absent: names are claimed. */
+  readonly identity?: 'oidc';
 }
 
 /** Why fewer people may approve than must; `undefined` if there are enough. */
@@ -121,7 +125,7 @@ export interface Standing {
   /** Who made what is to be approved, beside the requester. */
   readonly madeBy?: readonly string[];
   /** Who has approved. */
-  readonly approvedBy: readonly string[];
+  readonly approvedBy: readonly Actor[];
 }
 
 /** Why a release cannot take an intervention at this moment; `undefined`: it can. */
@@ -139,7 +143,7 @@ export function interventionProblem(standing: Standing, said: Omit<Intervention,
       return paused ? undefined : `the ${called} is not paused`;
     case 'approve':
       return awaiting === 'approval'
-        ? approvalProblem(standing, said.by)
+        ? approvalProblem(standing, said)
         : `the ${called} does not wait for approval`;
     case 'reject':
       return awaiting === 'approval' ? undefined : `the ${called} does not wait for approval`;
@@ -150,16 +154,26 @@ export function interventionProblem(standing: Standing, said: Omit<Intervention,
   }
 }
 
+/** Of an approval that comes with a proof, what matters before the proof is verified: it is asked again after that. */
 function approvalProblem(
   { approval, requestedBy, madeBy = [], approvedBy }: Standing,
-  by: Actor,
+  { by, identity }: Omit<Intervention, 'id'>,
 ): string | undefined {
-  if (by.who === requestedBy.who) return 'the person who asked for it cannot approve it';
+  const { proved } = by;
+  if (approval?.identity === 'oidc' && proved === undefined) {
+    return identity === undefined
+      ? 'an approval of it must prove who gives it: "slipway login", then approve with the command'
+      : undefined;
+  }
+  if (isSameActor(by, requestedBy)) return 'the person who asked for it cannot approve it';
   if (madeBy.includes(by.who)) return 'the person who released the artifact cannot approve it';
-  if (approvedBy.includes(by.who)) return `${by.who} has approved already`;
+  if (approvedBy.some((other) => isSameActor(by, other))) return `${by.who} has approved already`;
   const approvers = approval?.approvers;
   if (approvers !== undefined && !approvers.includes(by.who)) {
     return `${by.who} is none of those who may approve: ${approvers.join(', ')}`;
+  }
+  if (proved?.job === true && approvers === undefined) {
+    return `${by.who} is a CI job, which may approve only if "approvers" names it`;
   }
   return undefined;
 }

@@ -85,6 +85,8 @@ export interface ReleaseRequest {
   /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
   readonly trace?: string;
   readonly requestedBy: Actor;
+  /** The record with the proof of who asked. Absent: their name is claimed. */
+  readonly identity?: string;
 }
 
 /** One step as it went. */

@@ -161,6 +161,7 @@ const APPROVAL = both(
     approvers: optional(list(TEXT, 100)),
     withinMs: DURATION,
     otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
+    identity: optional(choice<NonNullable<ApprovalPolicy['identity']>>({ oidc: true })),
   })),
   (value, path) => {
     const problem = tooFewApprovers(value as ApprovalPolicy);
@@ -211,7 +212,13 @@ const REQUEST = object<ReleaseRequest>(() => ({
   overrideFreeze: optional(flag),
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
   trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),
-  requestedBy: object<Actor>(() => ({ who: TEXT, from: TEXT, reason: optional(TEXT) })),
+  requestedBy: object<Actor>(() => ({
+    ...{ who: TEXT, from: TEXT, reason: optional(TEXT) },
+    // A worker says so, once it has verified it.
+    proved: (value, path) =>
+      value === undefined ? undefined : `"${path}" is nothing that a request may say`,
+  })),
+  identity: optional(TEXT),
 }));
 
 type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;

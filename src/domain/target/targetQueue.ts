@@ -134,9 +134,14 @@ export function takeNext(
   }
   const [queued, ...rest] = state.queue;
   if (queued === undefined) return undefined;
+  const { releaseId, request, queuedAt } = queued;
   return {
     state: { ...state, queue: rest },
-    work: { kind: 'release', releaseId: queued.releaseId, request: queued.request },
+    work: {
+      kind: 'release',
+      ...{ releaseId, request },
+      ...(request.identity === undefined ? {} : { queuedAt }),
+    },
   };
 }
 

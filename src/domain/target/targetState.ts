@@ -277,7 +277,13 @@ export function noteAccepted(state: TargetState, said: AcceptedMessage): TargetS
 /** What the target does next: a rollback goes before every release. */
 export type NextWork =
   | { readonly kind: 'rollback'; readonly releaseId: string; readonly request: RollbackRequest }
-  | { readonly kind: 'release'; readonly releaseId: string; readonly request: ReleaseRequest };
+  | {
+      readonly kind: 'release';
+      readonly releaseId: string;
+      readonly request: ReleaseRequest;
+      /** When the target took the request, if it comes with a proof of who asked. */
+      readonly queuedAt?: string;
+    };
 
 /** The state of a release or rollback request: `undefined` for one that the target does not know (any more). */
 export type Lookup =

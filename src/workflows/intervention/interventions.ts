@@ -7,6 +7,7 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 
+import { type Actor, whoAndWhy } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import {
@@ -20,30 +21,23 @@ import {
   SOAK,
   type Standing,
 } from '../../domain/intervention/intervention.ts';
-import type { ErrorPolicy, ReleaseRequest, Waiting } from '../../domain/release/release.ts';
+import type { ErrorPolicy, Waiting } from '../../domain/release/release.ts';
 import {
   readInterventionMessage,
   INTERVENTION_SIGNALS,
   INTERVENTION_UPDATES,
 } from '../../messages/release.ts';
-import { explain, refuse, type StepFailure } from '../failure.ts';
+import { explain, refuse } from '../failure.ts';
+import { ApprovalProofs } from '../identity/approvalProofs.ts';
 import { type Journal, now } from '../journal.ts';
+import type { IntervenedRequest } from './intervenedRequest.ts';
+import { decisionNote, stepOf } from './interventionText.ts';
 
 /** How long a release stays paused before it is aborted, where its request does not say. */
 const PAUSE_MS = 24 * 3_600_000;
 /** How long a release waits for a person who must decide. */
 const ASK_MAX_MS = 24 * 3_600_000;
 const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
-
-/** What of a request decides what may be said. */
-export type IntervenedRequest = Pick<
-  ReleaseRequest,
-  'checks' | 'soakMs' | 'pauseMs' | 'freezes' | 'approval' | 'onError' | 'requestedBy'
-> &
-  Pick<Standing, 'called'> & {
-    /** Whether a candidate is to be judged. */
-    readonly judged?: boolean;
-  };
 
 /**
  * What people say to a release or a promotion under way, and what it does about it. It takes their updates and signals,
@@ -54,13 +48,14 @@ export class Interventions {
   readonly #journal: Journal;
   readonly #request: IntervenedRequest;
   readonly #forward: CancellationScope;
+  readonly #proofs: ApprovalProofs;
   readonly #onPersonAwaited: (waiting: Waiting) => void;
   /** What was answered, by the id of the message. */
   readonly #answers = new Map<string, InterventionAnswer>();
   /** The parts under way that a `skip` cancels. */
   readonly #skippable = new Map<string, CancellationScope>();
   readonly #skipped = new Set<string>();
-  readonly #approvedBy: string[] = [];
+  readonly #approvedBy: Actor[] = [];
   readonly #madeBy: string[] = [];
   /** The parts ahead that a `skip` may leave out. */
   #ahead: readonly string[];
@@ -71,6 +66,7 @@ export class Interventions {
   #decided: 'retry' | 'skip' | null = null;
   #rejection: Intervention | null = null;
   #stopReason: string | null = null;
+  #requestedBy: Actor;
 
   /**
    * @param forward - the scope of the way forward, which an abort cancels.
@@ -84,6 +80,8 @@ export class Interventions {
   ) {
     this.#journal = journal;
     this.#request = request;
+    this.#requestedBy = request.requestedBy;
+    this.#proofs = new ApprovalProofs(journal.store);
     this.#forward = forward;
     this.#onPersonAwaited = onPersonAwaited;
     this.#ahead = [
@@ -97,7 +95,8 @@ export class Interventions {
         validator: (message) => this.#refuse(message, kind),
       });
       setHandler(INTERVENTION_SIGNALS[kind], (message) => {
-        this.#take(message, kind, 'signal');
+        const taken = this.#take(message, kind, 'signal');
+        return taken instanceof Promise ? taken.then(() => undefined) : undefined;
       });
     }
   }
@@ -110,6 +109,11 @@ export class Interventions {
   /** Why the release was asked to stop, or stopped by itself; `null` if it was not. */
   get stopReason(): string | null {
     return this.#stopReason;
+  }
+
+  /** Who asked for it: proved, once an approval that asks for it is awaited. */
+  get requestedBy(): Actor {
+    return this.#requestedBy;
   }
 
   /** The checks that were left out. */
@@ -196,10 +200,18 @@ export class Interventions {
     const policy = this.#request.approval;
     if (policy === undefined || policy.required <= 0) return;
     const { required, withinMs, approvers } = policy;
+    if (policy.identity !== undefined) {
+      const { asked, requestedBy } = this.#request;
+      const requester = await this.#proofs.requester(requestedBy, asked);
+      if (typeof requester === 'string') throw this.stop(requester);
+      this.#requestedBy = requester;
+    }
     const answered = (): boolean => this.#approvedBy.length >= required || this.#rejection !== null;
     const note = `${required === 1 ? 'one approval is' : `${required} approvals are`} needed before anything is changed`;
-    const inTime = await this.#waitFor('approval', withinMs, note, answered, approvers);
-    if (this.#rejection !== null) throw this.stop(`rejected by ${actorText(this.#rejection)}`);
+    const inTime = await this.#proofs.while(policy, () =>
+      this.#waitFor('approval', withinMs, note, answered, approvers),
+    );
+    if (this.#rejection !== null) throw this.stop(`rejected by ${whoAndWhy(this.#rejection.by)}`);
     if (!inTime && policy.otherwise !== 'approve') {
       throw this.stop(
         `approved by ${this.#approvedBy.length} of ${required} within ${formatDuration(withinMs)}`,
@@ -288,7 +300,11 @@ export class Interventions {
     if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
   }
 
-  #take(raw: unknown, kind: InterventionKind, origin: string): InterventionAnswer {
+  #take(
+    raw: unknown,
+    kind: InterventionKind,
+    origin: 'update' | 'signal',
+  ): InterventionAnswer | Promise<InterventionAnswer> {
     const said = readInterventionMessage(raw, kind, origin, uuid4());
     if (typeof said === 'string') {
       const by = { who: 'unknown', from: origin };
@@ -296,14 +312,32 @@ export class Interventions {
     }
     const before = this.#answers.get(said.id);
     if (before !== undefined) return { ...before, disposition: 'repeated' };
+    if (this.#proofs.isUnderWay(said.id)) {
+      return { id: said.id, disposition: 'repeated', note: 'it is being verified who approves' };
+    }
     const problem = interventionProblem(this.#standing, said);
+    const mustProve = kind === 'approve' && this.#request.approval?.identity !== undefined;
+    if (problem === undefined && mustProve) return this.#takeProved(said, origin);
     return problem === undefined
       ? this.#record(said, true, this.#act(said))
       : this.#record(said, false, problem);
   }
 
+  /** Takes an approval once it is proved who gives it. Refused, an update fails; a signal is recorded alone. */
+  async #takeProved(said: Intervention, origin: 'update' | 'signal'): Promise<InterventionAnswer> {
+    const proved = await this.#proofs.approver(said);
+    const isProved = typeof proved !== 'string';
+    const approval = isProved ? { ...said, by: proved, identity: undefined } : said;
+    const problem = isProved ? interventionProblem(this.#standing, approval) : proved;
+    if (problem === undefined) return this.#record(approval, true, this.#act(approval));
+    const answer = this.#record(approval, false, problem);
+    if (origin === 'update') refuse(problem, isProved ? 'SLIPWAY_WRONG_MOMENT' : 'SLIPWAY_IDENTITY_UNPROVED');
+    return answer;
+  }
+
   #record(said: Intervention, taken: boolean, note: string): InterventionAnswer {
-    this.#journal.intervention({ ...said, at: now(), taken, note });
+    const { identity: _, ...record } = said;
+    this.#journal.intervention({ ...record, at: now(), taken, note });
     const answer: InterventionAnswer = { id: said.id, disposition: 'taken', note };
     if (taken) this.#answers.set(said.id, answer);
     return answer;
@@ -313,7 +347,7 @@ export class Interventions {
     const { called = 'release', approval } = this.#request;
     switch (said.kind) {
       case 'abort':
-        this.stop(`aborted by ${actorText(said)}`);
+        this.stop(`aborted by ${whoAndWhy(said.by)}`);
         return `the ${called} stops; what it changed is put back`;
       case 'pause':
         this.#paused = true;
@@ -322,7 +356,7 @@ export class Interventions {
         this.#paused = false;
         return `the ${called} continues`;
       case 'approve':
-        this.#approvedBy.push(said.by.who);
+        this.#approvedBy.push(said.by);
         return `approved by ${this.#approvedBy.length} of ${approval?.required ?? 0}`;
       case 'reject':
         this.#rejection = said;
@@ -351,7 +385,7 @@ export class Interventions {
 
   /** What decides whether a message has a use at this moment. */
   get #standing(): Standing {
-    const { called, requestedBy, approval = null } = this.#request;
+    const { called, approval = null } = this.#request;
     const isStopped = this.#phase === 'forward' && this.#forward.consideredCancelled;
     return {
       called,
@@ -359,24 +393,10 @@ export class Interventions {
       paused: this.#paused,
       awaiting: this.#awaiting,
       ahead: this.#ahead.filter((what) => !this.#skipped.has(what)),
-      requestedBy,
+      requestedBy: this.#requestedBy,
       approval,
       madeBy: this.#madeBy,
       approvedBy: this.#approvedBy,
     };
   }
-}
-
-/** The step that a `skip` leaves out. */
-function stepOf(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
-  return what === FREEZE || what === SOAK || what === JUDGE ? what : 'check';
-}
-
-function decisionNote({ message }: StepFailure, skippable: string | null): string {
-  const choices = skippable === null ? '"retry" or "abort"' : `"retry", "abort", or "skip" of "${skippable}"`;
-  return `its outcome is unknown (${message}): say ${choices}`;
-}
-
-function actorText({ by: { who, reason } }: Intervention): string {
-  return reason === undefined ? who : `${who}: ${reason}`;
 }

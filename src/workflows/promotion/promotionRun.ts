@@ -126,7 +126,10 @@ export async function holdIfBad(
 }
 
 /** As whom a promotion sends its messages to a target. */
-export function promotionActor({ name }: PromotionRequest, reason: string): Required<Actor> {
+export function promotionActor(
+  { name }: PromotionRequest,
+  reason: string,
+): Actor & { readonly reason: string } {
   return { who: 'slipway', from: `promotion ${name}`, reason: reason.slice(0, REASON_MAX_CHARACTERS) };
 }
 

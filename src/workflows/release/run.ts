@@ -1,4 +1,4 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 
 import type { PassedChecks } from '../../domain/check/passedChecks.ts';
 import type {
@@ -13,6 +13,7 @@ import type { Finding } from '../../domain/restore/restoreDecision.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import type { Asked } from '../check/bringUp.ts';
 import { explain, type StepFailure } from '../failure.ts';
+import type { Asked as AskedWithProof } from '../identity/proveIdentity.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
@@ -64,7 +65,12 @@ export class Run implements Shipment {
     this.input = input;
     this.request = request;
     this.journal = new Journal(releaseId, 'release', request.steps, request.recordStore);
-    this.interventions = new Interventions(this.journal, request, this.forward, onPersonAwaited);
+    this.interventions = new Interventions(
+      this.journal,
+      { ...request, asked: askedOf(input) },
+      this.forward,
+      onPersonAwaited,
+    );
   }
 
   /** Whether it was asked to stop. */
@@ -76,6 +82,20 @@ export class Run implements Shipment {
   }
 }
 
+/** What proves who asked for the release: its target was asked, which is the parent of its workflow. */
+function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput): AskedWithProof {
+  const { workflowId, startTime } = workflowInfo();
+  return {
+    statement: {
+      action: 'release',
+      workflowId: workflowId.slice(0, workflowId.lastIndexOf('/')),
+      requestId: requestKey,
+    },
+    identity,
+    at: queuedAt ?? startTime.toISOString(),
+  };
+}
+
 /** Ends a release. An outcome that needs a person comes with what to do. */
 export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseResult> {
   const { journal, request, deploymentId, baseline, known, revisionId, knownRevisions, agentUrl } = run;
@@ -85,6 +105,7 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
     journal,
     {
       ...emptyConclusion(request.target.name, request),
+      requestedBy: run.interventions.requestedBy,
       ...{ deploymentId, revisionId, knownRevisions, agentUrl },
       unansweredUpload: isUnanswered ? (run.objectPath ?? undefined) : undefined,
       instructions: instructionsAfter(

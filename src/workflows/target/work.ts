@@ -65,7 +65,7 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
   return work.kind === 'release'
     ? startChild(release, {
         ...common,
-        args: [{ ...lent, late: lateBaselines(state), request: work.request }],
+        args: [{ ...lent, late: lateBaselines(state), request: work.request, queuedAt: work.queuedAt }],
       })
     : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
 }

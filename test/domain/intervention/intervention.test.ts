@@ -62,7 +62,9 @@ describe('what may be said to a release', () => {
       approval: { required: 2, approvers: ['ada', 'bo'], withinMs: 1 },
     } as const;
     expect(problem('approve', awaiting, { by: { who: 'ada', from: 'cli' } })).toContain('cannot approve it');
-    expect(problem('approve', { ...awaiting, approvedBy: ['bo'] })).toBe('bo has approved already');
+    expect(problem('approve', { ...awaiting, approvedBy: [{ who: 'bo', from: 'cli' }] })).toBe(
+      'bo has approved already',
+    );
     expect(problem('approve', awaiting, { by: { who: 'eve', from: 'cli' } })).toContain('ada, bo');
     expect(problem('approve', awaiting)).toBeUndefined();
   });

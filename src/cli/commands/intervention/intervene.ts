@@ -1,11 +1,14 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import type { Statement } from '../../../domain/identity/statement.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import { keepProof } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
@@ -48,16 +51,21 @@ export async function runInterventionCommand(
   }
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
-  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { name, spec, settings } = await chooseTargetSpec(context, config, wanted);
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { who, from, reason };
   const workflowId = targetWorkflowId(spec);
+  const mustProve = kind === 'approve' && settings.approval?.identity !== undefined;
+  const prove = mustProve
+    ? (statement: Statement) =>
+        keepProof(context.environment, artifactStoreOf({ config, folder }, context), statement)
+    : undefined;
   return withTemporal(context, async (temporal) => {
     const { release } = options;
     const taken =
       kind === 'abort' && release !== undefined
         ? await stopRelease(temporal, workflowId, release, message)
-        : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release);
+        : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release, prove);
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
     return 0;

@@ -1,3 +1,4 @@
+import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { makeHome } from '../../../config/home.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { artifactIdentity, describeArtifact } from '../../../domain/artifact/artifact.ts';
@@ -16,6 +17,7 @@ import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
+import { keepProof } from '../../identity/keepProof.ts';
 import type { Output } from '../../output.ts';
 import { gitIn, readRequester, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
@@ -86,7 +88,7 @@ export async function releaseTarget(
   const prepared = await artifactOf(order.config, name, context, signal, (source) =>
     warnOfSecrets(output, source, order.strict, signal),
   );
-  const request = releaseRequest(
+  const asked = releaseRequest(
     { ...settings, notify },
     {
       target: spec,
@@ -99,6 +101,7 @@ export async function releaseTarget(
       overrideFreeze: overrideFreeze || undefined,
     },
   );
+  const request = await withProof(environment, asked);
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
   const answer = await submitRelease(temporal, request);
@@ -194,6 +197,17 @@ export async function releaseTarget(
     signal,
   );
   return { ...followed, answer };
+}
+
+/** The request, with the proof of who asks if its approval needs one. */
+async function withProof(
+  environment: CommandContext['environment'],
+  request: ReleaseRequest,
+): Promise<ReleaseRequest> {
+  if (request.approval?.identity === undefined) return request;
+  const { target, requestKey: requestId, recordStore } = request;
+  const statement = { action: 'release', workflowId: targetWorkflowId(target), requestId } as const;
+  return { ...request, identity: await keepProof(environment, openArtifactStore(recordStore), statement) };
 }
 
 /** A hold that Temporal has not heard of holds all the same. */

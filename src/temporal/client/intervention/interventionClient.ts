@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { SlipwayError } from '../../../domain/errors.ts';
+import type { Statement } from '../../../domain/identity/statement.ts';
 import type { InterventionAnswer, InterventionKind } from '../../../domain/intervention/intervention.ts';
 import { lookUp } from '../../../domain/target/targetState.ts';
 import {
@@ -44,6 +45,7 @@ export interface Intervened {
  *
  * @param workflowId - the target's.
  * @param releaseId - the release that is meant, if given: another one gets nothing.
+ * @param prove - proves who approves a release, and returns the record's name. Absent: nothing is proved.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release has no use for it now, or none runs;
  * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -53,8 +55,14 @@ export async function intervene(
   kind: InterventionKind,
   message: InterventionMessage,
   releaseId?: string,
+  prove?: (statement: Statement) => Promise<string>,
 ): Promise<Intervened> {
-  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
+  const requestId = message.requestId ?? randomUUID();
+  const identified = { ...message, requestId };
+  const sayToOne = async (meant: { releaseId: string; workflowId: string }, gone: string) => {
+    const identity = await prove?.({ action: 'approve', workflowId: meant.workflowId, requestId });
+    return sayTo(temporal, meant, kind, { ...identified, identity }, wrongMoment(gone));
+  };
   let running;
   try {
     running = await runningRelease(temporal, workflowId, releaseId);
@@ -62,12 +70,14 @@ export async function intervene(
     if (!isNoWorker(error)) throw error;
     if (releaseId !== undefined) {
       const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
-      return sayTo(temporal, meant, kind, identified, wrongMoment(`${releaseId} does not run`));
+      return sayToOne(meant, `${releaseId} does not run`);
     }
+    // A proof is one for one release, and nobody knows which one runs.
+    if (prove !== undefined) throw error;
     await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
     return kept(null);
   }
-  return sayTo(temporal, running, kind, identified, wrongMoment(`${running.releaseId} has just ended`));
+  return sayToOne(running, `${running.releaseId} has just ended`);
 }
 
 /**

@@ -1,7 +1,16 @@
 import * as oidc from 'openid-client';
 
-import type { OidcSettings } from './accessSettings.ts';
-import type { Claims } from './roles.ts';
+import type { Claims } from './claims.ts';
+
+/** What Slipway is to an OIDC issuer. */
+export interface IssuerClient {
+  readonly issuer: URL;
+  readonly clientId: string;
+  /** Absent: a public client. */
+  readonly clientSecret?: string;
+  /** What is asked for, separated by spaces. */
+  readonly scope: string;
+}
 
 /** How long the issuer may take to answer, in seconds. */
 const TIMEOUT_SECONDS = 10;
@@ -18,24 +27,33 @@ export interface SignedIn {
   readonly claims: Claims & { readonly sub: string };
   /** When the ID token expires, in milliseconds since 1970. */
   readonly expires: number;
+  readonly idToken: string;
 }
 
 /** An OIDC issuer: authorization code flow with PKCE, state and nonce; ID tokens with checked signatures. */
 export class Issuer {
-  readonly #settings: OidcSettings;
+  readonly #settings: IssuerClient;
   #discovered: Promise<oidc.Configuration> | undefined;
 
   /** Asks the issuer nothing yet: its outage must not keep the page from starting. */
-  constructor(settings: OidcSettings) {
+  constructor(settings: IssuerClient) {
     this.#settings = settings;
   }
 
-  /** Begins a sign-in: where the browser goes, and what it has to keep. @throws openid-client's errors. */
-  async begin(redirectUri: string): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
+  /**
+   * Begins a sign-in: where the browser goes, and what it has to keep.
+   *
+   * @param nonce - what the ID token is bound to. Default: a random one.
+   * @throws openid-client's errors.
+   */
+  async begin(
+    redirectUri: string,
+    nonce = oidc.randomNonce(),
+  ): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
     const configuration = await this.#configuration();
     const checks = {
       state: oidc.randomState(),
-      nonce: oidc.randomNonce(),
+      nonce,
       codeVerifier: oidc.randomPKCECodeVerifier(),
     };
     const url = oidc.buildAuthorizationUrl(configuration, {
@@ -64,13 +82,14 @@ export class Issuer {
       idTokenExpected: true,
     });
     const proved = tokens.claims();
-    if (proved === undefined) throw new Error('The issuer sent no ID token.');
+    if (proved === undefined || tokens.id_token === undefined)
+      throw new Error('The issuer sent no ID token.');
     // Many issuers put e-mail addresses and groups there only.
     const further =
       configuration.serverMetadata().userinfo_endpoint === undefined
         ? {}
         : await oidc.fetchUserInfo(configuration, tokens.access_token, proved.sub);
-    return { claims: { ...further, ...proved }, expires: proved.exp * 1_000 };
+    return { claims: { ...further, ...proved }, expires: proved.exp * 1_000, idToken: tokens.id_token };
   }
 
   /** Where a person ends their session at the issuer too; `undefined` if it has no such page. */

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+
+import { httpsUrl } from '../../../config/httpsUrl.ts';
+import { resolveSecret } from '../../../config/secretReference.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { verifiedEmail } from '../../../identity/claims.ts';
+import { Issuer, type IssuerClient } from '../../../identity/issuer.ts';
+import { KEY_ALGORITHM } from '../../../identity/proof.ts';
+import type { CommandContext } from '../../context.ts';
+import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
+
+/** How long a person may take at the issuer's pages. */
+const SIGN_IN_MS = 10 * 60_000;
+const CALLBACK = '/callback';
+
+/**
+ * `slipway login`: signs in at the OIDC issuer in a browser, which comes back to this machine's loopback address (RFC 8252), and
+ * keeps the ID token with the key that it is bound to.
+ *
+ * @returns the exit code.
+ * @throws SLIPWAY_USAGE, SLIPWAY_SIGN_IN_FAILED, SLIPWAY_SIGN_IN_UNAVAILABLE.
+ */
+export async function runLoginCommand(context: CommandContext): Promise<number> {
+  const { output, environment } = context;
+  const client = readClient(environment);
+  const issuer = new Issuer(client);
+  const { publicKey, privateKey } = await generateKeyPair(KEY_ALGORITHM, { extractable: true });
+  const nonce = await calculateJwkThumbprint(await exportJWK(publicKey));
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${CALLBACK}`;
+    const { url, checks } = await asking(client, () => issuer.begin(redirectUri, nonce));
+    output.event({ event: 'sign_in', url: url.href });
+    output.print(`Open this address in a browser on this machine, and sign in:\n\n  ${url.href}\n`);
+    const answer = await answerOf(server, redirectUri, checks.state);
+    const { claims, expires, idToken } = await asking(client, () => issuer.finish(answer, checks));
+    const name = verifiedEmail(claims) ?? claims.sub;
+    const file = await writeCredentials(environment, {
+      ...{ issuer: client.issuer.href, name, idToken, expires },
+      privateKey: { ...(await exportJWK(privateKey)) },
+    });
+    const until = new Date(expires).toISOString();
+    output.event({ event: 'signed_in', name, until, file });
+    output.print(`You are signed in as ${name} until ${until}.`);
+    return 0;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+/** `slipway logout`: removes what `slipway login` keeps. */
+export async function runLogoutCommand({ output, environment }: CommandContext): Promise<number> {
+  await removeCredentials(environment);
+  output.event({ event: 'signed_out' });
+  output.print('You are signed out.');
+  return 0;
+}
+
+function readClient(environment: CommandContext['environment']): IssuerClient {
+  const { SLIPWAY_OIDC_ISSUER: issuer = '', SLIPWAY_OIDC_CLIENT_ID: clientId = '' } = environment;
+  if (issuer === '' || clientId === '') {
+    throw new SlipwayError(
+      'SLIPWAY_USAGE',
+      'SLIPWAY_OIDC_ISSUER and SLIPWAY_OIDC_CLIENT_ID are not both set',
+      {
+        hint: 'ask who runs your workers for the two (docs/sign-in.md)',
+      },
+    );
+  }
+  const { SLIPWAY_OIDC_CLIENT_SECRET: secret = '', SLIPWAY_OIDC_SCOPE: scope = '' } = environment;
+  return {
+    issuer: httpsUrl('SLIPWAY_OIDC_ISSUER', issuer),
+    clientId,
+    ...(secret === '' ? {} : { clientSecret: secretBehind(secret, environment) }),
+    scope: scope === '' ? 'openid email profile' : scope,
+  };
+}
+
+function secretBehind(text: string, environment: CommandContext['environment']): string {
+  return text.startsWith('file:') ? resolveSecret({ from: text }, environment) : text;
+}
+
+/** Waits until the browser comes back from the issuer. Requests that this sign-in did not begin are turned away. */
+async function answerOf(
+  server: ReturnType<typeof createServer>,
+  redirectUri: string,
+  state: string,
+): Promise<URL> {
+  const late = AbortSignal.timeout(SIGN_IN_MS);
+  return await new Promise((resolve, reject) => {
+    late.addEventListener('abort', () => {
+      reject(failed('nobody signed in within 10 minutes'));
+    });
+    server.on('request', (request, response) => {
+      const url = new URL(request.url ?? '/', redirectUri);
+      const isOurs = url.pathname === CALLBACK && url.searchParams.get('state') === state;
+      response.writeHead(isOurs ? 200 : 404, {
+        'content-type': 'text/plain; charset=utf-8',
+        connection: 'close',
+      });
+      response.end(isOurs ? 'Go back to your terminal. You can close this page.\n' : 'Nothing is here.\n');
+      if (isOurs) response.once('close', () => resolve(url));
+    });
+  });
+}
+
+async function asking<T>({ issuer }: IssuerClient, question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw failed(`${issuer.host} did not confirm who you are: ${why}`, error);
+  }
+}
+
+function failed(message: string, cause?: unknown): SlipwayError {
+  return new SlipwayError('SLIPWAY_SIGN_IN_FAILED', message, { hint: 'try again: slipway login', cause });
+}

@@ -1,0 +1,52 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { z } from 'zod';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What `slipway login` keeps: an ID token, and the private key that it is bound to. */
+const Credentials = z.strictObject({
+  issuer: z.string(),
+  name: z.string(),
+  idToken: z.string(),
+  /** When the ID token expires, in milliseconds since 1970. */
+  expires: z.number(),
+  privateKey: z.record(z.string(), z.unknown()),
+});
+export type Credentials = z.infer<typeof Credentials>;
+
+/** Where they are kept: in the user's configuration folder, for the user alone. */
+export function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
+  const folder = [configured, process.platform === 'win32' ? onWindows : undefined].find(
+    (value) => value !== undefined && value !== '',
+  );
+  return join(folder ?? join(homedir(), '.config'), 'slipway', 'identity.json');
+}
+
+/** What is kept; `undefined`: nothing that can be read, so that the person has to sign in. */
+export async function readCredentials(environment: Environment): Promise<Credentials | undefined> {
+  try {
+    const text = await readFile(credentialsFile(environment), 'utf8');
+    return Credentials.safeParse(JSON.parse(text)).data;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Keeps them, readable by the user alone. */
+export async function writeCredentials(environment: Environment, credentials: Credentials): Promise<string> {
+  const file = credentialsFile(environment);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const unfinished = `${file}.${process.pid}.tmp`;
+  await writeFile(unfinished, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  await rename(unfinished, file);
+  return file;
+}
+
+/** Removes them. */
+export async function removeCredentials(environment: Environment): Promise<void> {
+  await rm(credentialsFile(environment), { force: true });
+}

@@ -1,0 +1,72 @@
+import type { JWK } from 'jose';
+
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Statement } from '../../domain/identity/statement.ts';
+import { isRecord } from '../../domain/scalars.ts';
+import { newProofName, type Proof, signStatement, statementAudience } from '../../identity/proof.ts';
+import { readCredentials } from './credentials.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Puts the proof of who asks into the artifact store, for the worker: of the CI job, or of the person who signed in.
+ *
+ * @returns the record's name, which the message carries.
+ * @throws SLIPWAY_IDENTITY_UNPROVED where there is none; SLIPWAY_ARTIFACT_STORE_….
+ */
+export async function keepProof(
+  environment: Environment,
+  store: Pick<ArtifactStore, 'putRecord'>,
+  statement: Statement,
+): Promise<string> {
+  const proof: Proof = { ...(await proofOf(environment, statement)), at: new Date().toISOString() };
+  const name = newProofName();
+  await store.putRecord(name, proof);
+  return name;
+}
+
+async function proofOf(environment: Environment, statement: Statement): Promise<Omit<Proof, 'at'>> {
+  const {
+    ACTIONS_ID_TOKEN_REQUEST_URL: url = '',
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: bearer = '',
+    SLIPWAY_ID_TOKEN: gitlab = '',
+  } = environment;
+  if (url !== '' && bearer !== '') return { token: await githubToken(url, bearer, statement) };
+  if (gitlab !== '') return { token: gitlab };
+  const credentials = await readCredentials(environment);
+  if (credentials === undefined) throw missing('you are not signed in');
+  if (credentials.expires < Date.now()) throw missing('your sign-in has expired');
+  const { idToken: token, privateKey } = credentials;
+  return { token, statement: await signStatement(statement, privateKey as JWK) };
+}
+
+/** A token of GitHub's job for this statement alone. */
+async function githubToken(url: string, bearer: string, statement: Statement): Promise<string> {
+  const asked = new URL(url);
+  asked.searchParams.set('audience', statementAudience(statement));
+  let answer: unknown;
+  try {
+    const response = await fetch(asked, {
+      headers: { authorization: `bearer ${bearer}` },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    answer = await response.json();
+  } catch (error) {
+    throw new SlipwayError('SLIPWAY_UNREACHABLE', 'GitHub did not give the job an ID token', {
+      cause: error,
+    });
+  }
+  if (isRecord(answer) && typeof answer['value'] === 'string') return answer['value'];
+  throw missing('GitHub gave the job no ID token', 'give the job "permissions: { id-token: write }"');
+}
+
+function missing(message: string, hint = 'sign in: slipway login'): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_IDENTITY_UNPROVED',
+    `the target asks for a proof of who you are, and ${message}`,
+    { hint },
+  );
+}

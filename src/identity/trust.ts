@@ -1,0 +1,61 @@
+import { httpsUrl } from '../config/httpsUrl.ts';
+import { SlipwayError } from '../domain/errors.ts';
+
+/** An issuer whose tokens count, and what of them. */
+export type Trusted =
+  /** People who sign in with `slipway login`: `clientId` is the audience of their tokens. */
+  | { readonly kind: 'person'; readonly issuer: string; readonly clientId: string }
+  /**
+   * CI jobs of these repositories alone (`owner/name`, or a project's path): at a public issuer, any repository gets a token of
+   * any audience.
+   */
+  | { readonly kind: 'github' | 'gitlab'; readonly issuer: string; readonly repositories: readonly string[] };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const GITHUB = 'https://token.actions.githubusercontent.com';
+const GITLAB = 'https://gitlab.com';
+
+/**
+ * Whose tokens a worker believes, from its own environment: requests have no say in it.
+ *
+ * @throws SLIPWAY_USAGE for a variable that cannot be used.
+ */
+export function readTrust(environment: Environment): readonly Trusted[] {
+  const trusted: Trusted[] = [];
+  const issuer = read(environment, 'SLIPWAY_OIDC_ISSUER');
+  const clientId = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
+  if (issuer !== undefined && clientId !== undefined) {
+    trusted.push({ kind: 'person', issuer: address('SLIPWAY_OIDC_ISSUER', issuer), clientId });
+  }
+  const github = list(environment, 'SLIPWAY_OIDC_GITHUB_REPOSITORIES');
+  if (github.length > 0) trusted.push({ kind: 'github', issuer: GITHUB, repositories: github });
+  const gitlab = list(environment, 'SLIPWAY_OIDC_GITLAB_PROJECTS');
+  if (gitlab.length > 0) {
+    const of = read(environment, 'SLIPWAY_OIDC_GITLAB_ISSUER') ?? GITLAB;
+    trusted.push({
+      kind: 'gitlab',
+      issuer: address('SLIPWAY_OIDC_GITLAB_ISSUER', of),
+      repositories: gitlab,
+    });
+  }
+  return trusted;
+}
+
+/** An issuer as its tokens name it: as it is written. */
+function address(name: string, text: string): string {
+  httpsUrl(name, text);
+  return text;
+}
+
+function list(environment: Environment, name: string): readonly string[] {
+  const items = (read(environment, name) ?? '').split(/[\s,]+/u).filter((item) => item !== '');
+  const wrong = items.find((item) => !/^[\w.-]+(?:\/[\w.-]+)+$/u.test(item));
+  if (wrong === undefined) return items;
+  throw new SlipwayError('SLIPWAY_USAGE', `${name}: "${wrong}" is not owner/name`, { place: name });
+}
+
+function read(environment: Environment, name: string): string | undefined {
+  const value = environment[name]?.trim();
+  return value === '' ? undefined : value;
+}

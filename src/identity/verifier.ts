@@ -1,0 +1,205 @@
+import {
+  calculateJwkThumbprint,
+  compactVerify,
+  createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  EmbeddedJWK,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyOptions,
+} from 'jose';
+
+import type { Actor, ProvedIdentity } from '../domain/actor.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { isRecord } from '../domain/scalars.ts';
+import type { Statement } from '../domain/identity/statement.ts';
+import { verifiedEmail } from './claims.ts';
+import { KEY_ALGORITHM, type Proof, statementAudience } from './proof.ts';
+import type { Trusted } from './trust.ts';
+
+/** Who was proved: the name to record, and the identity behind it. */
+export type Proved = Required<Pick<Actor, 'who' | 'proved'>>;
+
+type Keys = ReturnType<typeof createRemoteJWKSet>;
+
+/** What GitLab's jobs ask a token for. */
+export const GITLAB_AUDIENCE = 'slipway';
+
+const TIMEOUT_MS = 10_000;
+/** Clocks of two machines differ by so many seconds. */
+const TOLERANCE_SECONDS = 30;
+/** Asymmetric ones alone: a symmetric key would be one that the client has, too. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+/** Verifies proofs. Keeps the issuers' keys; a key that it does not know has it ask again. */
+export class Verifier {
+  readonly #trusted: readonly Trusted[];
+  readonly #keys = new Map<string, Promise<Keys>>();
+
+  constructor(trusted: readonly Trusted[]) {
+    this.#trusted = trusted;
+  }
+
+  /**
+   * Verifies that a proof is one of this statement.
+   *
+   * @param at - the moment at which the statement arrived, at which the token must have been valid.
+   * @throws SLIPWAY_IDENTITY_UNPROVED, SLIPWAY_UNREACHABLE where the issuer does not answer.
+   */
+  async verify({ token, statement: signed }: Proof, statement: Statement, at: Date): Promise<Proved> {
+    const trusted = this.#trustedIssuerOf(token);
+    const audience = audienceOf(trusted, statement);
+    const payload = await this.#verifyToken(token, trusted.issuer, { audience, currentDate: at });
+    if (trusted.kind === 'person') {
+      if (payload['azp'] !== undefined && payload['azp'] !== trusted.clientId) {
+        throw unproved('the token was issued to another client');
+      }
+      await verifyStatement(signed, statement, payload['nonce']);
+      return personOf(payload);
+    }
+    return jobOf(payload, trusted);
+  }
+
+  #trustedIssuerOf(token: string): Trusted {
+    let iss: string | undefined;
+    try {
+      ({ iss } = decodeJwt(token));
+    } catch {
+      throw unproved('the token is not an ID token');
+    }
+    const trusted = this.#trusted.find(({ issuer }) => issuer === iss);
+    if (trusted !== undefined) return trusted;
+    const known = this.#trusted.map(({ issuer }) => issuer).join(', ');
+    throw unproved(
+      known === '' ? 'the worker trusts no issuer' : `the worker trusts another issuer: ${known}`,
+      'set the SLIPWAY_OIDC_ variables of the worker (docs/sign-in.md)',
+    );
+  }
+
+  async #verifyToken(token: string, issuer: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+    const keys = await this.#keysOf(issuer);
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        ...options,
+        issuer,
+        algorithms: ALGORITHMS,
+        clockTolerance: TOLERANCE_SECONDS,
+        requiredClaims: ['exp', 'iat', 'sub'],
+      });
+      return payload;
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw unproved('the token has expired');
+      if (error instanceof errors.JWTClaimValidationFailed) {
+        throw unproved(`the token's "${error.claim}" is not right`);
+      }
+      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+        throw unreachable(issuer, error);
+      }
+      throw unproved(`the token is not one of ${issuer}`);
+    }
+  }
+
+  async #keysOf(issuer: string): Promise<Keys> {
+    const known = this.#keys.get(issuer) ?? discover(issuer);
+    this.#keys.set(issuer, known);
+    try {
+      return await known;
+    } catch (error) {
+      this.#keys.delete(issuer);
+      throw error;
+    }
+  }
+}
+
+/** Where an issuer's keys are, as it says itself (OpenID Connect Discovery, 4). */
+async function discover(issuer: string): Promise<Keys> {
+  const url = `${issuer.replace(/\/$/u, '')}/.well-known/openid-configuration`;
+  let metadata: unknown;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
+    metadata = response.ok ? await response.json() : undefined;
+  } catch (error) {
+    throw unreachable(issuer, error);
+  }
+  const { issuer: named, jwks_uri: keys } = isRecord(metadata) ? metadata : {};
+  if (named !== issuer || typeof keys !== 'string' || !URL.canParse(keys)) {
+    throw unreachable(issuer, new Error('its OpenID configuration is missing, or of another issuer'));
+  }
+  return createRemoteJWKSet(new URL(keys), { timeoutDuration: TIMEOUT_MS });
+}
+
+function audienceOf(trusted: Trusted, statement: Statement): string {
+  switch (trusted.kind) {
+    case 'person':
+      return trusted.clientId;
+    case 'github':
+      return statementAudience(statement);
+    case 'gitlab':
+      return GITLAB_AUDIENCE;
+  }
+}
+
+/** A person's token is good only with the key that it was asked for with: who reads it in the store cannot use it. */
+async function verifyStatement(
+  signed: string | undefined,
+  statement: Statement,
+  nonce: unknown,
+): Promise<void> {
+  if (signed === undefined) throw unproved('the token came without a signed statement');
+  try {
+    const { payload } = await compactVerify(signed, EmbeddedJWK, { algorithms: [KEY_ALGORITHM] });
+    const { jwk } = decodeProtectedHeader(signed);
+    if (jwk === undefined || (await calculateJwkThumbprint(jwk)) !== nonce) {
+      throw unproved('the token is bound to another key');
+    }
+    if (new TextDecoder().decode(payload) === statementAudience(statement)) return;
+  } catch (error) {
+    if (error instanceof SlipwayError) throw error;
+    throw unproved('the statement is not signed as it must be');
+  }
+  throw unproved('the proof is one of something else');
+}
+
+/** What a person cannot change by themselves: approvals compare it. */
+function personOf(payload: JWTPayload): Proved {
+  const { iss: issuer = '', sub: subject = '' } = payload;
+  const email = verifiedEmail(payload);
+  return {
+    who: email ?? subject,
+    proved: { issuer, subject, ...(email === undefined ? {} : { email }) },
+  };
+}
+
+/**
+ * A job is its repository: whoever may change its workflows decides what it does, in whoever's name it runs.
+ *
+ * @throws SLIPWAY_IDENTITY_UNPROVED unless the repository is one that is trusted.
+ */
+function jobOf(payload: JWTPayload, trusted: Extract<Trusted, { kind: 'github' | 'gitlab' }>): Proved {
+  const { iss: issuer = '', sub: who = '' } = payload;
+  const [repository, id] =
+    trusted.kind === 'github'
+      ? [payload['repository'], payload['repository_id']]
+      : [payload['project_path'], payload['project_id']];
+  if (typeof repository !== 'string' || !trusted.repositories.includes(repository)) {
+    throw unproved(`the worker does not trust the jobs of ${String(repository)}`);
+  }
+  const proved: ProvedIdentity = { issuer, subject: String(id ?? repository), job: true };
+  return { who, proved };
+}
+
+export function unproved(
+  message: string,
+  hint = 'sign in with "slipway login", then say it again',
+): SlipwayError {
+  return new SlipwayError('SLIPWAY_IDENTITY_UNPROVED', `it was not proved who asks: ${message}`, { hint });
+}
+
+function unreachable(issuer: string, error: unknown): SlipwayError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new SlipwayError('SLIPWAY_UNREACHABLE', `${issuer} could not be asked for its keys: ${why}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,60 @@
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+
+import type { Actor } from '../../domain/actor.ts';
+import type { ApprovalPolicy, Intervention } from '../../domain/intervention/intervention.ts';
+import { now } from '../journal.ts';
+import { type Asked, proveIdentity } from './proveIdentity.ts';
+
+/** Proofs of who asked for a release, and of who approves it. */
+export class ApprovalProofs {
+  readonly #store: string;
+  #scope: CancellationScope | null = null;
+  /** The ids of the approvals whose proofs are being verified. */
+  readonly #underWay = new Set<string>();
+
+  /** @param store - the artifact store that has the proofs. */
+  constructor(store: string) {
+    this.#store = store;
+  }
+
+  /**
+   * Proves who asked: without it, whoever did could approve under their own name.
+   *
+   * @returns the actor, or why nothing was proved.
+   */
+  async requester(by: Actor, asked: Asked | undefined): Promise<Actor | string> {
+    return asked === undefined
+      ? 'it cannot be proved who asked for it'
+      : proveIdentity(this.#store, by, asked);
+  }
+
+  /** Waits for approvals. Proofs that are under way when that ends are given up: nothing waits for an issuer. */
+  while<T>({ identity }: ApprovalPolicy, wait: () => Promise<T>): Promise<T> {
+    if (identity === undefined) return wait();
+    const scope = (this.#scope = new CancellationScope());
+    return wait().finally(() => {
+      scope.cancel();
+    });
+  }
+
+  /** Whether an approval is being verified: it was said twice. */
+  isUnderWay(id: string): boolean {
+    return this.#underWay.has(id);
+  }
+
+  /** Proves who approves. @returns the actor, or why nothing was proved. */
+  async approver({ id, by, identity }: Intervention): Promise<Actor | string> {
+    const statement = { action: 'approve', workflowId: workflowInfo().workflowId, requestId: id } as const;
+    const asked = { statement, identity, at: now() };
+    this.#underWay.add(id);
+    try {
+      return await (this.#scope ?? CancellationScope.current()).run(() =>
+        proveIdentity(this.#store, by, asked),
+      );
+    } catch {
+      return 'its approval is not waited for any more';
+    } finally {
+      this.#underWay.delete(id);
+    }
+  }
+}

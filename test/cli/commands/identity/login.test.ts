@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
+import { runLoginCommand, runLogoutCommand } from '../../../../src/cli/commands/identity/login.ts';
+import { keepProof } from '../../../../src/cli/identity/keepProof.ts';
+import { activitiesUnderTest, failureOf } from '../../../activities/activitiesUnderTest.ts';
+import { TestBrowser } from '../../../dashboard/access/testBrowser.ts';
+import { startIssuer, type TestIssuer } from '../../../dashboard/access/testIssuer.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
+const CLIENT_ID = 'slipway-command';
+
+let issuer: TestIssuer;
+let folder: string;
+let environment: Readonly<Record<string, string>>;
+
+beforeEach(async () => {
+  // The issuer warns that it keeps everything in memory, which is what the test wants.
+  for (const method of ['warn', 'info'] as const)
+    vi.spyOn(console, method).mockImplementation(() => undefined);
+  issuer = await startIssuer();
+  issuer.register('http://127.0.0.1/callback', {
+    clients: [
+      {
+        client_id: CLIENT_ID,
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback'],
+      },
+    ],
+    conformIdTokenClaims: false,
+  });
+  folder = await mkdtemp(join(tmpdir(), 'slipway-login-'));
+  environment = {
+    SLIPWAY_OIDC_ISSUER: issuer.url,
+    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+    XDG_CONFIG_HOME: folder,
+  };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  await Promise.all([issuer.close(), rm(folder, { recursive: true })]);
+});
+
+it('signs in by a browser, keeps the sign-in for its user alone, and a worker believes it, once', async () => {
+  const output = await signIn('ada');
+  expect(output.events[1]).toMatchObject({ event: 'signed_in', name: 'ada@example.com' });
+  const file = join(folder, 'slipway/identity.json');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const { idToken } = JSON.parse(await readFile(file, 'utf8')) as { idToken: string };
+  expect(JSON.stringify([output.events, output.noted])).not.toContain(idToken);
+
+  const store = openArtifactStore(join(folder, 'store'));
+  const input = {
+    store: store.url,
+    name: await keepProof(environment, store, STATEMENT),
+    statement: STATEMENT,
+    at: new Date().toISOString(),
+  };
+  const activities = activitiesUnderTest();
+  const { identity } = await activities.proveIdentity(input);
+  expect(identity).toEqual({
+    who: 'ada@example.com',
+    proved: { issuer: issuer.url, subject: 'ada', email: 'ada@example.com' },
+  });
+  expect(await store.listRecords()).toEqual([]);
+  expect(await failureOf(activities.proveIdentity(input))).toMatchObject({
+    type: 'SLIPWAY_IDENTITY_UNPROVED',
+    nonRetryable: true,
+    message: expect.stringContaining('used already') as string,
+  });
+});
+
+it('a proof is of no use for another statement, and is removed', async () => {
+  await signIn('ben');
+  const store = openArtifactStore(join(folder, 'store'));
+  const name = await keepProof(environment, store, STATEMENT);
+  const other = { ...STATEMENT, workflowId: 'target:x/release-2' };
+  const at = new Date().toISOString();
+  const asked = { store: store.url, name, statement: other, at };
+  const failure = await failureOf(activitiesUnderTest().proveIdentity(asked));
+  expect(failure).toMatchObject({ type: 'SLIPWAY_IDENTITY_UNPROVED', nonRetryable: true });
+  expect(await store.listRecords()).toEqual([]);
+});
+
+it('no record but a proof is read or removed', async () => {
+  const store = openArtifactStore(join(folder, 'store'));
+  await store.putRecord('production/1.json', { token: 'x' });
+  const asked = { store: store.url, statement: STATEMENT, at: new Date().toISOString() };
+  for (const name of ['production/1.json', '_identities/../production/1.json', '_identities/x']) {
+    const failure = await failureOf(activitiesUnderTest().proveIdentity({ ...asked, name }));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_IDENTITY_UNPROVED' });
+  }
+  expect(await store.listRecords()).toEqual(['production/1.json']);
+});
+
+it('without a sign-in, or after signing out, nothing is proved', async () => {
+  const store = openArtifactStore(join(folder, 'store'));
+  const unproved = { code: 'SLIPWAY_IDENTITY_UNPROVED', hint: 'sign in: slipway login' };
+  await expect(keepProof(environment, store, STATEMENT)).rejects.toMatchObject(unproved);
+  await signIn('ada');
+  await keepProof(environment, store, STATEMENT);
+  await runLogoutCommand({ output: testOutput(), home: folder, environment });
+  await expect(keepProof(environment, store, STATEMENT)).rejects.toMatchObject(unproved);
+});
+
+async function signIn(login: string) {
+  const output = testOutput({ json: true });
+  const signingIn = runLoginCommand({ output, home: folder, environment });
+  await vi.waitUntil(() => output.events.length > 0);
+  const browser = new TestBrowser();
+  const asked = await browser.open(String(output.events[0]!['url']));
+  await browser.signInAtIssuer(asked, login);
+  expect(await signingIn).toBe(0);
+  return output;
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+
+/** An issuer as CI systems are one: discovery, keys, and tokens with any claims. */
+export interface LocalIssuer {
+  readonly url: string;
+  /** A token that is valid for an hour from a moment on. Default: from now on. */
+  token(claims: Readonly<Record<string, unknown>>, from?: Date): Promise<string>;
+  /** From now on, tokens are signed with another key. */
+  changeKey(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts such an issuer on a port of its own. */
+export async function startLocalIssuer(): Promise<LocalIssuer> {
+  let pair = await generateKeyPair('RS256');
+  let kid = 1;
+  const server = createServer((request, response) => {
+    void (async () => {
+      const answer =
+        request.url === '/keys'
+          ? { keys: [{ ...(await exportJWK(pair.publicKey)), kid: String(kid), alg: 'RS256' }] }
+          : { issuer: url, jwks_uri: `${url}/keys` };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    token: (claims, from = new Date()) => {
+      const seconds = Math.floor(from.getTime() / 1_000);
+      return new SignJWT({ iss: url, iat: seconds, exp: seconds + 3_600, ...claims })
+        .setProtectedHeader({ alg: 'RS256', kid: String(kid) })
+        .sign(pair.privateKey);
+    },
+    async changeKey() {
+      pair = await generateKeyPair('RS256');
+      kid += 1;
+    },
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { expect, it } from 'vitest';
+
+import type { Statement } from '../../../src/domain/identity/statement.ts';
+import type { InterventionMessage } from '../../../src/messages/release.ts';
+import { newProofName, statementAudience } from '../../../src/identity/proof.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+const IDENTITY = { required: 1, withinMs: 60_000, identity: 'oidc' } as const;
+
+describeWorkflows('approvals that ask for a proof of who gives them', (harness) => {
+  it('lets a release go on, and records who was proved', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const answer = await target.say(releaseId, 'approve', approval(target, releaseId, 'bo'));
+    expect(answer).toMatchObject({ disposition: 'taken', note: 'approved by 1 of 1' });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({
+      outcome: 'released',
+      requestedBy: { who: 'ada@example.com', proved: { issuer: 'https://issuer.test', subject: 'ada' } },
+      interventions: [
+        { kind: 'approve', by: { who: 'bo@example.com', proved: { subject: 'bo' } }, taken: true },
+      ],
+    });
+    expect(result.interventions[0]).not.toHaveProperty('identity');
+  });
+
+  it('removes each proof, and no history has its token', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'token-of-ada');
+    await target.say(releaseId, 'approve', approval(target, releaseId, 'token-of-bo', '1'));
+    await target.result(releaseId);
+    expect([...target.world.kept.keys()].filter((name) => name.startsWith('_identities/'))).toEqual([]);
+    const histories = await Promise.all([
+      target.handle.fetchHistory(),
+      target.child(releaseId).fetchHistory(),
+    ]);
+    const texts = histories.map((history) => textIn(history.toJSON()));
+    expect(texts[1]).toContain('https://issuer.test');
+    // The world's issuer calls a person as the token: nothing else of a proof is anywhere.
+    for (const text of texts) expect(text).not.toContain('signed-statement');
+  });
+
+  it('refuses one without a proof, whatever name it claims; a signal is recorded and not taken', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    await expect(target.say(releaseId, 'approve', { who: 'bo@example.com' })).rejects.toMatchObject({
+      cause: {
+        type: 'SLIPWAY_WRONG_MOMENT',
+        message: expect.stringContaining('must prove who gives it') as string,
+      },
+    });
+    await target.child(releaseId).signal('approve', { who: 'bo@example.com' });
+    const { interventions, waiting: still } = await target.progressOnce(
+      releaseId,
+      (progress) => progress.interventions.length > 0,
+    );
+    expect(interventions).toMatchObject([{ kind: 'approve', taken: false }]);
+    expect(still).toMatchObject({ for: 'approval' });
+  });
+
+  it('refuses the person who released, under another claimed name, and takes it from another one', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const own = { ...approval(target, releaseId, 'ada'), who: 'bo' };
+    await expect(target.say(releaseId, 'approve', own)).rejects.toMatchObject({
+      cause: { message: 'the person who asked for it cannot approve it' },
+    });
+    await target.say(releaseId, 'approve', approval(target, releaseId, 'bo'));
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('refuses a proof that was used already, and one of another release', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const other = approval(target, 'release-999', 'bo');
+    await expect(target.say(releaseId, 'approve', other)).rejects.toMatchObject({
+      cause: {
+        type: 'SLIPWAY_IDENTITY_UNPROVED',
+        message: expect.stringContaining('something else') as string,
+      },
+    });
+    await expect(target.say(releaseId, 'approve', other)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('used already') as string },
+    });
+  });
+
+  it('takes a signal with a proof', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    await target.child(releaseId).signal('approve', approval(target, releaseId, 'bo'));
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('ends a release whose releaser proved nothing, before anything is changed', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { releaseId } = await target.submit('b', { approval: IDENTITY });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(result.reason).toContain('ada did not prove who they are');
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('makes way for a rollback at once, while an issuer does not answer', async () => {
+    const { target, good } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const gate = target.world.gate('proveIdentity');
+    const approving = target.say(releaseId, 'approve', approval(target, releaseId, 'bo'));
+    const refused = expect(approving).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('not waited for any more') as string },
+    });
+    await target.world.called('proveIdentity', 2);
+    await target.rollback({ who: 'cy' });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ servingRevisionId: good });
+    expect(result.outcome).not.toBe('released');
+    await refused;
+    gate.open();
+  });
+});
+
+/** A release that somebody asked for, with a proof, and that waits for approval. */
+async function waiting(target: TargetUnderTest, who: string): Promise<string> {
+  const { requestKey } = target.request('b');
+  const identity = keep(target, who, {
+    action: 'release',
+    workflowId: target.workflowId,
+    requestId: requestKey,
+  });
+  const { releaseId } = await target.submit('b', { approval: IDENTITY, identity });
+  await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+  return releaseId;
+}
+
+/** An approval with a proof that the world's issuer confirms. */
+function approval(
+  target: TargetUnderTest,
+  releaseId: string,
+  who: string,
+  requestId = `${who}-approves`,
+): InterventionMessage {
+  const workflowId = `${target.workflowId}/${releaseId}`;
+  return {
+    requestId,
+    who: 'claimed',
+    identity: keep(target, who, { action: 'approve', workflowId, requestId }),
+  };
+}
+
+function keep(target: TargetUnderTest, token: string, statement: Statement): string {
+  const name = newProofName();
+  const at = 'signed-statement';
+  target.world.kept.set(name, { token, statement: statementAudience(statement), at });
+  return name;
+}
+
+/** Everything in a history as text, payloads decoded. */
+function textIn(history: unknown): string {
+  return JSON.stringify(history).replaceAll(/"data":"([^"]*)"/gu, (_, data: string) =>
+    Buffer.from(data, 'base64').toString(),
+  );
+}
