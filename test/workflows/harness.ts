@@ -192,6 +192,7 @@ export const ACTIVITIES: readonly ActivityName[] = [
   'awaitLateUpload',
   'recordRelease',
   'readChecks',
+  'proveIdentity',
   'sendNotice',
 ];
 

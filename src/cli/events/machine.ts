@@ -58,6 +58,7 @@ export interface MachineSections {
   readonly login: {
     /** A person has to sign in at this address, in a browser on this machine. */
     readonly sign_in: { readonly url: string };
+    /** The person has signed in. */
     readonly signed_in: {
       /** What releases record. */
       readonly name: string;
@@ -70,6 +71,7 @@ export interface MachineSections {
 
   /** `logout` */
   readonly logout: {
+    /** No sign-in is kept any more. */
     readonly signed_out: object;
   };
 

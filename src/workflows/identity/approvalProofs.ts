@@ -1,4 +1,4 @@
-import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, Trigger, workflowInfo } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
 import type { ApprovalPolicy, Intervention } from '../../domain/intervention/intervention.ts';
@@ -8,7 +8,8 @@ import { type Asked, proveIdentity } from './proveIdentity.ts';
 /** Proofs of who asked for a release, and of who approves it. */
 export class ApprovalProofs {
   readonly #store: string;
-  #scope: CancellationScope | null = null;
+  /** Resolved once approvals are not waited for any more. */
+  #over = new Trigger<string>();
   /** The ids of the approvals whose proofs are being verified. */
   readonly #underWay = new Set<string>();
 
@@ -28,12 +29,15 @@ export class ApprovalProofs {
       : proveIdentity(this.#store, by, asked);
   }
 
-  /** Waits for approvals. Proofs that are under way when that ends are given up: nothing waits for an issuer. */
+  /**
+   * Waits for approvals. Proofs that are under way when that ends are given up: nothing waits for an issuer. Their activities are
+   * left alone, not canceled: how Core tells of a canceled activity differs between a live run and a rebuild.
+   */
   while<T>({ identity }: ApprovalPolicy, wait: () => Promise<T>): Promise<T> {
     if (identity === undefined) return wait();
-    const scope = (this.#scope = new CancellationScope());
+    const over = (this.#over = new Trigger<string>());
     return wait().finally(() => {
-      scope.cancel();
+      over.resolve('its approval is not waited for any more');
     });
   }
 
@@ -48,11 +52,8 @@ export class ApprovalProofs {
     const asked = { statement, identity, at: now() };
     this.#underWay.add(id);
     try {
-      return await (this.#scope ?? CancellationScope.current()).run(() =>
-        proveIdentity(this.#store, by, asked),
-      );
-    } catch {
-      return 'its approval is not waited for any more';
+      const proving = CancellationScope.nonCancellable(() => proveIdentity(this.#store, by, asked));
+      return await Promise.race([proving, this.#over]);
     } finally {
       this.#underWay.delete(id);
     }
