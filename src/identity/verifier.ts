@@ -186,7 +186,11 @@ function jobOf(payload: JWTPayload, trusted: Extract<Trusted, { kind: 'github' |
   if (typeof repository !== 'string' || !trusted.repositories.includes(repository)) {
     throw unproved(`the worker does not trust the jobs of ${String(repository)}`);
   }
-  const proved: ProvedIdentity = { issuer, subject: String(id ?? repository), job: true };
+  const proved: ProvedIdentity = {
+    issuer,
+    subject: typeof id === 'string' || typeof id === 'number' ? String(id) : repository,
+    job: true,
+  };
   return { who, proved };
 }
 

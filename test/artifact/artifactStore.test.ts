@@ -155,6 +155,14 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.listRecords('staging/')).toEqual(['staging/1.json', 'staging/2.json']);
     });
 
+    it('is gone once it is removed, and may be removed again', async () => {
+      await store.putRecord('_identities/1', { token: 'x' });
+      await store.putRecord('staging/1.json', {});
+      for (let times = 0; times < 2; times += 1) await store.removeRecord('_identities/1');
+      expect(await store.getRecord('_identities/1')).toBeUndefined();
+      expect(await store.listRecords()).toEqual(['staging/1.json']);
+    });
+
     it('stays in the store whatever it is called', async () => {
       await store.putRecord('a target:ä\\..\\x/1.json', { kept: true });
       expect(await store.listRecords()).toEqual(['a target:ä\\..\\x/1.json']);

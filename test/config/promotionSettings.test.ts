@@ -62,6 +62,11 @@ describe('a promotion of slipway.yaml', () => {
     });
   });
 
+  it('does not lead to a target that asks who releases and approves', () => {
+    const asking = CHAIN.replaceAll('approval: { required: 2 }', 'approval: { identity: oidc }');
+    expect(problemsOf(asking)).toContain('which promotions do not support');
+  });
+
   it('is chosen by its name, or by the target that it alone leads to', () => {
     expect(choosePromotion(config, 'to-canary')).toBe('to-canary');
     expect(choosePromotion(config, 'production')).toBe('to-production');

@@ -1,5 +1,3 @@
-import type { JWK } from 'jose';
-
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Statement } from '../../domain/identity/statement.ts';
@@ -40,7 +38,7 @@ async function proofOf(environment: Environment, statement: Statement): Promise<
   if (credentials === undefined) throw missing('you are not signed in');
   if (credentials.expires < Date.now()) throw missing('your sign-in has expired');
   const { idToken: token, privateKey } = credentials;
-  return { token, statement: await signStatement(statement, privateKey as JWK) };
+  return { token, statement: await signStatement(statement, privateKey) };
 }
 
 /** A token of GitHub's job for this statement alone. */

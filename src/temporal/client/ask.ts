@@ -62,12 +62,12 @@ export function refusal(error: unknown): SlipwayError | undefined {
     return undefined;
   }
   const { type, message } = error.cause;
-  switch (type) {
-    case 'SLIPWAY_WRONG_MOMENT':
-    case 'SLIPWAY_TARGET_UNREADABLE':
-    case 'SLIPWAY_IDENTITY_UNPROVED':
-      return new SlipwayError(type, message, { cause: error });
-  }
+  if (
+    type === 'SLIPWAY_WRONG_MOMENT' ||
+    type === 'SLIPWAY_TARGET_UNREADABLE' ||
+    type === 'SLIPWAY_IDENTITY_UNPROVED'
+  )
+    return new SlipwayError(type, message, { cause: error });
   return new SlipwayError('SLIPWAY_USAGE', `the target refused: ${message}`, { cause: error });
 }
 

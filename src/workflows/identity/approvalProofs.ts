@@ -5,6 +5,8 @@ import type { ApprovalPolicy, Intervention } from '../../domain/intervention/int
 import { now } from '../journal.ts';
 import { type Asked, proveIdentity } from './proveIdentity.ts';
 
+const OVER = 'its approval is not waited for any more';
+
 /** Proofs of who asked for a release, and of who approves it. */
 export class ApprovalProofs {
   readonly #store: string;
@@ -37,7 +39,7 @@ export class ApprovalProofs {
     if (identity === undefined) return wait();
     const over = (this.#over = new Trigger<string>());
     return wait().finally(() => {
-      over.resolve('its approval is not waited for any more');
+      over.resolve(OVER);
     });
   }
 
@@ -54,6 +56,9 @@ export class ApprovalProofs {
     try {
       const proving = CancellationScope.nonCancellable(() => proveIdentity(this.#store, by, asked));
       return await Promise.race([proving, this.#over]);
+    } catch {
+      // The release was stopped, and with it what it waited for.
+      return OVER;
     } finally {
       this.#underWay.delete(id);
     }

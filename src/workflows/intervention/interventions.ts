@@ -132,9 +132,9 @@ export class Interventions {
   }
 
   /** Records a pre-emption that is not acted upon. */
-  ignorePreemption(reason: string): void {
+  ignorePreemption(note: string): void {
     const by = { who: 'unknown', from: 'signal' };
-    this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note: reason });
+    this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
   }
 
   /** From now on an earlier revision is restored, or the release has ended: no message has a use any more. */
@@ -310,11 +310,10 @@ export class Interventions {
       const by = { who: 'unknown', from: origin };
       return this.#record({ id: uuid4(), kind, by }, false, said);
     }
-    const before = this.#answers.get(said.id);
+    const { id } = said;
+    const before = this.#answers.get(id);
     if (before !== undefined) return { ...before, disposition: 'repeated' };
-    if (this.#proofs.isUnderWay(said.id)) {
-      return { id: said.id, disposition: 'repeated', note: 'it is being verified who approves' };
-    }
+    if (this.#proofs.isUnderWay(id)) return { id, disposition: 'repeated', note: 'it is being verified' };
     const problem = interventionProblem(this.#standing, said);
     const mustProve = kind === 'approve' && this.#request.approval?.identity !== undefined;
     if (problem === undefined && mustProve) return this.#takeProved(said, origin);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { Actor } from '../../../src/domain/actor.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import {
   addIntervention,
@@ -23,7 +24,7 @@ const BO = { who: 'bo', from: 'cli' };
 function problem(
   kind: InterventionKind,
   standing: Partial<Standing>,
-  said: { what?: string; by?: typeof BO } = {},
+  said: { what?: string; by?: Actor } = {},
 ): string | undefined {
   return interventionProblem({ ...STANDING, ...standing }, { kind, by: BO, ...said });
 }
@@ -67,6 +68,57 @@ describe('what may be said to a release', () => {
     );
     expect(problem('approve', awaiting, { by: { who: 'eve', from: 'cli' } })).toContain('ada, bo');
     expect(problem('approve', awaiting)).toBeUndefined();
+  });
+
+  describe('where approvals must prove who gives them', () => {
+    const awaiting = {
+      awaiting: 'approval',
+      approval: { required: 1, withinMs: 1, identity: 'oidc' },
+    } as const;
+    const ISSUER = 'https://login.example.com';
+    const person = (who: string, subject: string, email?: string, issuer = ISSUER) => ({
+      ...{ who, from: 'cli' },
+      proved: { issuer, subject, ...(email === undefined ? {} : { email }) },
+    });
+
+    it('a claimed name approves nothing; a proof is looked at before the name is', () => {
+      const said = { kind: 'approve', by: BO } as const;
+      expect(problem('approve', awaiting)).toContain('must prove who gives it');
+      expect(
+        interventionProblem({ ...STANDING, ...awaiting }, { ...said, identity: 'a record' }),
+      ).toBeUndefined();
+      expect(problem('approve', awaiting, { by: person('bo', '2') })).toBeUndefined();
+    });
+
+    it.each([
+      ['by issuer and subject, under another name', person('bo', '1')],
+      ['by e-mail address, at another issuer', person('bo', '9', 'Ada@example.com', 'https://other.example')],
+      ['by name', person('ada', '9')],
+    ])('who asked is known %s', (_how, by) => {
+      const requestedBy = person('ada', '1', 'ada@example.com');
+      expect(problem('approve', { ...awaiting, requestedBy }, { by })).toContain('cannot approve it');
+      const approvedBy = [requestedBy];
+      expect(
+        problem('approve', { ...awaiting, requestedBy: { who: 'cy', from: 'ci' }, approvedBy }, { by }),
+      ).toContain('has approved already');
+    });
+
+    it('the same subject of another issuer is another person', () => {
+      const requestedBy = person('ada', '1');
+      const by = person('bo', '1', undefined, 'https://other.example');
+      expect(problem('approve', { ...awaiting, requestedBy }, { by })).toBeUndefined();
+    });
+
+    it('a CI job approves only where it is named', () => {
+      const by = {
+        who: 'repo:acme/agent',
+        from: 'ci',
+        proved: { issuer: ISSUER, subject: '1', job: true },
+      } as const;
+      expect(problem('approve', awaiting, { by })).toContain('CI job');
+      const approval = { ...awaiting.approval, approvers: ['repo:acme/agent'] };
+      expect(problem('approve', { ...awaiting, approval }, { by })).toBeUndefined();
+    });
   });
 
   it('a skip must name what it leaves out, also where only one thing lies ahead or waits for a decision', () => {

@@ -24,6 +24,11 @@ describe('a request for a release', () => {
     expect(problemWith(path, value)).toBeUndefined();
   });
 
+  it('may not say itself that who asks was proved', () => {
+    const proved = { issuer: 'https://login.example.com', subject: '1' };
+    expect(problemWith('requestedBy.proved', proved)).toContain('"requestedBy.proved"');
+  });
+
   it.each([undefined, null, 7, 'request', [], [FULL_REQUEST]])('that is %j is refused', (garbage) => {
     expect(releaseRequestProblem(garbage)).toBe('the request is not an object');
   });
