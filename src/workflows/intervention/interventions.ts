@@ -201,8 +201,7 @@ export class Interventions {
     if (policy === undefined || policy.required <= 0) return;
     const { required, withinMs, approvers } = policy;
     if (policy.identity !== undefined) {
-      const { asked, requestedBy } = this.#request;
-      const requester = await this.#proofs.requester(requestedBy, asked);
+      const requester = await this.#proofs.requester(this.#requestedBy, this.#request.asked);
       if (typeof requester === 'string') throw this.stop(requester);
       this.#requestedBy = requester;
     }
