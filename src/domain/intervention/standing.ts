@@ -35,7 +35,7 @@ export function standingOf(progress: Progress, request: StandingRequest): Standi
     requestedBy,
     approval,
     madeBy,
-    approvedBy: taken.filter(({ kind }) => kind === 'approve').map(({ by }) => by.who),
+    approvedBy: taken.filter(({ kind }) => kind === 'approve').map(({ by }) => by),
   };
 }
 
