@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
-import { CompactSign, importJWK, type JWK } from 'jose';
+import { calculateJwkThumbprint, CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 
 import type { Statement } from '../domain/identity/statement.ts';
 
@@ -24,6 +24,16 @@ export interface Proof {
 /** Below this name, the records with proofs. No target's name begins so. */
 export const IDENTITIES = '_identities/';
 
+/** Puts a proof into the artifact store. @returns the record's name, which the message carries. */
+export async function putProof(
+  store: { putRecord(name: string, record: unknown): Promise<void> },
+  proof: Omit<Proof, 'at'>,
+): Promise<string> {
+  const name = newProofName();
+  await store.putRecord(name, { ...proof, at: new Date().toISOString() } satisfies Proof);
+  return name;
+}
+
 /** A name that nobody guesses. */
 export function newProofName(): string {
   return `${IDENTITIES}${randomUUID()}`;
@@ -39,10 +49,26 @@ export function statementAudience(statement: Statement): string {
   return `slipway:${createHash('sha256').update(canonicalJson(statement)).digest('hex')}`;
 }
 
-/** The algorithm of the keys that `slipway login` makes. */
+/** The algorithm of the keys that people's ID tokens are bound to. */
 export const KEY_ALGORITHM = 'ES256';
 
-/** Signs a statement with a key of `slipway login`. */
+/** A key that an ID token is bound to: `nonce`, its thumbprint, is what a sign-in asks the token to carry. */
+export async function newSigningKey(): Promise<{ readonly privateKey: JWK; readonly nonce: string }> {
+  const { publicKey, privateKey } = await generateKeyPair(KEY_ALGORITHM, { extractable: true });
+  const nonce = await calculateJwkThumbprint(await exportJWK(publicKey));
+  return { privateKey: { ...(await exportJWK(privateKey)) }, nonce };
+}
+
+/** The proof of a person, by their ID token and the key that it is bound to. */
+export async function personProof(
+  token: string,
+  privateKey: JWK,
+  statement: Statement,
+): Promise<Omit<Proof, 'at'>> {
+  return { token, statement: await signStatement(statement, privateKey) };
+}
+
+/** Signs a statement with the key of a sign-in. */
 export async function signStatement(statement: Statement, privateKey: JWK): Promise<string> {
   const { kty, crv, x, y } = privateKey;
   return await new CompactSign(new TextEncoder().encode(statementAudience(statement)))

@@ -3,8 +3,8 @@ import { SlipwayError } from '../domain/errors.ts';
 
 /** An issuer whose tokens count, and what of them. */
 export type Trusted =
-  /** People who sign in with `slipway login`: `clientId` is the audience of their tokens. */
-  | { readonly kind: 'person'; readonly issuer: string; readonly clientId: string }
+  /** People who sign in with `slipway login` or on the page: `clientIds` are the audiences of their tokens. */
+  | { readonly kind: 'person'; readonly issuer: string; readonly clientIds: readonly string[] }
   /**
    * CI jobs of these repositories alone (`owner/name`, or a project's path): at a public issuer, any repository gets a token of
    * any audience.
@@ -24,9 +24,11 @@ const GITLAB = 'https://gitlab.com';
 export function readTrust(environment: Environment): readonly Trusted[] {
   const trusted: Trusted[] = [];
   const issuer = read(environment, 'SLIPWAY_OIDC_ISSUER');
-  const clientId = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
-  if (issuer !== undefined && clientId !== undefined) {
-    trusted.push({ kind: 'person', issuer: address('SLIPWAY_OIDC_ISSUER', issuer), clientId });
+  const own = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
+  const others = words(environment, 'SLIPWAY_OIDC_TRUSTED_CLIENT_IDS');
+  const clientIds = [...(own === undefined ? [] : [own]), ...others];
+  if (issuer !== undefined && clientIds.length > 0) {
+    trusted.push({ kind: 'person', issuer: address('SLIPWAY_OIDC_ISSUER', issuer), clientIds });
   }
   const github = list(environment, 'SLIPWAY_OIDC_GITHUB_REPOSITORIES');
   if (github.length > 0) trusted.push({ kind: 'github', issuer: GITHUB, repositories: github });
@@ -49,10 +51,14 @@ function address(name: string, text: string): string {
 }
 
 function list(environment: Environment, name: string): readonly string[] {
-  const items = (read(environment, name) ?? '').split(/[\s,]+/u).filter((item) => item !== '');
+  const items = words(environment, name);
   const wrong = items.find((item) => !/^[\w.-]+(?:\/[\w.-]+)+$/u.test(item));
   if (wrong === undefined) return items;
   throw new SlipwayError('SLIPWAY_USAGE', `${name}: "${wrong}" is not owner/name`, { place: name });
+}
+
+function words(environment: Environment, name: string): readonly string[] {
+  return (read(environment, name) ?? '').split(/[\s,]+/u).filter((item) => item !== '');
 }
 
 function read(environment: Environment, name: string): string | undefined {

@@ -53,7 +53,8 @@ export class Verifier {
     const audience = audienceOf(trusted, statement);
     const payload = await this.#verifyToken(token, trusted.issuer, { audience, currentDate: at });
     if (trusted.kind === 'person') {
-      if (payload['azp'] !== undefined && payload['azp'] !== trusted.clientId) {
+      const { azp } = payload;
+      if (azp !== undefined && !trusted.clientIds.some((clientId) => clientId === azp)) {
         throw unproved('the token was issued to another client');
       }
       await verifyStatement(signed, statement, payload['nonce']);
@@ -130,10 +131,10 @@ async function discover(issuer: string): Promise<Keys> {
   return createRemoteJWKSet(new URL(keys), { timeoutDuration: TIMEOUT_MS });
 }
 
-function audienceOf(trusted: Trusted, statement: Statement): string {
+function audienceOf(trusted: Trusted, statement: Statement): string | string[] {
   switch (trusted.kind) {
     case 'person':
-      return trusted.clientId;
+      return [...trusted.clientIds];
     case 'github':
       return statementAudience(statement);
     case 'gitlab':

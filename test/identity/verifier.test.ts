@@ -82,7 +82,7 @@ describe('the proof of a person', () => {
   let key: JWK;
   let claims: Record<string, unknown>;
   const verify = async (token: string, statement?: string, at = NOW) =>
-    new Verifier([{ kind: 'person', issuer: issuer.url, clientId: 'command' }]).verify(
+    new Verifier([{ kind: 'person', issuer: issuer.url, clientIds: ['command'] }]).verify(
       { token, statement, at: '' },
       STATEMENT,
       at,
@@ -150,7 +150,7 @@ describe('whom a worker trusts', () => {
         SLIPWAY_OIDC_GITLAB_PROJECTS: 'acme/group/agent',
       }),
     ).toEqual([
-      { kind: 'person', issuer: 'https://login.example.com', clientId: 'command' },
+      { kind: 'person', issuer: 'https://login.example.com', clientIds: ['command'] },
       {
         kind: 'github',
         issuer: 'https://token.actions.githubusercontent.com',

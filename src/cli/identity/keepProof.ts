@@ -2,7 +2,7 @@ import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Statement } from '../../domain/identity/statement.ts';
 import { isRecord } from '../../domain/scalars.ts';
-import { newProofName, type Proof, signStatement, statementAudience } from '../../identity/proof.ts';
+import { personProof, type Proof, putProof, statementAudience } from '../../identity/proof.ts';
 import { readCredentials } from './credentials.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,10 +20,7 @@ export async function keepProof(
   store: Pick<ArtifactStore, 'putRecord'>,
   statement: Statement,
 ): Promise<string> {
-  const proof: Proof = { ...(await proofOf(environment, statement)), at: new Date().toISOString() };
-  const name = newProofName();
-  await store.putRecord(name, proof);
-  return name;
+  return putProof(store, await proofOf(environment, statement));
 }
 
 async function proofOf(environment: Environment, statement: Statement): Promise<Omit<Proof, 'at'>> {
@@ -37,8 +34,7 @@ async function proofOf(environment: Environment, statement: Statement): Promise<
   const credentials = await readCredentials(environment);
   if (credentials === undefined) throw missing('you are not signed in');
   if (credentials.expires < Date.now()) throw missing('your sign-in has expired');
-  const { idToken: token, privateKey } = credentials;
-  return { token, statement: await signStatement(statement, privateKey) };
+  return personProof(credentials.idToken, credentials.privateKey, statement);
 }
 
 /** A token of GitHub's job for this statement alone. */

@@ -12,6 +12,7 @@ import { CALLBACK_PATH, OidcSignIn } from './oidcSignIn.ts';
 import { returnPath } from './returnPath.ts';
 import { createSealer } from './seal.ts';
 import { csrfOf, newSession, SealedCookies, type Session, setSession } from './session.ts';
+import { forgetIdentity, proverOf, setProver } from './signedInIdentity.ts';
 import { keyPage, signedOutPage, youPage } from './signInPages.tsx';
 import { setViewer, type Viewer, viewerOf } from './viewer.ts';
 
@@ -54,9 +55,11 @@ export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSetting
   };
 
   const requireViewer: MiddlewareHandler<PageEnv> = async (c, next) => {
-    const { viewer, ends } = await session(c);
+    const current = await session(c);
+    const { viewer, ends } = current;
     if (viewer === undefined) return askToSignIn(c);
     setViewer(c, viewer);
+    setProver(c, proverOf(c, addressOf(c, publicUrl), cookies, current));
     await next();
     c.res = endWithSession(c.res, ends);
     return undefined;
@@ -89,6 +92,7 @@ export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSetting
   routes.post('/sign-out', async (c) => {
     await session(c);
     cookies.remove(c, addressOf(c, publicUrl), 'session');
+    forgetIdentity(c, addressOf(c, publicUrl), cookies);
     return c.redirect('/signed-out', 303);
   });
   routes.get('/signed-out', async (c) => {

@@ -1,13 +1,16 @@
 import type { Context } from 'hono';
+import type { JWK } from 'jose';
 import * as oidc from 'openid-client';
 
 import { verifiedEmail } from '../../identity/claims.ts';
+import { newSigningKey } from '../../identity/proof.ts';
 import { Issuer, type SignedIn, type SignInChecks } from '../../identity/issuer.ts';
 import { AccessRefusal } from './accessRefusal.ts';
 import type { OidcSettings } from './accessSettings.ts';
 import type { Address } from './address.ts';
 import { returnPath } from './returnPath.ts';
 import { roleOf } from './roles.ts';
+import { keepIdentity } from './signedInIdentity.ts';
 import { newSession, type SealedCookies, type Session } from './session.ts';
 
 /** The path that the issuer sends browsers back to. */
@@ -36,14 +39,17 @@ export class OidcSignIn {
    * @throws AccessRefusal SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
   async begin(c: Context, address: Address, to: string): Promise<Response> {
-    const { url, checks } = await this.#ask(() => this.#issuer.begin(`${address.origin}${CALLBACK_PATH}`));
+    const { privateKey, nonce } = await newSigningKey();
+    const { url, checks } = await this.#ask(() =>
+      this.#issuer.begin(`${address.origin}${CALLBACK_PATH}`, nonce),
+    );
     const ends = Date.now() + SIGN_IN_MS;
-    this.#cookies.write(c, address, COOKIE, { ...checks, to, ends }, ends);
+    this.#cookies.write(c, address, COOKIE, { ...checks, privateKey, to, ends }, ends);
     return c.redirect(url.href);
   }
 
   /**
-   * Takes the issuer's answer.
+   * Takes the issuer's answer, and has the browser keep what proves later who the person is.
    *
    * @returns the new session, and where to go.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403), SLIPWAY_SIGN_IN_UNAVAILABLE (503).
@@ -57,7 +63,12 @@ export class OidcSignIn {
     const { pathname, search } = new URL(c.req.url);
     const answer = new URL(`${address.origin}${pathname}${search}`);
     const signedIn = await this.#ask(() => this.#issuer.finish(answer, kept as unknown as SignInChecks));
-    return { session: this.#session(signedIn), to: returnPath(String(kept['to'])) };
+    const session = this.#session(signedIn);
+    keepIdentity(c, address, this.#cookies, session, {
+      idToken: signedIn.idToken,
+      privateKey: kept['privateKey'] as JWK,
+    });
+    return { session, to: returnPath(String(kept['to'])) };
   }
 
   /** Where a person ends their session at the issuer too; `undefined` if it has no such page, or does not answer. */

@@ -73,6 +73,11 @@ export class SealedCookies {
     return sealed === undefined ? undefined : this.#sealer.open(name, sealed);
   }
 
+  /** How large a cookie is with its value sealed, in bytes. */
+  size(name: string, value: Readonly<Record<string, unknown>>): number {
+    return this.#sealer.seal(name, value).length;
+  }
+
   /** @param ends - when the browser forgets it, in milliseconds since 1970. */
   write(
     c: Context,

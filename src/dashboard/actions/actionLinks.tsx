@@ -128,8 +128,8 @@ function Interventions({
 }) {
   if (!hasRole(viewer, 'release') || progress.kind === 'rollback') return null;
   const standing = standingOf(progress, request ?? NOT_KNOWN);
-  const offers = interventionOffers(standing, viewer.name);
-  const whyNot = standing.awaiting === 'approval' ? problemOf(standing, 'approve', viewer.name) : undefined;
+  const offers = interventionOffers(standing, viewer);
+  const whyNot = standing.awaiting === 'approval' ? problemOf(standing, 'approve', viewer) : undefined;
   if (offers.length === 0) return null;
   return (
     <nav class="actions" aria-label={`Actions on ${name}`}>

@@ -7,6 +7,7 @@ import { isRevisionId } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { PageEnv } from '../access/access.ts';
 import { csrfOf } from '../access/session.ts';
+import { viewersProof } from '../access/signedInIdentity.ts';
 import { requireRole, viewerOf } from '../access/viewer.ts';
 import { document } from '../page/html.ts';
 import { Layout, type PartName } from '../page/layout.tsx';
@@ -55,7 +56,8 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
       const { requestId, fields } = sent;
       try {
         const reason = requireReason(fields['reason']);
-        const came = await subject.send(fields, { ...senderOf(viewerOf(c), reason), requestId });
+        const message = { ...senderOf(viewerOf(c), reason), requestId };
+        const came = await subject.send(fields, message, viewersProof(c));
         return c.redirect(actionResultAddress(c, subject.back.address, came), 303);
       } catch (error) {
         if (!(error instanceof SlipwayError)) throw error;
@@ -74,10 +76,10 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
   for (const kind of INTERVENTION_KINDS) {
     add(`/releases/:target/:release/${kind}`, 'Targets', (c) => {
       const { target: targetId = '', release: releaseId = '' } = c.req.param();
-      return releaseSubject(context, { targetId, releaseId, kind, who: viewerOf(c).name });
+      return releaseSubject(context, { targetId, releaseId, kind, viewer: viewerOf(c) });
     });
     add(`/promotions/:promotion/${kind}`, 'Promotions', (c) =>
-      promotionSubject(context, c.req.param('promotion') ?? '', kind, viewerOf(c).name),
+      promotionSubject(context, c.req.param('promotion') ?? '', kind, viewerOf(c)),
     );
   }
   return routes;

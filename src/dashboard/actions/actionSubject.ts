@@ -1,3 +1,4 @@
+import type { Prove } from '../access/signedInIdentity.ts';
 import type { Order } from './order.ts';
 
 /** Who sends what a person asks for, with the id by which a repeated one is recognized. */
@@ -13,10 +14,14 @@ export interface ActionSubject {
   readonly order: Order;
   readonly back: { readonly address: string; readonly name: string };
   /**
-   * Does it. `fields`: those of the form.
+   * Does it. `fields`: those of the form. `prove`: proves who asks.
    *
    * @returns the result, in one or two sentences.
    * @throws SlipwayError its refusal.
    */
-  readonly send: (fields: Readonly<Record<string, string>>, message: Message) => Promise<string>;
+  readonly send: (
+    fields: Readonly<Record<string, string>>,
+    message: Message,
+    prove: Prove,
+  ) => Promise<string>;
 }

@@ -2,7 +2,7 @@ import type { InterventionKind, Standing } from '../../domain/intervention/inter
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import { momentText } from '../page/times.tsx';
-import { problemOf } from './offers.ts';
+import { type Asking, problemOf } from './offers.ts';
 import type { Choice, Order } from './order.ts';
 
 /** A release or a promotion as what may be said to it sees it. */
@@ -16,9 +16,9 @@ interface IntervenedIn {
 }
 
 /** What the page says of one thing that may be said to a release or a promotion. */
-export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, who: string): Order {
+export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, viewer: Asking): Order {
   const { name, standing } = subject;
-  const problem = problemOf(standing, kind, who);
+  const problem = problemOf(standing, kind, viewer);
   const { title, button, sentences } = TEXTS[kind](subject);
   const order = { title: `${title} ${name}`, button, sentences: [...sentences, ...subject.serving], problem };
   if (kind !== 'skip') return order;
@@ -42,7 +42,9 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
       title: 'Approve',
       button: 'Approve',
       sentences: [
-        ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.join(', ')}.`]),
+        ...(approvedBy.length === 0
+          ? []
+          : [`Approved so far by ${approvedBy.map(({ who }) => who).join(', ')}.`]),
         missing > 0
           ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
           : 'With your approval it continues at once.',

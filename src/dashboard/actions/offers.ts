@@ -6,6 +6,7 @@ import {
 } from '../../domain/intervention/intervention.ts';
 import { findQuarantined } from '../../domain/target/quarantine.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
+import type { Viewer } from '../access/viewer.ts';
 import { TARGET_ACTIONS, type TargetAction } from './actionAddresses.ts';
 
 /** The actions that make sense on a target now. */
@@ -48,14 +49,23 @@ export function blockedArtifacts(state: TargetState): readonly string[] {
   return [...new Set([...blocked.reverse(), ...left.reverse()])];
 }
 
+/** Who would say it. */
+export type Asking = Pick<Viewer, 'name' | 'proved'>;
+
 /** What a person may say to a release or a promotion now. */
-export function interventionOffers(standing: Standing, who: string): readonly InterventionKind[] {
-  return INTERVENTION_KINDS.filter((kind) => problemOf(standing, kind, who) === undefined);
+export function interventionOffers(standing: Standing, viewer: Asking): readonly InterventionKind[] {
+  return INTERVENTION_KINDS.filter((kind) => problemOf(standing, kind, viewer) === undefined);
 }
 
 /** Why a person cannot say something to a release or a promotion now; `undefined`: they can. */
-export function problemOf(standing: Standing, kind: InterventionKind, who: string): string | undefined {
-  return interventionProblem(standing, { kind, what: standing.ahead[0], by: { who, from: FROM } });
+export function problemOf(
+  standing: Standing,
+  kind: InterventionKind,
+  { name: who, proved }: Asking,
+): string | undefined {
+  // A person who signed in at an issuer proves it when they press the button.
+  const identity = proved ? FROM : undefined;
+  return interventionProblem(standing, { kind, what: standing.ahead[0], by: { who, from: FROM }, identity });
 }
 
 /** Where what is said on the page comes from, as records have it. */

@@ -12,6 +12,7 @@ import { promotionAddress } from '../../domain/dashboard/addresses.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
 import { interventionOrder } from './interventionOrders.ts';
+import type { Asking } from './offers.ts';
 import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
 
 /** Something that is said to a promotion; `undefined`: there is no such promotion. */
@@ -19,7 +20,7 @@ export async function promotionSubject(
   { temporal }: PageContext,
   workflowId: string,
   kind: InterventionKind,
-  who: string,
+  viewer: Asking,
 ): Promise<ActionSubject | undefined> {
   const [started, view] = await Promise.all([
     fetchFirstInput(temporal, workflowId),
@@ -34,7 +35,7 @@ export async function promotionSubject(
   const progress =
     view.state === 'running' ? (view.progress ?? UNASKED) : ({ ...UNASKED, outcome: 'aborted' } as const);
   const standing = standingOf(progress, promotionStanding(request));
-  const order = interventionOrder({ name, progress, standing, serving }, kind, who);
+  const order = interventionOrder({ name, progress, standing, serving }, kind, viewer);
   return {
     order,
     back,

@@ -14,6 +14,7 @@ import type { PageContext } from '../pageContext.ts';
 import { servingOf } from '../targets/targetTexts.ts';
 import type { ActionSubject } from './actionSubject.ts';
 import { interventionOrder } from './interventionOrders.ts';
+import type { Asking } from './offers.ts';
 import type { Order } from './order.ts';
 import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
 
@@ -23,13 +24,13 @@ interface Said {
   readonly releaseId: string;
   readonly kind: InterventionKind;
   /** Who says it. */
-  readonly who: string;
+  readonly viewer: Asking;
 }
 
 /** Something that is said to a release; `undefined`: there is no such release, or it is a rollback. */
 export async function releaseSubject(
   context: PageContext,
-  { targetId, releaseId, kind, who }: Said,
+  { targetId, releaseId, kind, viewer }: Said,
 ): Promise<ActionSubject | undefined> {
   const { temporal, watches } = context;
   const target = await watches.target(targetId);
@@ -44,25 +45,29 @@ export async function releaseSubject(
   const request = (started?.input as ReleaseInput | undefined)?.request ?? queued?.request;
   // A rollback is started from a request of another kind.
   if (request === undefined || !('artifact' in request)) return undefined;
+  const mustProve = kind === 'approve' && request.approval?.identity !== undefined;
   const name = `${releaseId} on ${snapshot.name}`;
   const serving = servingSentences(snapshot, releaseId, request);
   const known = progress ?? UNASKED;
   const said = interventionOrder(
     { name, progress: known, standing: standingOf(known, request), serving },
     kind,
-    who,
+    viewer,
   );
   const order = started === undefined ? queuedOrder(said, kind) : said;
   return {
     order,
     back: { address: releaseAddress(targetId, releaseId), name },
-    send: async (fields, message) => {
+    send: async (fields, message, prove) => {
       try {
         const what = kind === 'skip' ? { what: fields['what'] } : {};
         const taken =
           kind === 'abort'
             ? await stopRelease(temporal, targetId, releaseId, message)
-            : await intervene(temporal, targetId, kind, { ...message, ...what }, releaseId);
+            : await intervene(
+                ...([temporal, targetId, kind, { ...message, ...what }, releaseId] as const),
+                mustProve ? (statement) => prove(request.recordStore, statement) : undefined,
+              );
         return takenText(order.button, taken);
       } catch (error) {
         const work = isWrongMoment(error) ? await findWork(temporal, workflowId) : undefined;

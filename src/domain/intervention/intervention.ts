@@ -162,7 +162,7 @@ function approvalProblem(
   const { proved } = by;
   if (approval?.identity === 'oidc' && proved === undefined) {
     return identity === undefined
-      ? 'an approval of it must prove who gives it: "slipway login", then approve with the command'
+      ? 'an approval of it must prove who gives it: "slipway login", then "slipway approve", or sign in to the page with OIDC'
       : undefined;
   }
   if (isSameActor(by, requestedBy)) return 'the person who asked for it cannot approve it';

@@ -2,14 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
-
 import { httpsUrl } from '../../../config/httpsUrl.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { verifiedEmail } from '../../../identity/claims.ts';
 import { Issuer, type IssuerClient } from '../../../identity/issuer.ts';
-import { KEY_ALGORITHM } from '../../../identity/proof.ts';
+import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
 
@@ -28,8 +26,7 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
   const { output, environment } = context;
   const client = readClient(environment);
   const issuer = new Issuer(client);
-  const { publicKey, privateKey } = await generateKeyPair(KEY_ALGORITHM, { extractable: true });
-  const nonce = await calculateJwkThumbprint(await exportJWK(publicKey));
+  const { privateKey, nonce } = await newSigningKey();
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -43,7 +40,7 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
     const name = verifiedEmail(claims) ?? claims.sub;
     const file = await writeCredentials(environment, {
       ...{ issuer: client.issuer.href, name, idToken, expires },
-      privateKey: { ...(await exportJWK(privateKey)) },
+      privateKey: { ...privateKey },
     });
     const until = new Date(expires).toISOString();
     output.event({ event: 'signed_in', name, until, file });

@@ -1,0 +1,87 @@
+import type { Context } from 'hono';
+import type { JWK } from 'jose';
+
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Statement } from '../../domain/identity/statement.ts';
+import { isRecord } from '../../domain/scalars.ts';
+import { personProof, putProof } from '../../identity/proof.ts';
+import type { Address } from './address.ts';
+import type { SealedCookies, Session } from './session.ts';
+
+/** What proves who signed in: their ID token, and the key that it is bound to. */
+interface SignedInIdentity {
+  readonly idToken: string;
+  readonly privateKey: JWK;
+}
+
+/**
+ * Puts the proof of who asks for something into an artifact store. @returns the record's name.
+ *
+ * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser keeps no ID token; SLIPWAY_ARTIFACT_STORE_….
+ */
+export type Prove = (store: string, statement: Statement) => Promise<string>;
+
+const COOKIE = 'identity';
+/** Browsers may drop a larger cookie, name and attributes included (RFC 6265, 6.1). In bytes. */
+const COOKIE_MAX_BYTES = 4_096;
+const ATTRIBUTES_MAX_BYTES = 200;
+
+/**
+ * Has the browser keep who signed in, in a cookie of its own beside the session's. A token that is too large for a cookie
+ * is not kept: the session works, and approvals that ask for a proof are refused.
+ */
+export function keepIdentity(
+  c: Context,
+  address: Address,
+  cookies: SealedCookies,
+  { csrf, ends }: Session,
+  identity: SignedInIdentity,
+): void {
+  const value = { ...identity, csrf };
+  if (cookies.size(COOKIE, value) > COOKIE_MAX_BYTES - ATTRIBUTES_MAX_BYTES) {
+    cookies.remove(c, address, COOKIE);
+  } else {
+    cookies.write(c, address, COOKIE, value, ends);
+  }
+}
+
+/** Has the browser forget it. */
+export function forgetIdentity(c: Context, address: Address, cookies: SealedCookies): void {
+  cookies.remove(c, address, COOKIE);
+}
+
+/** What proves who a session's person is. */
+export function proverOf(c: Context, address: Address, cookies: SealedCookies, { csrf }: Session): Prove {
+  return async (store, statement) => {
+    const kept = cookies.read(c, address, COOKIE);
+    // One that another sign-in has left behind is another person's.
+    if (kept?.['csrf'] !== csrf || typeof kept['idToken'] !== 'string' || !isRecord(kept['privateKey'])) {
+      throw new SlipwayError(
+        'SLIPWAY_IDENTITY_UNPROVED',
+        'this session has no ID token that proves who you are',
+        {
+          hint: 'sign out and in again, or approve with the command: slipway login, slipway approve',
+        },
+      );
+    }
+    return putProof(
+      openArtifactStore(store),
+      await personProof(kept['idToken'], kept['privateKey'], statement),
+    );
+  };
+}
+
+const KEY = 'prove';
+
+/** Puts it into a request's context. */
+export function setProver(c: Context, prove: Prove): void {
+  c.set(KEY, prove);
+}
+
+/** What proves who looks at the page; a route that `requireViewer` does not stand before fails. */
+export function viewersProof(c: Context): Prove {
+  const prove = c.get(KEY) as Prove | undefined;
+  if (prove === undefined) throw new Error('A route was reached without asking who looks at it.');
+  return prove;
+}
