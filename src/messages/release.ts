@@ -61,10 +61,10 @@ export function readInterventionMessage(
  */
 export function readPreemption(raw: unknown): Preemption | string {
   if (!isRecord(raw)) return 'the message is not an object';
-  const { requestId, to, from: leaving, goesOn, overtaker, requestedBy } = raw;
+  const { requestId, to, from: leaving, goesOn, overtaker, requestedBy, identity } = raw;
   if (!isRecord(requestedBy)) return '"requestedBy" is not an object';
   const { who, from, reason } = requestedBy;
-  const request = readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
+  const request = readRollbackMessage({ requestId, to, who, from, reason, identity }, 'signal', 'preempt');
   if (typeof request === 'string') return request;
   return {
     ...request,

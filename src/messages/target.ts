@@ -62,6 +62,8 @@ export interface RollbackMessage extends Sender {
   readonly serving?: string;
   /** The span that asks: a W3C `traceparent`. One that is none is ignored. */
   readonly trace?: string;
+  /** The record with the proof of who asks. */
+  readonly identity?: string;
 }
 
 /** What a person may send as `hold` or `unhold`. */
@@ -100,13 +102,14 @@ export function readRollbackMessage(
 ): RollbackRequest | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, to, serving, trace } = fields;
+  const { requestId, to, serving, trace, identity } = fields;
   if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
     to,
     from: serving,
     ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
+    ...(identity === undefined ? {} : { identity }),
     requestedBy: readActor(fields, origin),
   };
 }

@@ -28,7 +28,7 @@ import type { Frozen } from '../../src/domain/freeze/freeze.ts';
 import type { Notice } from '../../src/domain/notify/notice.ts';
 import type { ReleaseResult } from '../../src/domain/release/release.ts';
 import { statementAudience } from '../../src/identity/proof.ts';
-import { unproved } from '../../src/identity/verifier.ts';
+import { unproved, type Verifier } from '../../src/identity/verifier.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 
 /** The activities that call a control plane, an agent, or the store. */
@@ -82,6 +82,8 @@ export class World {
   readonly calls: Call[] = [];
   /** What targets and releases keep in their record store. */
   readonly kept = new Map<string, unknown>();
+  /** Verifies proofs as a worker that trusts a real issuer. `null`: there is no issuer. */
+  verifier: Pick<Verifier, 'verify'> | null = null;
   readonly controlPlane: MemoryControlPlane;
   /** The notices that receivers got, in order. */
   readonly noticed: { readonly receiver: string; readonly notice: Notice }[] = [];
@@ -138,9 +140,11 @@ export class World {
       },
       lookAtFreezes: ({ at }) =>
         Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
-      // A token is the name of a person, signed by nobody; its statement is the real one.
+      // Unless there is an issuer, a token is the name of a person, signed by nobody; its statement is the real one.
       ...identityActivities(outside, {
-        verify: ({ token, statement: signed }, statement) => {
+        verify: ({ token, statement: signed, at: made }, statement, at) => {
+          if (this.verifier !== null)
+            return this.verifier.verify({ token, statement: signed, at: made }, statement, at);
           if (signed !== statementAudience(statement)) throw unproved('the proof is one of something else');
           const proved = { issuer: 'https://issuer.test', subject: token };
           return Promise.resolve({ who: `${token}@example.com`, proved });

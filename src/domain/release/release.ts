@@ -180,6 +180,8 @@ export interface RollbackRequest {
   /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
   readonly trace?: string;
   readonly requestedBy: Actor;
+  /** The record with the proof of who asked. Absent: there is none, and the name is claimed. */
+  readonly identity?: string;
 }
 
 /** What a target sends the running release about a rollback. */

@@ -6,6 +6,7 @@ import { restoreCandidates } from '../../domain/restore/restoreDecision.ts';
 import { readPreemption } from '../../messages/release.ts';
 import { restoringSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';
+import { targetOf } from '../identity/rollbackProof.ts';
 import type { Journal } from '../journal.ts';
 import { readActive, type RestoreOrder } from '../restore/restore.ts';
 import type { Run } from './run.ts';
@@ -44,6 +45,7 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
     return;
   }
   if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker))) return;
+  run.proof.begin(rollback, run.journal.store, targetOf(workflowInfo().workflowId));
   run.preemptedBy ??= rollback;
   run.forward.cancel();
 }

@@ -14,6 +14,7 @@ import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import type { Asked } from '../check/bringUp.ts';
 import { explain, type StepFailure } from '../failure.ts';
 import type { Asked as AskedWithProof } from '../identity/proveIdentity.ts';
+import { RollbackProof, targetOf } from '../identity/rollbackProof.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
@@ -40,6 +41,8 @@ export class Run implements Shipment {
   readonly forward = new CancellationScope();
   /** The rollback that it makes way for. */
   preemptedBy: RollbackRequest | null = null;
+  /** Of who asked for that rollback. */
+  readonly proof = new RollbackProof();
   deploymentId: string | null = null;
   baseline: Baseline | null = null;
   objectPath: string | null = null;
@@ -88,7 +91,7 @@ function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput):
   return {
     statement: {
       action: 'release',
-      workflowId: workflowId.slice(0, workflowId.lastIndexOf('/')),
+      workflowId: targetOf(workflowId),
       requestId: requestKey,
     },
     identity,
@@ -114,6 +117,7 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
         stuck,
       ),
       ...ending,
+      preemptedBy: ending.preemptedBy == null ? null : run.proof.recorded(ending.preemptedBy),
     },
     request.recordStore,
     run.passed,

@@ -1,4 +1,4 @@
-import { CancellationScope, setHandler, uuid4 } from '@temporalio/workflow';
+import { CancellationScope, setHandler, uuid4, workflowInfo } from '@temporalio/workflow';
 
 import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
@@ -14,6 +14,7 @@ import {
 import type { RollbackInput } from '../../messages/workflowTypes.ts';
 import { claimDeployment } from '../deployment/deployment.ts';
 import { endWorkflow, explain, refuse } from '../failure.ts';
+import { RollbackProof, targetOf } from '../identity/rollbackProof.ts';
 import { Journal, now } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
 import { missedText } from '../release/preempted.ts';
@@ -35,11 +36,13 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const settings = new Settings(input.lastGood, lastRequest.target);
   const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
   refuseInterventions(journal);
+  const proof = new RollbackProof();
+  proof.begin(request, recordStore, targetOf(workflowInfo().workflowId));
   const finish = ({ stuck, ...ending }: Ending): Promise<ReleaseResult> => {
     const { deploymentId = null, knownRevisions = [] } = ending;
     const situation = { deploymentId, baseline: null, known: [...known, ...knownRevisions] };
     const conclusion = {
-      ...emptyConclusion(lastRequest.target.name, request),
+      ...emptyConclusion(lastRequest.target.name, proof.recorded(request)),
       instructions: instructionsAfter({ target: settings.current, ...situation }, ending, stuck),
       ...ending,
     };

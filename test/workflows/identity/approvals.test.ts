@@ -1,9 +1,12 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
+import { memoryStore } from '../../../src/artifact/memoryStore.ts';
+import { keepProof } from '../../../src/cli/identity/keepProof.ts';
 import type { Statement } from '../../../src/domain/identity/statement.ts';
 import type { InterventionMessage } from '../../../src/messages/release.ts';
-import { newProofName, statementAudience } from '../../../src/identity/proof.ts';
+import { newProofName, type Proof, statementAudience } from '../../../src/identity/proof.ts';
+import { peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -26,20 +29,50 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     expect(result.interventions[0]).not.toHaveProperty('identity');
   });
 
-  it('removes each proof, and no history has its token', async () => {
-    const { target } = harness.newServingTarget();
-    const releaseId = await waiting(target, 'token-of-ada');
-    await target.say(releaseId, 'approve', approval(target, releaseId, 'token-of-bo', '1'));
-    await target.result(releaseId);
-    expect([...target.world.kept.keys()].filter((name) => name.startsWith('_identities/'))).toEqual([]);
-    const histories = await Promise.all([
-      target.handle.fetchHistory(),
-      target.child(releaseId).fetchHistory(),
-    ]);
-    const texts = histories.map((history) => textIn(historyToJSON(history)));
-    expect(texts[1]).toContain('https://issuer.test');
-    // The world's issuer calls a person as the token: nothing else of a proof is anywhere.
-    for (const text of texts) expect(text).not.toContain('signed-statement');
+  it('removes each proof, and no history has a token of the issuer, or a part of one', async () => {
+    const people = await peopleAtIssuer('ada', 'ben');
+    try {
+      const { target } = harness.newServingTarget();
+      target.world.verifier = people.verifier;
+      const keepAs = (who: string, statement: Statement) =>
+        keepProof(people.environmentOf(who), memoryStore(target.world.kept), statement);
+      const { requestKey } = target.request('b');
+      const { workflowId } = target;
+      const asked = { action: 'release', workflowId, requestId: requestKey } as const;
+      const { releaseId } = await target.submit('b', {
+        approval: IDENTITY,
+        identity: await keepAs('ada', asked),
+      });
+      await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+      const approving = {
+        action: 'approve',
+        workflowId: `${workflowId}/${releaseId}`,
+        requestId: 'one',
+      } as const;
+      const identity = await keepAs('ben', approving);
+      // What is in the store is what must not be in a history.
+      const secrets = [...target.world.kept.values()].flatMap((record) => secretsIn(record));
+      expect(secrets.length).toBeGreaterThan(10);
+      await target.say(releaseId, 'approve', { requestId: 'one', who: 'claimed', identity });
+      const result = await target.result(releaseId);
+      expect(result).toMatchObject({
+        outcome: 'released',
+        requestedBy: { who: 'ada@example.com', proved: { subject: 'ada' } },
+        interventions: [{ by: { who: 'ben@example.com', proved: { subject: 'ben' } } }],
+      });
+      expect(noProofs(target)).toBe(true);
+      const histories = await Promise.all([
+        target.handle.fetchHistory(),
+        target.child(releaseId).fetchHistory(),
+      ]);
+      const texts = histories.map((history) => textIn(historyToJSON(history)));
+      expect(texts[1]).toContain('ben@example.com');
+      for (const text of [...texts, JSON.stringify([...target.world.kept])]) {
+        for (const secret of secrets) expect(text).not.toContain(secret);
+      }
+    } finally {
+      await people.close();
+    }
   });
 
   it('refuses one without a proof, whatever name it claims; a signal is recorded and not taken', async () => {
@@ -118,7 +151,73 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     await refused;
     gate.open();
   });
+
+  it('ends when it is canceled, while an issuer does not answer', async () => {
+    const { target, good } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const gate = target.world.gate('proveIdentity');
+    const approving = target.say(releaseId, 'approve', approval(target, releaseId, 'bo'));
+    const refused = expect(approving).rejects.toMatchObject({ cause: expect.anything() as unknown });
+    await target.world.called('proveIdentity', 2);
+    await target.child(releaseId).cancel();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    await refused;
+    gate.open();
+  });
 });
+
+describeWorkflows('rollbacks that come with a proof of who asks', (harness) => {
+  it('records who was proved on an idle target', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    const gate = target.world.gate('redeployRevision');
+    const { requestId } = await target.rollback(rollback(target, 'cy', 'first'));
+    await target.world.called('proveIdentity');
+    await vi.waitUntil(() => noProofs(target), 30_000);
+    gate.open();
+    expect(await target.result(requestId)).toMatchObject({
+      outcome: 'rolled_back',
+      requestedBy: { who: 'cy@example.com', proved: { subject: 'cy' } },
+    });
+  });
+
+  it('goes on while an issuer does not answer, or says no, and records a claimed name', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    const gate = target.world.gate('proveIdentity');
+    const { requestId } = await target.rollback(rollback(target, 'cy', 'first'));
+    const result = await target.result(requestId);
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'rolled_back', requestedBy: { who: 'claimed' } });
+    expect(result.requestedBy).not.toHaveProperty('proved');
+  });
+
+  it('records who was proved in the release that makes way', async () => {
+    const { target } = harness.newServingTarget();
+    const checking = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    const restoring = target.world.gate('redeployRevision');
+    await target.rollback(rollback(target, 'cy', 'first'));
+    await target.world.called('proveIdentity');
+    await vi.waitUntil(() => noProofs(target), 30_000);
+    restoring.open();
+    checking.open();
+    const { preemptedBy } = await target.result(releaseId);
+    expect(preemptedBy).toMatchObject({ requestedBy: { who: 'cy@example.com', proved: { subject: 'cy' } } });
+    expect(preemptedBy).not.toHaveProperty('identity');
+  });
+});
+
+/** A rollback with a proof that the world's issuer confirms. */
+function rollback(target: TargetUnderTest, who: string, requestId: string) {
+  const statement = { action: 'rollback', workflowId: target.workflowId, requestId } as const;
+  return { requestId, who: 'claimed', identity: keep(target, who, statement) };
+}
+
+function noProofs(target: TargetUnderTest): boolean {
+  return ![...target.world.kept.keys()].some((name) => name.startsWith('_identities/'));
+}
 
 /** A release that somebody asked for, with a proof, and that waits for approval. */
 async function waiting(target: TargetUnderTest, who: string): Promise<string> {
@@ -153,6 +252,12 @@ function keep(target: TargetUnderTest, token: string, statement: Statement): str
   const at = 'signed-statement';
   target.world.kept.set(name, { token, statement: statementAudience(statement), at });
   return name;
+}
+
+/** The parts of a token, and of a signed statement, that a record of the artifact store has. */
+function secretsIn(record: unknown): readonly string[] {
+  const { token, statement } = record as Partial<Proof>;
+  return [token, statement].flatMap((jws) => (jws === undefined ? [] : [jws, ...jws.split('.')]));
 }
 
 /** Everything in a history as text, payloads decoded. */

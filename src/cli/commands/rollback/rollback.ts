@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import type { Outcome } from '../../../domain/release/outcome.ts';
@@ -9,6 +11,7 @@ import { reportInCi } from '../../ci/reportInCi.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
+import { proveInTime } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -54,7 +57,7 @@ export async function runRollbackCommand(
   options: RollbackOptions,
 ): Promise<number> {
   const { config, folder } = await loadConfig(options.config);
-  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { name, spec, settings } = await chooseTargetSpec(context, config, wanted);
   const requestedBy = await readRequester(context.environment, gitIn(folder), options.reason);
   const interruption = onInterruption();
   try {
@@ -64,7 +67,17 @@ export async function runRollbackCommand(
       return await breakGlass(context, order, interruption.signal);
     }
     const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
-    const [temporal, serving] = await Promise.all([connectOrSayHow(context, name), reading]);
+    const requestId = randomUUID();
+    const statement = { action: 'rollback', workflowId: targetWorkflowId(spec), requestId } as const;
+    const proving =
+      settings.approval?.identity === undefined
+        ? undefined
+        : proveInTime(context, artifactStoreOf({ config, folder }, context), statement);
+    const [temporal, serving, identity] = await Promise.all([
+      connectOrSayHow(context, name),
+      reading,
+      proving,
+    ]);
     try {
       const { who, from, reason } = requestedBy;
       const workflowId = targetWorkflowId(spec);
@@ -75,9 +88,11 @@ export async function runRollbackCommand(
         reason,
         to: options.to,
         serving,
+        requestId,
+        identity,
       });
       const { output } = context;
-      const { requestId, disposition, via, onHold } = taken;
+      const { disposition, via, onHold } = taken;
       describeSpan({
         'slipway.target': name,
         'slipway.request': requestId,

@@ -1,0 +1,48 @@
+import { CancellationScope } from '@temporalio/workflow';
+
+import type { Actor } from '../../domain/actor.ts';
+import type { RollbackRequest } from '../../domain/release/release.ts';
+import { now } from '../journal.ts';
+import { proveIdentity } from './proveIdentity.ts';
+
+/**
+ * The proof of who asked for a rollback, verified while it runs. Nothing waits for it: if it fails, or is not there when
+ * the rollback ends, the record has the claimed name.
+ */
+export class RollbackProof {
+  #requestId: string | undefined;
+  #proved: Actor | undefined;
+
+  /**
+   * Begins to verify it, if the request names a proof.
+   *
+   * @param store - the artifact store that has the proof.
+   * @param target - the workflow id of the target that was asked.
+   */
+  begin({ requestId, requestedBy, identity }: RollbackRequest, store: string, target: string): void {
+    if (identity === undefined || this.#requestId !== undefined) return;
+    this.#requestId = requestId;
+    const statement = { action: 'rollback', workflowId: target, requestId } as const;
+    const proving = CancellationScope.nonCancellable(() =>
+      proveIdentity(store, requestedBy, { statement, identity, at: now() }),
+    );
+    proving.then(
+      (proved) => {
+        if (typeof proved !== 'string') this.#proved = proved;
+      },
+      // The name stays claimed.
+      () => undefined,
+    );
+  }
+
+  /** The request as records have it: with who was proved so far, and without the name of the proof. */
+  recorded({ identity: _, ...request }: RollbackRequest): RollbackRequest {
+    const isProved = this.#proved !== undefined && this.#requestId === request.requestId;
+    return isProved ? { ...request, requestedBy: this.#proved ?? request.requestedBy } : request;
+  }
+}
+
+/** The workflow id of the target that a release, or a rollback, is one of. */
+export function targetOf(workflowId: string): string {
+  return workflowId.slice(0, workflowId.lastIndexOf('/'));
+}

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { memoryStore } from '../../../src/artifact/memoryStore.ts';
+import { keepProof } from '../../../src/cli/identity/keepProof.ts';
+import type { Statement } from '../../../src/domain/identity/statement.ts';
+import { type Proof, statementAudience } from '../../../src/identity/proof.ts';
+import { GITLAB_AUDIENCE, Verifier } from '../../../src/identity/verifier.ts';
+import { type LocalIssuer, startLocalIssuer } from '../../identity/localIssuer.ts';
+
+const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
+/** No sign-in is kept below it. */
+const NO_HOME = { XDG_CONFIG_HOME: '/nonexistent' };
+
+let issuer: LocalIssuer;
+/** What gives GitHub's jobs their tokens. */
+let runner: Server;
+let asked: IncomingMessage[];
+let answer: (audience: string) => Promise<[status: number, body: unknown]>;
+let github: Record<string, string>;
+
+beforeEach(async () => {
+  issuer = await startLocalIssuer();
+  asked = [];
+  answer = async (aud) => [
+    200,
+    {
+      value: await issuer.token({
+        aud,
+        sub: 'repo:acme/agent:ref:refs/heads/main',
+        repository: 'acme/agent',
+      }),
+    },
+  ];
+  runner = createServer((request, response) => {
+    asked.push(request);
+    const audience = new URL(request.url!, 'http://runner').searchParams.get('audience') ?? '';
+    void answer(audience).then(([status, body]) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+  });
+  runner.listen(0, '127.0.0.1');
+  await once(runner, 'listening');
+  github = {
+    ...NO_HOME,
+    ACTIONS_ID_TOKEN_REQUEST_URL: `http://127.0.0.1:${(runner.address() as AddressInfo).port}/token?api-version=2.0`,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'the-request-token',
+  };
+});
+afterEach(async () => {
+  runner.closeAllConnections();
+  runner.close();
+  await issuer.close();
+});
+
+describe('in a job of GitHub', () => {
+  it('the command asks for a token of this statement, which the worker believes', async () => {
+    const proof = await kept(github);
+    expect(asked[0]!.headers.authorization).toBe('bearer the-request-token');
+    const { searchParams } = new URL(asked[0]!.url!, 'http://runner');
+    expect(Object.fromEntries(searchParams)).toEqual({
+      'api-version': '2.0',
+      audience: statementAudience(STATEMENT),
+    });
+    expect(await verify('github', proof)).toMatchObject({ proved: { subject: 'acme/agent', job: true } });
+    const other = { ...STATEMENT, requestId: 'another' };
+    await expect(verify('github', proof, other)).rejects.toThrow('"aud"');
+  });
+
+  it('the request token stays in the job', async () => {
+    expect(JSON.stringify(await kept(github))).not.toContain('the-request-token');
+  });
+
+  it('it says which permission is missing', async () => {
+    answer = () => Promise.resolve([403, { message: 'no' }]);
+    await expect(kept(github)).rejects.toMatchObject({
+      code: 'SLIPWAY_IDENTITY_UNPROVED',
+      hint: 'give the job "permissions: { id-token: write }"',
+    });
+  });
+
+  it('it says that GitHub does not answer', async () => {
+    runner.closeAllConnections();
+    runner.close();
+    await once(runner, 'close');
+    await expect(kept(github)).rejects.toMatchObject({ code: 'SLIPWAY_UNREACHABLE' });
+  });
+});
+
+it('in a job of GitLab the command sends the token that the job declares, which the worker believes', async () => {
+  const token = await issuer.token({
+    aud: GITLAB_AUDIENCE,
+    sub: 'project_path:acme/agent:ref_type:branch:ref:main',
+    project_path: 'acme/agent',
+    project_id: '7',
+  });
+  const proof = await kept({ ...NO_HOME, SLIPWAY_ID_TOKEN: token });
+  expect(proof.token).toBe(token);
+  expect(await verify('gitlab', proof)).toMatchObject({ proved: { subject: '7', job: true } });
+});
+
+async function kept(environment: Readonly<Record<string, string>>): Promise<Proof> {
+  const store = memoryStore(new Map());
+  return (await store.getRecord(await keepProof(environment, store, STATEMENT))) as Proof;
+}
+
+function verify(kind: 'github' | 'gitlab', proof: Proof, statement: Statement = STATEMENT) {
+  const trusted = { kind, issuer: issuer.url, repositories: ['acme/agent'] };
+  return new Verifier([trusted]).verify(proof, statement, new Date());
+}

@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { vi } from 'vitest';
+
+import { runLoginCommand } from '../../src/cli/commands/identity/login.ts';
+import { readTrust } from '../../src/identity/trust.ts';
+import { Verifier } from '../../src/identity/verifier.ts';
+import { testOutput } from '../cli/testOutput.ts';
+import { TestBrowser } from '../dashboard/access/testBrowser.ts';
+import { startIssuer } from '../dashboard/access/testIssuer.ts';
+
+const CLIENT_ID = 'slipway-command';
+
+/** People who signed in with `slipway login` at a real issuer, and a worker's verifier that trusts it. */
+export interface PeopleAtIssuer {
+  readonly verifier: Verifier;
+  /** The environment of a person's commands. */
+  environmentOf(login: string): Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+/** Starts an issuer, and signs people in, each with a configuration folder of their own. */
+export async function peopleAtIssuer(...logins: readonly string[]): Promise<PeopleAtIssuer> {
+  const issuer = await startIssuer();
+  issuer.register('http://127.0.0.1/callback', {
+    clients: [
+      {
+        client_id: CLIENT_ID,
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback'],
+      },
+    ],
+    conformIdTokenClaims: false,
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-people-'));
+  const environmentOf = (login: string) => ({
+    SLIPWAY_OIDC_ISSUER: issuer.url,
+    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+    XDG_CONFIG_HOME: join(folder, login),
+  });
+  for (const login of logins) {
+    const output = testOutput({ json: true });
+    const signingIn = runLoginCommand({ output, home: folder, environment: environmentOf(login) });
+    await vi.waitUntil(() => output.events.length > 0, 30_000);
+    const browser = new TestBrowser();
+    await browser.signInAtIssuer(await browser.open(String(output.events[0]!['url'])), login);
+    await signingIn;
+  }
+  return {
+    verifier: new Verifier(readTrust(environmentOf(''))),
+    environmentOf,
+    close: async () => {
+      await Promise.all([issuer.close(), rm(folder, { recursive: true })]);
+    },
+  };
+}
