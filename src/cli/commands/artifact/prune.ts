@@ -11,6 +11,8 @@ import {
 } from '../../../domain/artifact/retention.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
+import { isRecord } from '../../../domain/scalars.ts';
+import { IDENTITIES } from '../../../identity/proof.ts';
 import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -56,9 +58,26 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
     const columns = output.live ? output.columns() : Infinity;
     for (const line of prunedLines(done, Date.now(), columns, output.style)) output.print(line);
   }
+  const proofs = await removeOldProofs(store, dryRun);
   output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
   output.print(sumLine(done, store.url, dryRun));
+  if (proofs > 0) output.print(`${proofs} unused proofs of identity ${dryRun ? 'would go' : 'removed'}`);
   return 0;
+}
+
+/** A release may wait so long until the worker verifies who asked for it, in milliseconds. */
+const PROOF_KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Removes the proofs that no message took to a worker. @returns how many. */
+async function removeOldProofs(store: ArtifactStore, dryRun: boolean): Promise<number> {
+  let removed = 0;
+  for (const name of await store.listRecords(IDENTITIES)) {
+    const proof = await store.getRecord(name);
+    if (!isRecord(proof) || !(Date.parse(String(proof['at'])) < Date.now() - PROOF_KEPT_MS)) continue;
+    if (!dryRun) await store.removeRecord(name);
+    removed += 1;
+  }
+  return removed;
 }
 
 async function retentions(
