@@ -8,7 +8,9 @@ import { Hono } from 'hono';
 import { createAccess, type PageEnv } from '../../../src/dashboard/access/access.ts';
 import { AccessRefusal } from '../../../src/dashboard/access/accessRefusal.ts';
 import { readAccessSettings } from '../../../src/dashboard/access/accessSettings.ts';
+import { viewersProof } from '../../../src/dashboard/access/signedInIdentity.ts';
 import { csrfOf } from '../../../src/dashboard/access/session.ts';
+import { SlipwayError } from '../../../src/domain/errors.ts';
 import { requireRole, viewerOf } from '../../../src/dashboard/access/viewer.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -23,6 +25,9 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
   });
   const app = new Hono<PageEnv>();
   app.onError((error, c) => {
+    if (error instanceof SlipwayError && !(error instanceof AccessRefusal)) {
+      return c.text(`${error.code}: ${error.message}`, 409);
+    }
     if (!(error instanceof AccessRefusal)) throw error;
     if (error.retryAfterSeconds !== undefined) c.header('retry-after', String(error.retryAfterSeconds));
     return c.text(`${error.code}: ${error.message}`, error.status);
@@ -32,6 +37,15 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
   app.get('/who', (c) => c.json(viewerOf(c)));
   app.get('/form', (c) => c.html(`<input type="hidden" name="csrf" value="${csrfOf(c)}" />`));
   app.post('/press', requireRole('release'), (c) => c.text(`pressed by ${viewerOf(c).name}`));
+  app.post('/prove', async (c) => {
+    const { store, workflowId, requestId } = await c.req.parseBody();
+    const statement = {
+      action: 'approve',
+      workflowId: String(workflowId),
+      requestId: String(requestId),
+    } as const;
+    return c.text(await viewersProof(c)(String(store), statement));
+  });
   app.get('/live', (c) => {
     const never = new ReadableStream<Uint8Array>({
       start: (stream) => stream.enqueue(Buffer.from('data: 1\n\n')),

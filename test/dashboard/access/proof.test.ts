@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Configuration } from 'oidc-provider';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
+import { activitiesUnderTest, failureOf } from '../../activities/activitiesUnderTest.ts';
+import { TestBrowser } from './testBrowser.ts';
+import { CLIENT_ID, CLIENT_SECRET, startIssuer, type TestIssuer } from './testIssuer.ts';
+import { startPage, type TestPage, tokenIn } from './testPage.ts';
+
+const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
+
+let issuer: TestIssuer;
+let page: TestPage;
+let folder: string;
+
+beforeEach(async () => {
+  // The issuer warns that it keeps everything in memory, which is what the test wants.
+  for (const method of ['warn', 'info'] as const)
+    vi.spyOn(console, method).mockImplementation(() => undefined);
+  issuer = await startIssuer();
+  folder = await mkdtemp(join(tmpdir(), 'slipway-page-proof-'));
+  vi.stubEnv('SLIPWAY_OIDC_ISSUER', issuer.url);
+  vi.stubEnv('SLIPWAY_OIDC_TRUSTED_CLIENT_IDS', CLIENT_ID);
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  await Promise.all([issuer.close(), page.close(), rm(folder, { recursive: true })]);
+});
+
+it('a person who signed in to the page proves to the worker who they are', async () => {
+  await start();
+  const browser = await signedIn('ben');
+  const { status, text: name } = await prove(browser);
+  expect(status).toBe(200);
+  const asked = { store: folder, name, statement: STATEMENT, at: new Date().toISOString() };
+  const { identity } = await activitiesUnderTest().proveIdentity(asked);
+  expect(identity).toEqual({
+    who: 'ben@example.com',
+    proved: { issuer: issuer.url, subject: 'ben', email: 'ben@example.com' },
+  });
+});
+
+it('the proof counts for what was pressed alone', async () => {
+  await start();
+  const { text: name } = await prove(await signedIn('ben'));
+  const statement = { ...STATEMENT, workflowId: 'target:x/release-2' };
+  const asked = { store: folder, name, statement, at: new Date().toISOString() };
+  expect(await failureOf(activitiesUnderTest().proveIdentity(asked))).toMatchObject({
+    type: 'SLIPWAY_IDENTITY_UNPROVED',
+  });
+});
+
+it('the browser cannot read the ID token, and loses it at the end of the session', async () => {
+  await start();
+  const browser = await signedIn('ben');
+  const line = browser.setCookies.find((set) => set.startsWith('slipway-identity-'));
+  expect(line).toMatch(/HttpOnly/u);
+  expect(line!.length).toBeLessThan(4_096);
+  // A JWT's header begins so, and a signed one is nowhere.
+  for (const set of browser.setCookies) expect(set).not.toContain('eyJ');
+  const { text } = await browser.open(`${page.url}/form`);
+  await browser.submit(`${page.url}/sign-out`, { csrf: tokenIn(text) }, {}, () => true);
+  expect([...browser.cookies.get(new URL(page.url).host)!.keys()]).toEqual([]);
+});
+
+it('an identity that another sign-in left behind proves nothing', async () => {
+  await start();
+  const [ada, ben] = [await signedIn('ada'), await signedIn('ben')];
+  const { host, port } = new URL(page.url);
+  const name = `slipway-identity-${port}`;
+  ben.cookies.get(host)!.set(name, ada.cookies.get(host)!.get(name)!);
+  await expectUnproved(ben);
+});
+
+it('a token that is too large for a cookie is not kept, and the refusal says what to do', async () => {
+  const large = Array.from({ length: 400 }, (_, number) => `group-${number}`);
+  await start({
+    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, groups: large }) }),
+  });
+  const browser = await signedIn('ben');
+  expect((await browser.open(`${page.url}/who`)).status).toBe(200);
+  await expectUnproved(browser);
+});
+
+async function expectUnproved(browser: TestBrowser): Promise<void> {
+  const { status, text } = await prove(browser);
+  expect([status, text]).toEqual([409, expect.stringContaining('SLIPWAY_IDENTITY_UNPROVED')]);
+  expect(await openArtifactStore(folder).listRecords()).toEqual([]);
+}
+
+async function prove(browser: TestBrowser) {
+  const { text } = await browser.open(`${page.url}/form`);
+  const { workflowId, requestId } = STATEMENT;
+  return await browser.submit(`${page.url}/prove`, {
+    csrf: tokenIn(text),
+    store: folder,
+    workflowId,
+    requestId,
+  });
+}
+
+async function start(configuration: Configuration = {}): Promise<void> {
+  page = await startPage({
+    SLIPWAY_OIDC_ISSUER: issuer.url,
+    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+    SLIPWAY_OIDC_CLIENT_SECRET: CLIENT_SECRET,
+  });
+  issuer.register(`${page.url}/sign-in/callback`, { conformIdTokenClaims: false, ...configuration });
+}
+
+async function signedIn(login: string): Promise<TestBrowser> {
+  const browser = new TestBrowser();
+  await browser.signInAtIssuer(await browser.open(`${page.url}/who`), login);
+  return browser;
+}
