@@ -20,6 +20,11 @@ export interface ProvedIdentity {
   readonly job?: true;
 }
 
+/** The name with what stands behind it: `ada@example.com (proved by https://login.example.com)`, or `ada (claimed)`. */
+export function nameAndProof({ who, proved }: Actor): string {
+  return `${who} (${proved === undefined ? 'claimed' : `proved by ${proved.issuer}`})`;
+}
+
 /** `ada: a bad answer`, or `ada` without a reason. */
 export function whoAndWhy({ who, reason }: Actor): string {
   return reason === undefined ? who : `${who}: ${reason}`;

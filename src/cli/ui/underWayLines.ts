@@ -1,3 +1,4 @@
+import { nameAndProof } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
@@ -104,7 +105,7 @@ function waitingText(
 
 function approversText({ approvers }: Waiting, interventions: Progress['interventions']): string {
   const approved = interventions.filter(({ kind, taken }) => kind === 'approve' && taken);
-  const already = approved.map(({ by }) => `, ${by.who} has approved`).join('');
+  const already = approved.map(({ by }) => `, ${nameAndProof(by)} has approved`).join('');
   return `${approvers?.join(' or ') ?? 'anyone except the person who asked for it'} may approve${already}`;
 }
 

@@ -1,3 +1,4 @@
+import { nameAndProof } from '../../domain/actor.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
 import type { Progress, ReleaseResult } from '../../domain/release/release.ts';
 import { restoredRevisions } from '../../domain/release/restored.ts';
@@ -92,7 +93,7 @@ export function Story(props: StoryProps) {
             {record.interventions.map(({ at, kind, what, by, note, taken }) => (
               <li>
                 <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
-                {` by ${by.who}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
+                {` by ${nameAndProof(by)}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
               </li>
             ))}
           </ul>
@@ -133,7 +134,7 @@ function Facts({ story: { found, snapshot } }: { readonly story: ReleaseStory })
     <dl class="table">
       <dt>Requested</dt>
       <dd>
-        {`by ${requestedBy.who}, from `}
+        {`by ${nameAndProof(requestedBy)}, from `}
         <Origin from={requestedBy.from} />
         {requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`}
       </dd>

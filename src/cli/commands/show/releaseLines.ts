@@ -1,3 +1,4 @@
+import { nameAndProof } from '../../../domain/actor.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
@@ -87,7 +88,7 @@ function factLines(
   const { requestedBy, startedAt, endedAt, artifact, commit, revisionId } = past;
   const reason = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   const facts: readonly (readonly [label: string, value: string | null | undefined])[] = [
-    ['asked', `by ${requestedBy.who}, from ${requestedBy.from}${reason}`],
+    ['asked', `by ${nameAndProof(requestedBy)}, from ${requestedBy.from}${reason}`],
     ['started', startedAt === null ? null : timeText(startedAt, now)],
     ['ended', endedAt === null ? null : timeText(endedAt, now)],
     ['artifact', artifact],
@@ -100,7 +101,9 @@ function factLines(
     ['agent', result?.agentUrl],
     [
       'stopped',
-      result?.preemptedBy == null ? null : `for the rollback by ${result.preemptedBy.requestedBy.who}`,
+      result?.preemptedBy == null
+        ? null
+        : `for the rollback by ${nameAndProof(result.preemptedBy.requestedBy)}`,
     ],
     ['known', from === 'temporal' ? null : KNOWN_FROM[from]],
   ];
@@ -172,7 +175,9 @@ function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, strin
 function saidBranch({ kind, what, by, at, note, taken }: InterventionRecord): Branch {
   const about = what === undefined ? '' : ` ${what}`;
   const reason = by.reason === undefined ? '' : ` (${by.reason})`;
-  return { line: `${clock(at)} ${kind}${about} by ${by.who}${reason}: ${taken ? '' : 'not taken, '}${note}` };
+  return {
+    line: `${clock(at)} ${kind}${about} by ${nameAndProof(by)}${reason}: ${taken ? '' : 'not taken, '}${note}`,
+  };
 }
 
 function callBranch({ name, scheduledAt, endedAt, outcome }: ActivityFact): Branch {

@@ -115,7 +115,7 @@ it('without a sign-in, or after signing out, nothing is proved', async () => {
 async function signIn(login: string) {
   const output = testOutput({ json: true });
   const signingIn = runLoginCommand({ output, home: folder, environment });
-  await vi.waitUntil(() => output.events.length > 0);
+  await vi.waitUntil(() => output.events.length > 0, 30_000);
   const browser = new TestBrowser();
   const asked = await browser.open(String(output.events[0]!['url']));
   await browser.signInAtIssuer(asked, login);

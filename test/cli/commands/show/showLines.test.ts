@@ -72,14 +72,14 @@ describe('a release that is shown', () => {
     expect(lines[0]).toMatch(/^release-2 on production: ✖ rolled back in .* \(SLIPWAY_CHECK_FAILED\)$/);
     expect(lines[1]).toBe('  check "greets" failed');
     const text = lines.join('\n');
-    expect(text).toMatch(/ {2}asked {4} +by ada, from cli/);
+    expect(text).toMatch(/ {2}asked {4} +by ada \(claimed\), from cli/);
     expect(text).toMatch(/├─ 12:00:00 ✔ patch +1\.0s {2}3 attempts, revision revision-2/);
     expect(text).toMatch(/└─ 12:00:00 ✔ restore: redeploy revision-1/);
     expect(text).toMatch(/restored +revision revision-1/);
     expect(text).toMatch(
       /└─ ✖ greets on revision revision, 12ms, run run-1\n {5,}it does not contain "Ada"\n {5,}answered No\./,
     );
-    expect(text).toContain('└─ 12:00:01 pause by bo (look): paused');
+    expect(text).toContain('└─ 12:00:01 pause by bo (claimed) (look): paused');
     expect(text).toContain('http://temporal/w');
     expect(text).not.toContain('page');
   });
