@@ -69,7 +69,7 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
 const PROOF_KEPT_MS = 7 * 24 * 3_600_000;
 
 /** Removes the proofs that no message took to a worker. @returns how many. */
-async function removeOldProofs(store: ArtifactStore, dryRun: boolean): Promise<number> {
+export async function removeOldProofs(store: ArtifactStore, dryRun: boolean): Promise<number> {
   let removed = 0;
   for (const name of await store.listRecords(IDENTITIES)) {
     const proof = await store.getRecord(name);

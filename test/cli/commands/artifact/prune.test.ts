@@ -9,10 +9,12 @@ import {
   type Pruned,
   prunedLines,
   recordedReleases,
+  removeOldProofs,
   sumLine,
   sumOf,
 } from '../../../../src/cli/commands/artifact/prune.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { newProofName } from '../../../../src/identity/proof.ts';
 import { result } from '../../../domain/target/targets.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00.000Z');
@@ -39,6 +41,25 @@ const PRUNED = [
   pruned('5f63285c3128', {}),
   pruned('99aa00000001', { last: null }),
 ];
+
+it('removes proofs of identity that were not used for a week, and no other record', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-proofs-'));
+  try {
+    const store = openArtifactStore(folder);
+    const ago = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
+    const [old, young] = [newProofName(), newProofName()];
+    await store.putRecord(old, { token: 'a', at: ago(8) });
+    await store.putRecord(young, { token: 'b', at: ago(6) });
+    await store.putRecord('production/1.json', { at: ago(8) });
+    const all = await store.listRecords();
+    expect(await removeOldProofs(store, true)).toBe(1);
+    expect(await store.listRecords()).toEqual(all);
+    expect(await removeOldProofs(store, false)).toBe(1);
+    expect(await store.listRecords()).toEqual([young, 'production/1.json'].toSorted());
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
 
 describe('what was pruned', () => {
   it('is a table: what went, then what was kept, with why', () => {
