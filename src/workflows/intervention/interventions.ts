@@ -1,11 +1,4 @@
-import {
-  CancellationScope,
-  CancelledFailure,
-  condition,
-  isCancellation,
-  setHandler,
-  uuid4,
-} from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, condition, setHandler, uuid4 } from '@temporalio/workflow';
 
 import { type Actor, whoAndWhy } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -32,6 +25,7 @@ import { ApprovalProofs } from '../identity/approvalProofs.ts';
 import { type Journal, now } from '../journal.ts';
 import type { IntervenedRequest } from './intervenedRequest.ts';
 import { decisionNote, stepOf } from './interventionText.ts';
+import { Skips } from './skips.ts';
 
 /** How long a release stays paused before it is aborted, where its request does not say. */
 const PAUSE_MS = 24 * 3_600_000;
@@ -52,13 +46,9 @@ export class Interventions {
   readonly #onPersonAwaited: (waiting: Waiting) => void;
   /** What was answered, by the id of the message. */
   readonly #answers = new Map<string, InterventionAnswer>();
-  /** The parts under way that a `skip` cancels. */
-  readonly #skippable = new Map<string, CancellationScope>();
-  readonly #skipped = new Set<string>();
+  readonly #skips: Skips;
   readonly #approvedBy: Actor[] = [];
   readonly #madeBy: string[] = [];
-  /** The parts ahead that a `skip` may leave out. */
-  #ahead: readonly string[];
   #phase: Standing['phase'] = 'forward';
   #paused = false;
   #awaiting: Standing['awaiting'] = null;
@@ -84,12 +74,7 @@ export class Interventions {
     this.#proofs = new ApprovalProofs(journal.store);
     this.#forward = forward;
     this.#onPersonAwaited = onPersonAwaited;
-    this.#ahead = [
-      ...((request.freezes ?? []).length > 0 ? [FREEZE] : []),
-      ...request.checks.map((check) => check.name),
-      ...(request.soakMs > 0 ? [SOAK] : []),
-      ...(request.judged === true ? [JUDGE] : []),
-    ];
+    this.#skips = new Skips(request, forward);
     for (const kind of INTERVENTION_KINDS) {
       setHandler(INTERVENTION_UPDATES[kind], (message) => this.#take(message, kind, 'update'), {
         validator: (message) => this.#refuse(message, kind),
@@ -118,12 +103,12 @@ export class Interventions {
 
   /** The checks that were left out. */
   get skippedChecks(): readonly string[] {
-    return [...this.#skipped].filter((what) => what !== SOAK && what !== FREEZE && what !== JUDGE);
+    return this.#skips.checks;
   }
 
   /** Whether a person said to leave it out. */
   wasSkipped(what: string): boolean {
-    return this.#skipped.has(what);
+    return this.#skips.has(what);
   }
 
   /** Notes who made what is to be approved: they do not approve it. */
@@ -180,13 +165,13 @@ export class Interventions {
     while (!this.wasSkipped(what)) {
       await this.passage();
       try {
-        if (!this.wasSkipped(what)) await this.#cancelable(what, part);
+        if (!this.wasSkipped(what)) await this.#skips.run(what, part);
         break;
       } catch (error) {
         if ((await this.#decide(error, what)) === null) throw error;
       }
     }
-    this.#ahead = this.#ahead.filter((other) => other !== what);
+    this.#skips.pass(what);
     if (this.wasSkipped(what)) this.#journal.skipped(stepOf(what), what);
   }
 
@@ -246,19 +231,6 @@ export class Interventions {
     if (failure.canceled || !isOutcomeUnknown(failure.code) || policy.then !== 'wait') return null;
     await this.decision(decisionNote(failure, skippable), policy.waitMs, skippable);
     return this.#decided;
-  }
-
-  async #cancelable(what: string, part: () => Promise<void>): Promise<void> {
-    const scope = new CancellationScope();
-    this.#skippable.set(what, scope);
-    try {
-      await scope.run(part);
-    } catch (error) {
-      const isSkip = this.wasSkipped(what) && !this.#forward.consideredCancelled;
-      if (!isSkip || !isCancellation(error)) throw error;
-    } finally {
-      this.#skippable.delete(what);
-    }
   }
 
   /** Waits for a person, or for time to pass, for so long. @returns whether they came in time. */
@@ -368,9 +340,8 @@ export class Interventions {
   }
 
   #skip(what: string, called: string): string {
-    this.#skipped.add(what);
     if (this.#undecided === what) this.#decided = 'skip';
-    this.#skippable.get(what)?.cancel();
+    this.#skips.add(what);
     if (what === FREEZE) return `the ${called} continues in spite of a freeze`;
     if (what === JUDGE) return `the ${called} continues without the judge`;
     return what === SOAK ? 'the rest of the soak is left out' : `check "${what}" is left out`;
@@ -390,7 +361,7 @@ export class Interventions {
       phase: isStopped ? 'restoring' : this.#phase,
       paused: this.#paused,
       awaiting: this.#awaiting,
-      ahead: this.#ahead.filter((what) => !this.#skipped.has(what)),
+      ahead: this.#skips.ahead,
       requestedBy: this.#requestedBy,
       approval,
       madeBy: this.#madeBy,
