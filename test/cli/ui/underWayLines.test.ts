@@ -58,7 +58,7 @@ describe('what something waits for', () => {
     const waiting = { for: 'approval', since: at, until, note: 'two approvals are needed' } as const;
     const interventions = [said({ kind: 'approve' })];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
-      '; anyone except the person who asked for it may approve, bo has approved; slipway approve production',
+      '; anyone except the person who asked for it may approve, bo (claimed) has approved; slipway approve production',
     );
   });
 
