@@ -1,4 +1,4 @@
-import { CancellationScope, CancelledFailure, condition, setHandler, uuid4 } from '@temporalio/workflow';
+import { type CancellationScope, CancelledFailure, condition, setHandler, uuid4 } from '@temporalio/workflow';
 
 import { type Actor, whoAndWhy } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
