@@ -19,6 +19,7 @@ const BENCHMARKS = [
   'switch',
   'builds',
   'judge-rates',
+  'dashboard',
   'peers',
 ];
 /** What reads results, or measures in another way: run by name only. */

@@ -5,6 +5,7 @@ import type { AccessSettings } from './access/accessSettings.ts';
 import { protectiveHeaders } from './headers.ts';
 import { actionRoutes } from './actions/actionRoutes.tsx';
 import { historyRoutes } from './history/historyRoutes.tsx';
+import { measureRequests } from './metrics/measureRequests.ts';
 import type { PageContext } from './pageContext.ts';
 import { problemPage, unknownPage } from './problem/problemPages.tsx';
 import { promotionRoutes } from './promotions/promotionRoutes.tsx';
@@ -19,6 +20,7 @@ interface AppOptions extends PageContext {
 /** The dashboard as a handler of requests: its files and sign-in for everyone, the rest for viewers. */
 export function createApp({ access: settings, ...context }: AppOptions): Hono<PageEnv> {
   const app = new Hono<PageEnv>();
+  if (context.record !== undefined) app.use(measureRequests(context.record));
   app.use(protectiveHeaders);
   app.onError(problemPage(context));
   app.notFound(unknownPage(context));

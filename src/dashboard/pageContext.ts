@@ -1,5 +1,6 @@
 import type { LiveRooms } from './live/liveRooms.ts';
 import type { TargetWatches } from './live/targetWatches.ts';
+import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import type { PageFiles } from './pageFiles.ts';
 import type { ReadContext } from './readContext.ts';
 
@@ -8,4 +9,6 @@ export interface PageContext extends ReadContext {
   readonly files: PageFiles;
   readonly watches: TargetWatches;
   readonly rooms: LiveRooms;
+  /** Absent: nothing is measured. */
+  readonly record?: RecordOnPage;
 }

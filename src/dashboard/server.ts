@@ -1,15 +1,12 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
 import { getRequestListener } from '@hono/node-server';
 
-import { SlipwayError } from '../domain/errors.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
+import { listen, type Listening } from './listen.ts';
 import { LiveRooms } from './live/liveRooms.ts';
 import { TargetWatches } from './live/targetWatches.ts';
+import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import { loadPageFiles } from './pageFiles.ts';
 
 /** How a dashboard is started. */
@@ -24,6 +21,8 @@ export interface DashboardOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly access: AccessSettings;
+  /** Where metrics are served, on a listener of their own. Default: nowhere. */
+  readonly metrics?: { readonly host: string; readonly port: number };
   /** The folder of what browsers load. Default: the build's. */
   readonly filesFolder?: string;
 }
@@ -41,48 +40,35 @@ export interface Dashboard {
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { host, port, filesFolder, ...context } = options;
+  const { host, port, filesFolder, metrics: place, ...context } = options;
   const files = await loadPageFiles(filesFolder);
+  const rooms = new LiveRooms();
   const watches = new TargetWatches(context);
-  const app = createApp({ ...context, files, watches, rooms: new LiveRooms() });
-  const answer = getRequestListener(app.fetch);
-  const server = createServer((request, response) => void answer(request, response));
-  await listen(server, host, port);
-  const { port: listened } = server.address() as AddressInfo;
-  return {
-    url: `http://${reachable(host)}:${listened}`,
-    close: async () => {
-      watches.close();
-      const closed = once(server, 'close');
-      server.close();
-      // Pages that follow live keep their connections for as long as they are open.
-      server.closeAllConnections();
-      await closed;
-    },
+  const listeners: Listening[] = [];
+  const close = async (): Promise<void> => {
+    watches.close();
+    await Promise.all(listeners.map((listener) => listener.close()));
   };
-}
-
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  server.listen(port, host);
   try {
-    await once(server, 'listening');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const place = `${host}:${port}`;
-    const message =
-      code === 'EADDRINUSE'
-        ? `another process listens on ${place}`
-        : `${place} cannot be listened on (${code ?? ''})`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
-      place,
-      hint: 'choose another port with --port; --port 0 takes a free one',
-      cause: error,
+    let record: RecordOnPage | undefined;
+    if (place !== undefined) {
+      // Loaded only if it is asked for.
+      const { openPageMetrics } = await import('./metrics/openPageMetrics.ts');
+      const metrics = openPageMetrics(rooms);
+      record = metrics.record;
+      listeners.push(await listen(metrics.listener, { ...place, option: '--metrics' }));
+    }
+    const app = createApp({ ...context, files, watches, rooms, record });
+    const answer = getRequestListener(app.fetch);
+    const page = await listen((request, response) => void answer(request, response), {
+      host,
+      port,
+      option: '--port; --port 0 takes a free one',
     });
+    listeners.push(page);
+    return { url: page.url, close };
+  } catch (error) {
+    await close();
+    throw error;
   }
-}
-
-/** The name under which a bound address is reached: an unspecified one is reached by loopback. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
 }

@@ -55,16 +55,31 @@ function otlpEndpoint(environment: Environment): { url: string; http: boolean } 
   return { url: http ? `${base.replace(/\/+$/, '')}/v1/metrics` : base, http };
 }
 
-/** The SDK takes no host names. */
-async function socketAddress(address: string): Promise<string> {
+/** Where a process serves its metrics. */
+interface MetricsAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Reads `host:port`, as `--metrics` takes it.
+ *
+ * @param example - a command with a valid address, for the error.
+ * @throws SlipwayError SLIPWAY_USAGE.
+ */
+export function readMetricsAddress(address: string, example: string): MetricsAddress {
   const match = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<host>[^\s:/[\]]+)):(?<port>\d{1,5})$/i.exec(address);
   const { v6, host = v6 ?? '', port = '' } = match?.groups ?? {};
-  if (match === null || Number(port) < 1 || Number(port) > 65_535) {
-    throw new SlipwayError('SLIPWAY_USAGE', `"${address}" is no address to serve metrics on`, {
-      place: '--metrics, SLIPWAY_METRICS_ADDRESS',
-      hint: 'expected a host and a port: slipway worker --metrics 127.0.0.1:9464',
-    });
-  }
+  if (match !== null && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) };
+  throw new SlipwayError('SLIPWAY_USAGE', `"${address}" is no address to serve metrics on`, {
+    place: '--metrics, SLIPWAY_METRICS_ADDRESS',
+    hint: `expected a host and a port: ${example}`,
+  });
+}
+
+/** The SDK takes no host names. */
+async function socketAddress(address: string): Promise<string> {
+  const { host, port } = readMetricsAddress(address, 'slipway worker --metrics 127.0.0.1:9464');
   try {
     const found = await lookup(host);
     return found.family === 6 ? `[${found.address}]:${port}` : `${found.address}:${port}`;

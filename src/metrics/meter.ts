@@ -1,5 +1,6 @@
 import type { MetricCounter, MetricGauge, MetricHistogram, MetricMeter } from '@temporalio/common';
 
+import { boundLabels } from '../domain/metrics/boundedLabels.ts';
 import { type Measure, type Metric, type MetricName, METRICS } from '../domain/metrics/metrics.ts';
 
 /**
@@ -8,32 +9,14 @@ import { type Measure, type Metric, type MetricName, METRICS } from '../domain/m
  */
 export function measureOn(meter: MetricMeter): Measure {
   const instruments = new Map<MetricName, Instrument>();
-  const seen = new Map<string, Set<string>>();
-
-  const bounded = (label: string, allowed: readonly string[] | number, value: string): string => {
-    if (typeof allowed !== 'number') return allowed.includes(value) ? value : OTHER;
-    const values = seen.get(label) ?? new Set();
-    seen.set(label, values);
-    if (!values.has(value) && values.size >= allowed) return OTHER;
-    values.add(value);
-    return value.slice(0, LABEL_MAX_CHARACTERS);
-  };
-
+  const bounded = boundLabels();
   return (name, value, labels) => {
     const metric: Metric = METRICS[name];
     const record = instruments.get(name) ?? instrumentOf(meter, name, metric);
     instruments.set(name, record);
-    const given: Readonly<Record<string, string | undefined>> = labels;
-    const entries = Object.entries(metric.labels).map(([label, allowed]) => [
-      label,
-      bounded(label, allowed, given[label] ?? ''),
-    ]);
-    record(value, Object.fromEntries(entries) as Record<string, string>);
+    record(value, bounded(metric.labels, labels));
   };
 }
-
-const OTHER = 'other';
-const LABEL_MAX_CHARACTERS = 100;
 
 type Instrument = (value: number, labels: Record<string, string>) => void;
 

@@ -22,6 +22,12 @@ describe.skipIf(!hasPromtool)('the alert rules, by promtool (skipped where it is
     expect(status, `${stdout}${stderr}`).toBe(0);
   });
 
+  it('are loaded by the configuration beside them', () => {
+    const { status, stdout, stderr } = promtool('check', 'config', 'prometheus.yml');
+    expect(status, `${stdout}${stderr}`).toBe(0);
+    expect(stdout).toContain('rules found');
+  });
+
   it('alert when they should, and only then', () => {
     const { status, stdout, stderr } = promtool('test', 'rules', 'alerts.test.yml');
     expect(status, `${stdout}${stderr}`).toBe(0);

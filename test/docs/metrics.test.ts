@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 import { PLATFORM_METRICS } from '../../packages/platform/src/metrics/metrics.ts';
+import { PAGE_METRICS } from '../../src/dashboard/metrics/pageMetrics.ts';
 import { METRICS } from '../../src/domain/metrics/metrics.ts';
 import { type DocumentedMetric, metricRow, withoutPadding } from './metricsTable.ts';
 
@@ -16,8 +17,12 @@ describe('docs/metrics.md', () => {
       .split('\n')
       .filter((line) => line.startsWith('| `slipway_'))
       .map(withoutPadding);
-    const all = Object.entries<DocumentedMetric>({ ...METRICS, ...PLATFORM_METRICS });
+    const all = Object.entries<DocumentedMetric>({ ...METRICS, ...PLATFORM_METRICS, ...PAGE_METRICS });
     expect(rows).toEqual(all.map(([name, metric]) => metricRow(name, metric)));
+  });
+
+  it('shows the configuration of Prometheus that is in deploy/', () => {
+    expect(page).toContain(`# deploy/prometheus/prometheus.yml\n${read('deploy/prometheus/prometheus.yml')}`);
   });
 
   it('explains every alert, and no other', () => {

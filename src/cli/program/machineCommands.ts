@@ -85,10 +85,16 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     );
   addRolloutCommand(worker, runs);
 
-  command('dashboard', 'Serve the page that shows targets, releases and promotions', 'slipway dashboard')
+  command(
+    'dashboard',
+    'Serve the page that shows targets, releases and promotions',
+    'slipway dashboard',
+    'slipway dashboard --metrics 127.0.0.1:9466',
+  )
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
     .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: if it is known)")
+    .addOption(metricsOption())
     .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')

@@ -11,6 +11,7 @@ import { viewersProof } from '../access/signedInIdentity.ts';
 import { requireRole, viewerOf } from '../access/viewer.ts';
 import { document } from '../page/html.ts';
 import { Layout, type PartName } from '../page/layout.tsx';
+import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
 import { TARGET_ACTIONS } from './actionAddresses.ts';
@@ -25,7 +26,7 @@ type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
 
 /** The pages on which people say something: GET says what will happen, POST does it. */
 export function actionRoutes(context: PageContext): Hono<PageEnv> {
-  const { files } = context;
+  const { files, record } = context;
   const routes = new Hono<PageEnv>();
 
   const show = (
@@ -44,7 +45,9 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
     );
   };
 
-  const add = (path: string, part: PartName, find: Find): void => {
+  const add = (path: string, action: PageAction, part: PartName, find: Find): void => {
+    const count = (outcome: ActionOutcome): void =>
+      record?.('slipway_dashboard_actions', 1, { action, outcome });
     routes.get(path, requireRole('release'), async (c) => {
       const subject = await find(c);
       return subject === undefined ? c.notFound() : c.html(show(c, subject, part));
@@ -58,8 +61,10 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
         const reason = requireReason(fields['reason']);
         const message = { ...senderOf(viewerOf(c), reason), requestId };
         const came = await subject.send(fields, message, viewersProof(c));
+        count('done');
         return c.redirect(actionResultAddress(c, subject.back.address, came), 303);
       } catch (error) {
+        count(error instanceof SlipwayError ? 'refused' : 'failed');
         if (!(error instanceof SlipwayError)) throw error;
         // What was refused may have changed what can be done.
         const now = (await find(c)) ?? subject;
@@ -69,16 +74,16 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
   };
 
   for (const action of TARGET_ACTIONS) {
-    add(`/targets/:target/${action}`, 'Targets', (c) =>
+    add(`/targets/:target/${action}`, action, 'Targets', (c) =>
       targetSubject(context, c.req.param('target') ?? '', action),
     );
   }
   for (const kind of INTERVENTION_KINDS) {
-    add(`/releases/:target/:release/${kind}`, 'Targets', (c) => {
+    add(`/releases/:target/:release/${kind}`, kind, 'Targets', (c) => {
       const { target: targetId = '', release: releaseId = '' } = c.req.param();
       return releaseSubject(context, { targetId, releaseId, kind, viewer: viewerOf(c) });
     });
-    add(`/promotions/:promotion/${kind}`, 'Promotions', (c) =>
+    add(`/promotions/:promotion/${kind}`, kind, 'Promotions', (c) =>
       promotionSubject(context, c.req.param('promotion') ?? '', kind, viewerOf(c)),
     );
   }

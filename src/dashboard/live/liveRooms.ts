@@ -69,6 +69,12 @@ interface Room {
 /** The open pages, in rooms of those that show the same to the same viewer: each change is rendered and encoded once. */
 export class LiveRooms {
   readonly #rooms = new Map<string, Promise<Room>>();
+  #openPages = 0;
+
+  /** How many there are now. */
+  get counts(): { readonly rooms: number; readonly pages: number } {
+    return { rooms: this.#rooms.size, pages: this.#openPages };
+  }
 
   /**
    * The changes of a page as server-sent events, beginning with all of its parts.
@@ -92,6 +98,7 @@ export class LiveRooms {
     const room = await opening;
     const reader = new Reader((gone) => this.#leave(key, room, gone));
     room.readers.add(reader);
+    this.#openPages += 1;
     reader.send(encoder.encode(`retry: 1000\nevent: version\ndata: ${version}\n\n`));
     reader.send(eventOf(room.sent));
     return new Response(reader.body, {
@@ -152,7 +159,7 @@ export class LiveRooms {
   }
 
   #leave(key: string, room: Room, reader: Reader): void {
-    room.readers.delete(reader);
+    if (room.readers.delete(reader)) this.#openPages -= 1;
     if (room.readers.size > 0) return;
     room.end();
     this.#rooms.delete(key);

@@ -1,8 +1,11 @@
 import { readAccessSettings } from '../../../dashboard/access/accessSettings.ts';
 import { startDashboard } from '../../../dashboard/server.ts';
+import { readMetricsAddress } from '../../../metrics/exporter.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, onInterruption } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
+
+const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
 
 /** The options of `slipway dashboard`. */
 interface DashboardOptions {
@@ -11,6 +14,8 @@ interface DashboardOptions {
   readonly port: number;
   /** Temporal's UI. Default: the one of `slipway dev`, or of Temporal Cloud. */
   readonly temporalUi?: string;
+  /** `host:port` on which metrics are served. Default: nowhere. */
+  readonly metrics?: string;
 }
 
 /**
@@ -18,13 +23,14 @@ interface DashboardOptions {
  * answers. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link readAccessSettings}.
+ * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link readAccessSettings}.
  */
 export async function runDashboardCommand(
   context: CommandContext,
-  { host, port, temporalUi }: DashboardOptions,
+  { host, port, temporalUi, metrics: address = '' }: DashboardOptions,
 ): Promise<number> {
   const { output, environment, home } = context;
+  const metrics = address === '' ? undefined : readMetricsAddress(address, EXAMPLE);
   const interruption = onInterruption();
   exitWithParent(environment);
   try {
@@ -32,9 +38,10 @@ export async function runDashboardCommand(
     return await withTemporal(context, async (connection) => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
-      const dashboard = await startDashboard({ temporal, environment, home, host, port, access });
+      const dashboard = await startDashboard({ temporal, environment, home, host, port, access, metrics });
       output.event({ event: 'ready', dashboard: dashboard.url });
       output.print(`The dashboard is at ${access.publicUrl?.origin ?? dashboard.url}`);
+      if (metrics !== undefined) output.print(`Metrics: http://${address}/metrics`);
       if (access.signIn.way !== 'none' && access.sessionSecret === undefined) {
         output.print(
           'People sign in again after a restart. To keep their sessions: SLIPWAY_DASHBOARD_SECRET',

@@ -1,0 +1,65 @@
+// The dashboard in a process of its own, for `dashboard.ts`: from the sources, with a connection to Temporal that counts
+// its calls. It answers each message `count` with a `Counted`.
+import { mkdir } from 'node:fs/promises';
+
+import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
+import { Connection } from '@temporalio/client';
+
+import { startDashboard } from '../src/dashboard/server.ts';
+import { CALL_INTERCEPTORS, createClient } from '../src/temporal/client/connection.ts';
+import { bundlePageFiles } from '../test/dashboard/bundlePageFiles.ts';
+import { settingsOf } from './peers/processes.ts';
+
+/** What the dashboard is started with. */
+export interface DashboardProcessSettings {
+  readonly address: string;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** Where it puts the page's files. */
+  readonly folder: string;
+}
+
+/** Its only message before it is asked: its address. */
+export interface Started {
+  readonly url: string;
+}
+
+/** What the dashboard has cost so far. */
+export interface Counted {
+  /** How many calls of each kind Temporal got from it. */
+  readonly calls: Readonly<Record<string, number>>;
+  /** Resident, after a garbage collection. */
+  readonly memoryBytes: number;
+}
+
+const { address, namespace, taskQueue, folder } = settingsOf() as DashboardProcessSettings;
+const calls: Record<string, number> = {};
+const count: Interceptor = (options, nextCall) => {
+  const name = options.method_definition.path.replace(/^.*\//, '');
+  calls[name] = (calls[name] ?? 0) + 1;
+  return new InterceptingCall(nextCall(options));
+};
+const connection = await Connection.connect({ address, interceptors: [...CALL_INTERCEPTORS, count] });
+await mkdir(folder, { recursive: true });
+await bundlePageFiles(folder);
+const dashboard = await startDashboard({
+  temporal: {
+    settings: { address, namespace, taskQueue, origin: 'dev', connectionOptions: { address }, ui: null },
+    connection,
+    client: createClient(connection, namespace),
+    close: () => connection.close(),
+  },
+  home: folder,
+  environment: process.env,
+  host: '127.0.0.1',
+  port: 0,
+  access: { signIn: { way: 'none', user: 'bench' } },
+  filesFolder: folder,
+});
+process.on('message', () => {
+  globalThis.gc?.();
+  const counted: Counted = { calls, memoryBytes: process.memoryUsage().rss };
+  process.send?.(counted);
+});
+process.once('disconnect', () => process.exit());
+process.send?.({ url: dashboard.url } satisfies Started);

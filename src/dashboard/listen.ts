@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { SlipwayError } from '../domain/errors.ts';
+
+/** A listening HTTP server. */
+export interface Listening {
+  /** `http://host:port` as others reach it, without a slash at the end. */
+  readonly url: string;
+  /** Closes its connections, also those that are in use. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on an address.
+ *
+ * @param option - the command's that chooses the port, for the error.
+ * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
+ */
+export async function listen(
+  listener: RequestListener,
+  { host, port, option }: { readonly host: string; readonly port: number; readonly option: string },
+): Promise<Listening> {
+  const server = createServer(listener);
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const place = `${host}:${port}`;
+    const message =
+      code === 'EADDRINUSE'
+        ? `another process listens on ${place}`
+        : `${place} cannot be listened on (${code ?? ''})`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
+      place,
+      hint: `choose another port with ${option}`,
+      cause: error,
+    });
+  }
+  const { port: listened } = server.address() as AddressInfo;
+  return {
+    url: `http://${reachable(host)}:${listened}`,
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      // Pages that follow live keep their connections for as long as they are open.
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The name under which a bound address is reached: an unspecified one is reached by loopback. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

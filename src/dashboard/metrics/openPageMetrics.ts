@@ -1,0 +1,58 @@
+import type { RequestListener } from 'node:http';
+
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+
+import { boundLabels } from '../../domain/metrics/boundedLabels.ts';
+import type { LiveRooms } from '../live/liveRooms.ts';
+import { PAGE_METRICS, type RecordOnPage } from './pageMetrics.ts';
+
+/** The dashboard's metrics, and how they are read. */
+export interface OpenPageMetrics {
+  readonly record: RecordOnPage;
+  /** Answers `GET /metrics` in Prometheus' text format. */
+  readonly listener: RequestListener;
+}
+
+/** Makes the dashboard's metrics on OpenTelemetry's SDK. The open pages are counted when metrics are asked for. */
+export function openPageMetrics(rooms: Pick<LiveRooms, 'counts'>): OpenPageMetrics {
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    withoutScopeInfo: true,
+    withoutTargetInfo: true,
+  });
+  const meter = new MeterProvider({ readers: [exporter] }).getMeter('slipway');
+  const bounded = boundLabels();
+  const {
+    slipway_dashboard_open_pages: pages,
+    slipway_dashboard_rooms: groups,
+    slipway_dashboard_http_request_duration_seconds: requests,
+    slipway_dashboard_actions: actions,
+  } = PAGE_METRICS;
+  meter
+    .createObservableGauge('slipway_dashboard_open_pages', { description: pages.help })
+    .addCallback((result) => result.observe(rooms.counts.pages));
+  meter
+    .createObservableGauge('slipway_dashboard_rooms', { description: groups.help })
+    .addCallback((result) => result.observe(rooms.counts.rooms));
+  const durations = meter.createHistogram('slipway_dashboard_http_request_duration_seconds', {
+    description: requests.help,
+    advice: { explicitBucketBoundaries: [...requests.buckets] },
+  });
+  const counter = meter.createCounter('slipway_dashboard_actions', { description: actions.help });
+  return {
+    record: (name, value, labels) => {
+      const allowed = bounded(PAGE_METRICS[name].labels, labels);
+      if (name === 'slipway_dashboard_actions') counter.add(value, allowed);
+      else durations.record(value, allowed);
+    },
+    listener: (request, response) => {
+      if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
+        response.writeHead(404, { 'content-type': 'text/plain' });
+        response.end('Not Found\n');
+        return;
+      }
+      exporter.getMetricsRequestHandler(request, response);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
+import type { Metric } from '../../domain/metrics/metrics.ts';
+import { TARGET_ACTIONS } from '../actions/actionAddresses.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
+/** How a request for an action ended. `refused`: by the target, the release, or because the form was not right. */
+const ACTION_OUTCOMES = ['done', 'refused', 'failed'] as const;
+const ACTIONS = [...TARGET_ACTIONS, ...INTERVENTION_KINDS] as const;
+/** Routes come from the page's own table, statuses from HTTP. */
+const ROUTES_MAX = 80;
+const STATUSES_MAX = 60;
+const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Every metric of the dashboard. Labels never hold an id, an address, a person or a text of others. */
+export const PAGE_METRICS = {
+  slipway_dashboard_open_pages: {
+    kind: 'gauge',
+    help: 'Pages that are open and get changes, each over a connection of its own.',
+    labels: {},
+  },
+  slipway_dashboard_rooms: {
+    kind: 'gauge',
+    help: 'Groups of open pages that show the same to the same person: each change is rendered once for a group.',
+    labels: {},
+  },
+  slipway_dashboard_http_request_duration_seconds: {
+    kind: 'histogram',
+    help: 'Time that a request took, until its answer began.',
+    labels: { method: METHODS, route: ROUTES_MAX, status: STATUSES_MAX },
+    buckets: REQUEST_SECONDS,
+  },
+  slipway_dashboard_actions: {
+    kind: 'counter',
+    help: 'Actions that people sent from the page.',
+    labels: { action: ACTIONS, outcome: ACTION_OUTCOMES },
+  },
+} as const satisfies Record<string, Metric>;
+
+type PageMetrics = typeof PAGE_METRICS;
+
+/** An action on the page, of targets, releases and promotions. */
+export type PageAction = (typeof ACTIONS)[number];
+export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
+
+/** What is recorded when it happens. */
+type RecordedName = {
+  [Name in keyof PageMetrics]: PageMetrics[Name]['kind'] extends 'gauge' ? never : Name;
+}[keyof PageMetrics];
+
+/** Records a value: seconds, or how many more. */
+export type RecordOnPage = <Name extends RecordedName>(
+  name: Name,
+  value: number,
+  labels: { readonly [Label in keyof PageMetrics[Name]['labels']]: string },
+) => void;

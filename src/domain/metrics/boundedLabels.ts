@@ -1,0 +1,27 @@
+import type { Metric } from './metrics.ts';
+
+/** The labels of one value of a metric, with every value that they may not hold replaced by `other`. */
+export type BoundLabels = (
+  labels: Metric['labels'],
+  given: Readonly<Record<string, string | undefined>>,
+) => Record<string, string>;
+
+const OTHER = 'other';
+const LABEL_MAX_CHARACTERS = 100;
+
+/** Bounds the labels of one process: see {@link Metric.labels}. A label has the same values in all of its metrics. */
+export function boundLabels(): BoundLabels {
+  const seen = new Map<string, Set<string>>();
+  const bounded = (label: string, allowed: readonly string[] | number, value: string): string => {
+    if (typeof allowed !== 'number') return allowed.includes(value) ? value : OTHER;
+    const values = seen.get(label) ?? new Set();
+    seen.set(label, values);
+    if (!values.has(value) && values.size >= allowed) return OTHER;
+    values.add(value);
+    return value.slice(0, LABEL_MAX_CHARACTERS);
+  };
+  return (labels, given) =>
+    Object.fromEntries(
+      Object.entries(labels).map(([label, allowed]) => [label, bounded(label, allowed, given[label] ?? '')]),
+    );
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { LiveRooms } from '../../../src/dashboard/live/liveRooms.ts';
+import { openPageMetrics } from '../../../src/dashboard/metrics/openPageMetrics.ts';
+import { type Dashboard, startDashboard } from '../../../src/dashboard/server.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { bundlePageFiles } from '../bundlePageFiles.ts';
+
+const HOST = '127.0.0.1';
+
+let folder: string;
+let dashboard: Dashboard;
+let metrics: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
+  await bundlePageFiles(folder);
+  const port = await freePort();
+  metrics = `http://${HOST}:${port}`;
+  dashboard = await startDashboard({
+    temporal: {} as TemporalConnection,
+    home: folder,
+    environment: {},
+    host: HOST,
+    port: 0,
+    access: { signIn: { way: 'none', user: 'ada' } },
+    metrics: { host: HOST, port },
+    filesFolder: folder,
+  });
+});
+afterAll(async () => {
+  await dashboard.close();
+  await rm(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const read = async (url: string): Promise<string> => (await fetch(url)).text();
+
+it('counts requests by the template of their route and by status, and no address', async () => {
+  // Without a Temporal, pages are errors.
+  await fetch(`${dashboard.url}/targets/target-of-a-customer`);
+  await fetch(`${dashboard.url}/nowhere/secret-path`);
+  const page = await read(`${dashboard.url}/nowhere`);
+  await fetch(dashboard.url + (/href="(\/files\/page\.[^"]+\.css)"/.exec(page)?.[1] ?? ''));
+  const text = await read(`${metrics}/metrics`);
+  const count = 'slipway_dashboard_http_request_duration_seconds_count';
+  expect(text).toContain(`${count}{method="GET",route="/targets/{id}",status="500"} 1`);
+  expect(text).toContain(`${count}{method="GET",route="other",status="404"} 2`);
+  expect(text).toContain(`${count}{method="GET",route="other",status="200"} 1`);
+  expect(text).not.toMatch(/customer|secret-path|page\.\w/u);
+});
+
+it('serves metrics on their own listener only', async () => {
+  expect((await fetch(`${dashboard.url}/metrics`)).status).toBe(404);
+  expect((await fetch(`${metrics}/targets`)).status).toBe(404);
+});
+
+it('counts the pages that are open now, and their rooms', async () => {
+  const rooms = new LiveRooms();
+  const { listener } = openPageMetrics(rooms);
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
+  const url = `http://${HOST}:${(server.address() as AddressInfo).port}/metrics`;
+  const open = (address: string) =>
+    rooms.open(address, { name: 'ada', proved: false, role: 'view' }, '1', () =>
+      Promise.resolve({
+        fragments: () => new Map([['a', '<p id="a"></p>']]),
+        subscribe: () => () => undefined,
+      }),
+    );
+  const opened = [await open('/'), await open('/'), await open('/targets/one')];
+  expect(await read(url)).toMatch(/open_pages 3\n[^]*rooms 2\n/u);
+  await opened[0]?.body?.cancel();
+  await opened[2]?.body?.cancel();
+  expect(await read(url)).toMatch(/open_pages 1\n[^]*rooms 1\n/u);
+  await opened[1]?.body?.cancel();
+  server.close();
+});
