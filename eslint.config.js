@@ -12,7 +12,7 @@ const ARROWS = {
   traces: [],
   clients: ['traces', '@slipway/contract'],
   config: [],
-  artifact: [],
+  artifact: ['traces'],
   identity: ['config'],
   temporal: ['messages', 'traces'],
   judge: ['clients', 'config'],

@@ -40,6 +40,16 @@ export function isTraced(environment: Environment): boolean {
   return endpoint !== '' || tracesEndpoint !== '';
 }
 
+/** The variables by which other processes send their spans to the same place; `undefined`: no traces are asked for. */
+export function traceVariables(environment: Environment): Readonly<Record<string, string>> | undefined {
+  if (!isTraced(environment)) return undefined;
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      name.startsWith('OTEL_') && name !== 'OTEL_SERVICE_NAME' && value !== undefined ? [[name, value]] : [],
+    ),
+  );
+}
+
 /** Begins a span, to be ended by the caller. */
 export function startSpan(span: SpanStart): Span {
   return tracer?.start(span) ?? NONE;

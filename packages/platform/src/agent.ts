@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 
 import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
 import { type AgentServer, startAgentServer } from './agentServer/agentServer.ts';
+import type { AgentSpans } from './agentServer/traces/agentSpans.ts';
+import { type TraceVariables, withTraceVariables } from './agentServer/traces/traceVariables.ts';
 import { HAND_OVER_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { listen } from './http/listen.ts';
@@ -29,6 +31,8 @@ export interface ServeAgentOptions {
    * stderr. Default: a line for people.
    */
   readyLine?: (url: string) => string;
+  /** The variables of OpenTelemetry by which it sends its spans. Default: those that the platform gave; else none. */
+  traces?: TraceVariables;
   /** The graph configuration, relative to `dir`. Default `graph.json`, or `langgraph.json`. */
   config?: string;
 }
@@ -70,6 +74,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
       agentDir: dir,
       port: options.port,
       log,
+      spans: await openSpans(options.traces ?? environment.traces, { deployment, revision }),
       host: options.host,
       graphConfigPath: options.config === undefined ? undefined : resolve(dir, options.config),
     });
@@ -97,6 +102,17 @@ function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, a
     place: host,
     hint: 'Set a key, SLIPWAY_AGENT_API_KEY="$(openssl rand -hex 24)", or allow it: --without-key',
   });
+}
+
+/** Nothing of OpenTelemetry is loaded unless spans are wanted. */
+async function openSpans(
+  variables: TraceVariables | undefined,
+  { deployment, revision }: { readonly deployment: string | undefined; readonly revision: string | undefined },
+): Promise<AgentSpans | undefined> {
+  if (variables === undefined) return undefined;
+  const { openAgentSpans } = await import('./agentServer/traces/openAgentSpans.ts');
+  const identity = { 'slipway.deployment': deployment, 'slipway.revision': revision };
+  return withTraceVariables(variables, () => openAgentSpans(identity));
 }
 
 /** @throws PlatformError SLIPWAY_PORT_UNAVAILABLE */

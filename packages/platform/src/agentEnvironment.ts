@@ -4,6 +4,7 @@ import type { AgentServerOptions } from './agentServer/agentServer.ts';
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { DRAIN_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
+import { takeTraces } from './agentServer/traces/traceVariables.ts';
 import { unpackEnvironment } from './runtime/childEnvironment.ts';
 
 /** How long the event loop may stand still by default, in seconds. */
@@ -22,6 +23,7 @@ export function readAgentEnvironment(dir: string) {
   const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
   // A deployment id comes from the platform, which holds the other end of our stdin and starts the agent again.
   const supervised = deploymentId !== undefined;
+  const traces = takeTraces();
   const stallSeconds = takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0) ?? (supervised ? STALL_SECONDS : 0);
   const serverOptions: Partial<AgentServerOptions> = {
     home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
@@ -45,6 +47,8 @@ export function readAgentEnvironment(dir: string) {
   };
   return {
     serverOptions,
+    /** By which it sends its spans. `undefined`: it makes none. */
+    traces,
     /** Whether it ends when its stdin does. */
     exitWithParent: (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (supervised ? '1' : '0')) === '1',
     /** How long running runs may continue after SIGTERM, in milliseconds. */

@@ -10,6 +10,7 @@ import { createAccess, requireCaller } from './access/access.ts';
 import { createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
 import { callerOf } from './access/caller.ts';
 import type { RateLimit } from './access/tokenBuckets.ts';
+import { packTraces, type TraceVariables } from './agentServer/traces/traceVariables.ts';
 import type { BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
@@ -70,6 +71,8 @@ export interface PlatformOptions {
   auditKeptMs?: number;
   /** Called for each request that was answered, for traces. */
   onAnswered?: (answered: Answered) => void;
+  /** The variables of OpenTelemetry by which agents send their spans. Default: they make none. */
+  agentTraces?: TraceVariables;
   /**
    * Where metrics are served (`GET /metrics`): a listener of their own, which asks for no key and is for the operator's
    * network alone. Default: nowhere.
@@ -178,6 +181,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
         SLIPWAY_AGENT_REVISION_ID: revisionId,
         SLIPWAY_AGENT_PROJECT_NAME: name,
+        ...packTraces(options.agentTraces),
       }),
     });
     await metrics?.readFrom({ kysely: database.kysely, controlPlane });

@@ -2,6 +2,8 @@ import type { S3 } from '@aws-sdk/client-s3';
 
 import { type S3Place, s3Url } from '../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import type { SpanStart } from '../../traces/span.ts';
+import { inSpan } from '../../traces/trace.ts';
 
 /** How long a connection may take to be made, in milliseconds. */
 const CONNECT_MS = 5_000;
@@ -24,14 +26,51 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
     // It warns on Node 20 that its later versions will not run there: this one does.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
     const sdk = await import('./sdk.ts');
-    return new sdk.S3({
+    const client = new sdk.S3({
       requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(region === undefined ? {} : { region }),
       ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
     });
+    // Around the SDK's own retries: a call is one span.
+    client.middlewareStack.add(traceCall, { step: 'initialize', name: 'traceCall' });
+    return client;
   }
 }
+
+/** A span for each call: its name, its bucket and its key. What was sent holds credentials, and is left out. */
+const traceCall: Parameters<S3['middlewareStack']['add']>[0] =
+  (next, { commandName = '' }) =>
+  (call) => {
+    const method = commandName.replace(/Command$/u, '');
+    const { Bucket, Key } = call.input as { readonly Bucket?: string; readonly Key?: string };
+    const start: SpanStart = {
+      name: `S3 ${method}`,
+      kind: 'client',
+      attributes: {
+        'rpc.system': 'aws-api',
+        'rpc.service': 'S3',
+        'rpc.method': method,
+        'aws.s3.bucket': Bucket,
+        'aws.s3.key': Key,
+      },
+    };
+    return inSpan(start, async (span) => {
+      try {
+        const answered = await next(call);
+        span.set({ 'http.response.status_code': answered.output.$metadata.httpStatusCode });
+        return answered;
+      } catch (error) {
+        if (!isSdkError(error)) span.fail('Error');
+        else {
+          span.set({ 'http.response.status_code': error.$metadata?.httpStatusCode });
+          // That something is not there is an answer.
+          if (!isAbsent(error)) span.fail(error.name);
+        }
+        throw error;
+      }
+    });
+  };
 
 /** The part of an SDK's error that says what happened. The rest of it may hold headers, and with them credentials. */
 interface SdkError {

@@ -5,6 +5,7 @@ import { CI_KINDS } from '../commands/init/ciKinds.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { loadPlatform } from '../commands/platform/loadPlatform.ts';
 import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platformCommand.ts';
+import { traceVariables } from '../../traces/trace.ts';
 import { jsonLine } from '../output.ts';
 import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
 import { type CommandTable, type Runs, SILENT, withOutputOptions } from './commandTable.ts';
@@ -105,10 +106,11 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .action(
       runs(async () => {
         const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
-        return async ({ output }, dir: string, options: AgentOptions) => {
+        return async ({ output, environment }, dir: string, options: AgentOptions) => {
           const { port, host, config, withoutKey: isOpen } = options;
           const readyLine = output.json ? (url: string) => jsonLine({ event: 'ready', url }) : undefined;
-          await serveAgent({ dir, port, readyLine, host, isOpen, config });
+          const traces = traceVariables(environment);
+          await serveAgent({ dir, port, readyLine, host, isOpen, config, traces });
           return 0;
         };
       }),

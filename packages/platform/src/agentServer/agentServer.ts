@@ -40,6 +40,7 @@ import { RunFootprint } from './store/runFootprint.ts';
 import { RunRecords } from './store/runRecords.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
+import { type AgentSpans, traceRequests } from './traces/agentSpans.ts';
 import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 
 /** The most that a request's body may have, in bytes: inputs are conversations, not files. */
@@ -79,6 +80,8 @@ export interface AgentServerOptions {
   maxAttempts?: number;
   /** Silence after which streams carry a sign of life, in milliseconds. Default 15,000. */
   keepAliveMs?: number;
+  /** Makes spans of requests and runs that belong to a trace. Default: there are none. */
+  spans?: AgentSpans;
   log?: Logger;
 }
 
@@ -172,7 +175,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const parts = { threads, runs, records, events, checkpoints, service, states, webhooks, assistants, log };
     const ownership = new RunOwnership({ ...parts, processes, items, lease });
 
+    const { spans } = options;
     const app = new Hono();
+    if (spans !== undefined) app.use(traceRequests(spans));
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     const guard = options.apiKey === undefined ? undefined : requireApiKey(options.apiKey);
@@ -198,7 +203,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.route('/', assistantRoutes(assistants, removal));
     app.route('/', threadRoutes({ threads, states, removal, history }));
     app.route('/', stateRoutes({ threads, states }));
-    app.route('/', runRoutes({ ...parts, keepAliveMs }));
+    app.route('/', runRoutes({ ...parts, keepAliveMs, spans }));
     app.route('/', threadStreamRoutes({ ...parts, changes, keepAliveMs }));
     app.route('/', storeRoutes(items));
     app.all('*', refuseUnserved);
@@ -225,6 +230,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         await lease.stop();
         await listening.close();
         await webhooks.close();
+        await spans?.close();
         await closeDatabase();
       },
     };

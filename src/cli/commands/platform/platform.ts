@@ -1,6 +1,6 @@
 import type { Answered, PlatformSettings } from '@slipway/platform';
 
-import { isTraced, startSpan, startTraces } from '../../../traces/trace.ts';
+import { isTraced, startSpan, startTraces, traceVariables } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
 import { jsonLine } from '../../output.ts';
 import { printError } from '../../ui/errorReport.ts';
@@ -27,6 +27,7 @@ export async function runPlatformCommand(
   const endTraces = await startTraces(process.env, 'slipway-platform');
   const platform = await startPlatform({
     ...platformOptionsOf(options, process.env),
+    agentTraces: traceVariables(process.env),
     onAnswered: isTraced(process.env) ? recordAnswer : undefined,
   });
   const signaled = new Promise<void>((resolve) => {

@@ -27,8 +27,8 @@ import { ACTIVE, isActive, type RunRecord, type RunRecords } from '../store/runR
 import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
+import { type AgentSpans, traceOf, traceRun } from '../traces/agentSpans.ts';
 import { selected, storable, wireNewRun, wireRun } from './wire.ts';
-import { validTrace } from '../../http/answered.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -42,6 +42,7 @@ export interface RunRouteParts {
   readonly service: RunService;
   readonly log: Logger;
   readonly keepAliveMs?: number;
+  readonly spans?: AgentSpans;
 }
 
 /** Runs: creating, following, looking, cancelling (contract 001, "Endpoints"). */
@@ -170,9 +171,11 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const query = parseQuery(FollowQuery, c);
     const planned = await plan(await parseBody(RunCreate, c), query, threadId);
     const live = await service.start(planned);
-    const trace = validTrace(c.req.header('traceparent'));
-    if (trace !== undefined)
+    const trace = traceOf(c.req.raw);
+    if (trace !== undefined) {
       parts.log.info({ runId: live.runId, trace_id: traceIdOf(trace) }, 'accepted a run of a trace');
+      if (parts.spans !== undefined) traceRun(parts.spans, live, trace);
+    }
     return { live, plan: planned };
   }
 

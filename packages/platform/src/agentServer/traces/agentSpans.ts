@@ -1,0 +1,85 @@
+import type { MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+
+import { validTrace } from '../../http/answered.ts';
+import type { LiveRun } from '../runs/liveRun.ts';
+
+/** What a span says of its subject. `undefined` is left out. */
+export type AgentSpanAttributes = Readonly<Record<string, string | number | undefined>>;
+
+/** A span that has begun. */
+export interface AgentSpan {
+  readonly traceparent: string;
+  rename(name: string): void;
+  set(attributes: AgentSpanAttributes): void;
+  /** @param type - a status, or the name of an error: no text of the agent. */
+  fail(type: string): void;
+  end(): void;
+}
+
+/** What makes the spans of an agent server (`openAgentSpans.ts`). */
+export interface AgentSpans {
+  start(span: {
+    readonly name: string;
+    /** `server`: a request; `internal`: a run. */
+    readonly kind: 'server' | 'internal';
+    /** The span that asked, as a W3C `traceparent`. */
+    readonly parent: string;
+    readonly attributes: AgentSpanAttributes;
+  }): AgentSpan;
+  /** Sends what has ended. Never throws. */
+  close(): Promise<void>;
+}
+
+/** The trace of a request within its handler: that of its own span, else of the caller. */
+const TRACES = new WeakMap<Request, string>();
+
+/** The trace that a request is part of; `undefined`: of none. */
+export function traceOf(request: Request): string | undefined {
+  return TRACES.get(request) ?? validTrace(request.headers.get('traceparent') ?? undefined);
+}
+
+/** A span for each request that belongs to a trace, until its answer begins. Others have none. */
+export function traceRequests(spans: AgentSpans): MiddlewareHandler {
+  return async (c, next) => {
+    const parent = validTrace(c.req.header('traceparent'));
+    if (parent === undefined) return next();
+    const { method } = c.req;
+    const span = spans.start({
+      name: method,
+      kind: 'server',
+      parent,
+      attributes: { 'http.request.method': method },
+    });
+    TRACES.set(c.req.raw, span.traceparent);
+    try {
+      await next();
+    } finally {
+      const route = routePath(c, -1).replaceAll(/:(\w+)/gu, '{$1}');
+      const { status } = c.res;
+      span.set({ 'http.route': route, 'http.response.status_code': status });
+      span.rename(`${method} ${route}`);
+      if (status >= 500) span.fail(String(status));
+      span.end();
+    }
+  };
+}
+
+/** A span for a run of a trace, from its acceptance to its end in this process. It says nothing of inputs and answers. */
+export function traceRun(spans: AgentSpans, live: LiveRun, parent: string): void {
+  const span = spans.start({
+    name: 'run',
+    kind: 'internal',
+    parent,
+    attributes: { 'slipway.run': live.runId, 'slipway.run.attempt': live.record.attempt },
+  });
+  const end = (status: string): void => {
+    span.set({ 'slipway.run.status': status });
+    if (status === 'error' || status === 'timeout') span.fail(status);
+    span.end();
+  };
+  live.ended.then(
+    ({ status }) => end(status),
+    () => end('error'),
+  );
+}

@@ -1,0 +1,73 @@
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+
+import type { AgentSpanAttributes, AgentSpans } from './agentSpans.ts';
+
+/** What a killed process takes with it at most, in milliseconds: spans that have ended and are not sent. */
+const SEND_AFTER_MS = 1_000;
+/** How long the end of a process waits for a collector that does not answer. */
+const CLOSE_MS = 2_000;
+
+/**
+ * Opens what makes the spans of an agent server and sends them by OTLP over HTTP, as the standard variables say.
+ * Nothing is registered for the process: the agent's code may trace by itself, to elsewhere.
+ *
+ * @param identity - attributes of the process.
+ */
+export function openAgentSpans(identity: AgentSpanAttributes): AgentSpans {
+  const provider = new NodeTracerProvider({
+    resource: resourceFromAttributes(given({ 'service.name': 'slipway-agent', ...identity })).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
+    spanProcessors: [
+      new BatchSpanProcessor(new OTLPTraceExporter(), { scheduledDelayMillis: SEND_AFTER_MS }),
+    ],
+  });
+  const tracer = provider.getTracer('slipway');
+  return {
+    start: ({ name, kind, parent, attributes }) => {
+      const options = {
+        kind: kind === 'server' ? SpanKind.SERVER : SpanKind.INTERNAL,
+        attributes: given(attributes),
+      };
+      const span = tracer.startSpan(name, options, contextOf(parent));
+      const { traceId, spanId, traceFlags } = span.spanContext();
+      return {
+        traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+        rename: (to) => void span.updateName(to),
+        set: (more) => void span.setAttributes(given(more)),
+        fail: (type) => {
+          span.setAttribute('error.type', type);
+          span.setStatus({ code: SpanStatusCode.ERROR });
+        },
+        end: () => span.end(),
+      };
+    },
+    close: async () => {
+      const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS).unref());
+      // A collector that is away is no reason to fail what was traced.
+      await Promise.race([provider.shutdown().catch(() => undefined), timeout]);
+    },
+  };
+}
+
+/** The process has no propagator of its own: none is registered. */
+function contextOf(traceparent: string): Context {
+  const [, traceId = '', spanId = '', flags = '0'] = traceparent.split('-');
+  const parent: SpanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return trace.setSpanContext(ROOT_CONTEXT, parent);
+}
+
+function given(attributes: AgentSpanAttributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}
