@@ -107,7 +107,10 @@ function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, a
 /** Nothing of OpenTelemetry is loaded unless spans are wanted. */
 async function openSpans(
   variables: TraceVariables | undefined,
-  { deployment, revision }: { readonly deployment: string | undefined; readonly revision: string | undefined },
+  {
+    deployment,
+    revision,
+  }: { readonly deployment: string | undefined; readonly revision: string | undefined },
 ): Promise<AgentSpans | undefined> {
   if (variables === undefined) return undefined;
   const { openAgentSpans } = await import('./agentServer/traces/openAgentSpans.ts');

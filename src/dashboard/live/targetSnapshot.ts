@@ -1,6 +1,7 @@
 import type { RunningCall } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetView } from '../../messages/target.ts';
+import type { KeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
 
 /** What is known of a target at one moment. */
@@ -16,6 +17,8 @@ export interface TargetSnapshot {
   readonly call: RunningCall | null;
   /** While a revision is deployed: the newest lines of its build, oldest first. */
   readonly buildLog: readonly string[];
+  /** What Temporal keeps of a target that has never answered. Absent: it has answered, or it was not read yet. */
+  readonly kept?: KeptTarget;
   /** What the control plane says serves; a sentence if it could not be asked. `undefined`: not asked yet. */
   readonly deployment: DeploymentSeen | string | undefined;
   /** Why it does not answer, and since when (milliseconds since 1970). Absent: it answers. */

@@ -1,9 +1,12 @@
+import pLimit from 'p-limit';
+
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Running } from '../../domain/target/targetState.ts';
 import { newestBuildLines } from '../../inspection/deployment/newestBuildLines.ts';
 import { seeDeployment } from '../../inspection/deployment/seeDeployment.ts';
 import { HistoryNews, pause } from '../../temporal/client/release/historyNews.ts';
 import { runningCallOf } from '../../temporal/client/release/pastReleases.ts';
+import { readKeptTarget } from '../../temporal/history/keptTarget.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { viewQuery } from '../../messages/target.ts';
@@ -20,6 +23,10 @@ const RELEASE_WAIT_MS = 2_000;
 const DEPLOYMENT_EVERY_MS = 30_000;
 const BUILD_LOG_EVERY_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
+/** Of a target that has never answered, so many ended releases are read from Temporal, so often, of so many at once. */
+const KEPT_READ = 3;
+const KEPT_EVERY_MS = 30_000;
+const keptReads = pLimit(4);
 /** Between two attempts, if a target does not answer. */
 const SILENT_PAUSE_MS = 1_000;
 
@@ -35,6 +42,7 @@ export class TargetWatch {
   #watched: string | undefined;
   #deploymentSeenAt = 0;
   #buildLogReadAt = 0;
+  #keptReadAt = 0;
 
   /** @param onChange - called at each change, and once at the first answer. */
   constructor(
@@ -76,7 +84,7 @@ export class TargetWatch {
       if (view.recovering === true) return await this.#explainSilence();
       const { running } = view;
       if (running === null) this.#change({ progress: undefined, call: null, buildLog: [] });
-      this.#change({ view, name: view.state.spec?.name ?? name, silence: undefined });
+      this.#change({ view, name: view.state.spec?.name ?? name, silence: undefined, kept: undefined });
       if (running !== null && running.workflowId !== this.#watched) void this.#watchRelease(running);
       void this.#lookAtDeployment();
       return true;
@@ -91,7 +99,7 @@ export class TargetWatch {
     try {
       const view = await viewTarget(this.#context.temporal, this.#snapshot.workflowId);
       if (view !== undefined) {
-        this.#change({ view, silence: undefined });
+        this.#change({ view, silence: undefined, kept: undefined });
         return true;
       }
       this.#silent('its workflow has ended in Temporal', undefined);
@@ -105,6 +113,20 @@ export class TargetWatch {
   #silent(why: string, hint: string | undefined): void {
     const since = this.#snapshot.silence?.since ?? Date.now();
     this.#change({ silence: { why, hint, since } });
+    void this.#readKept();
+  }
+
+  /** Without a worker: what Temporal itself knows of a target that this process has never read. */
+  async #readKept(): Promise<void> {
+    if (this.#snapshot.view !== undefined || Date.now() - this.#keptReadAt < KEPT_EVERY_MS) return;
+    this.#keptReadAt = Date.now();
+    const { workflowId } = this.#snapshot;
+    try {
+      const kept = await keptReads(() => readKeptTarget(this.#context.temporal, workflowId, KEPT_READ));
+      if (this.#snapshot.view === undefined) this.#change({ kept });
+    } catch {
+      // Temporal itself does not answer: why the target is silent is shown already.
+    }
   }
 
   async #watchRelease({ workflowId }: Running): Promise<void> {

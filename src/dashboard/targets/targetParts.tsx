@@ -11,6 +11,7 @@ import { ArtifactName, Commit, OutcomeChip, RevisionId } from '../page/marks.tsx
 import { Elapsed, Moment } from '../page/times.tsx';
 import { UnderWay } from '../releases/steps.tsx';
 import { Wait } from '../releases/waits.tsx';
+import { Kept } from './keptParts.tsx';
 import { frozenOf, servingOf } from './targetTexts.ts';
 
 interface PartProps {
@@ -159,16 +160,22 @@ export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetS
 
 /** Why the next release may not go as usual: hold, freeze, quarantine, changes by hand, lost notices. */
 export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapshot; readonly now: number }) {
-  const { view, silence } = snapshot;
+  const { view, silence, kept, workflowId } = snapshot;
   if (view === undefined) {
-    return silence === undefined ? null : <Silence why={silence.why} hint={silence.hint} />;
+    if (silence === undefined) return null;
+    return (
+      <>
+        <Silence why={silence.why} hint={silence.hint} />
+        {kept === undefined ? null : <Kept kept={kept} workflowId={workflowId} />}
+      </>
+    );
   }
   const { hold, quarantined, drift, extras, undelivered, late, lateUploads } = view.state;
   const frozen = frozenOf(snapshot, now);
   const lost = undelivered?.at(-1);
   return (
     <>
-      {silence === undefined ? null : <Silence why={silence.why} hint={silence.hint} />}
+      {silence === undefined ? null : <Silence why={silence.why} hint={silence.hint} wasRead />}
       {hold === null ? null : <OnHold hold={hold} />}
       {frozen === null ? null : (
         <p class="condition">
@@ -205,11 +212,18 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
   );
 }
 
-function Silence({ why, hint }: { readonly why: string; readonly hint: string | undefined }) {
+interface SilenceProps {
+  readonly why: string;
+  readonly hint: string | undefined;
+  /** Whether its state from before is shown. */
+  readonly wasRead?: boolean;
+}
+
+function Silence({ why, hint, wasRead = false }: SilenceProps) {
   return (
     <section class="notice warn">
       <h3>The target does not answer</h3>
-      <p>{`${why}. What is shown is what it said last.`}</p>
+      <p>{`${why}.${wasRead ? ' What is shown is what it said last.' : ''}`}</p>
       {hint === undefined ? null : <p class="small">{hint}</p>}
     </section>
   );

@@ -83,3 +83,26 @@ it('keeps what the target said last while nothing answers', () => {
   expect(html).toContain('does not answer');
   expect(html).toContain('0d9bd5d7');
 });
+
+it('shows what Temporal keeps of a target that has never answered, and the command that starts a worker', () => {
+  const silence = { why: 'no worker polls "slipway"', hint: 'start one: slipway worker', since: NOW };
+  const snapshot = { ...unreadTarget({ workflowId: 'target:x', name: 'production' }), silence };
+  expect(card(snapshot)).toContain('start one: slipway worker');
+  expect(card(snapshot)).not.toContain('said last');
+  const ended = {
+    ...{ releaseId: 'release-2', kind: 'release', outcome: 'released', reason: null, code: null },
+    ...{ startedAt: null, endedAt: '2026-11-25T11:00:00.000Z', artifact: null, commit: null },
+    ...{ revisionId: null, servingRevisionId: null, requestedBy: ADA },
+  } as const;
+  const kept = {
+    servingRevisionId: '0f3c9a52-33ce-4b7a-8baa-5b0a52d5eb08',
+    running: null,
+    ended: [ended],
+    messages: [{ workflowId: 'target:x', message: 'rollback', at: '', who: 'ada', reason: 'wrong answers' }],
+  };
+  const html = card({ ...snapshot, kept });
+  expect(html).toContain('0f3c9a52');
+  expect(html).toContain('release-2</a>');
+  expect(html).toContain('Waits for a worker: rollback by ada: wrong answers');
+  expect(html).toContain('<code>slipway worker</code>');
+});
