@@ -11,12 +11,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { WorkflowNotFoundError } from '@temporalio/client';
+import pLimit from 'p-limit';
 import type { Browser, Page } from 'playwright-core';
 
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import type { ReleaseRequest, ReleaseResult } from '../src/domain/release/release.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
-import { lookupQuery } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { launchChromium } from '../test/support/chromium.ts';
 import { FROM_SOURCE } from '../test/support/fromSource.ts';
@@ -29,6 +30,8 @@ import { numbersOf, say, sayResult, summarize, type Summary, table } from './sta
 import { startWorker } from './workerProcess.ts';
 
 const LOOK_EVERY_MS = 20;
+/** So many targets release at the same time. */
+const LANES = 10;
 const READY_WITHIN_MS = 30_000;
 /** Steps that last shorter may be over before anybody sees them: they are no change that a person could follow. */
 const SHORTEST_STEP_MS = 700;
@@ -90,12 +93,10 @@ try {
   const all = Array.from({ length: targets }, (_, index) => makeTarget(index, artifact));
   say(`${releases} releases on ${targets} targets`);
   const from = performance.now();
-  await Promise.all(
-    all.map(async (target, index) => {
-      const share = Math.floor(releases / targets) + (index < releases % targets ? 1 : 0);
-      for (let turn = 0; turn < share; turn++) await release(target);
-    }),
-  );
+  await pLimit(LANES).map(all, async (target, index) => {
+    const share = Math.floor(releases / targets) + (index < releases % targets ? 1 : 0);
+    for (let turn = 0; turn < share; turn++) await release(target);
+  });
   say(`done after ${Math.round((performance.now() - from) / 1_000)} s`);
   browser = await launchChromium();
 
@@ -167,18 +168,27 @@ function makeTarget(index: number, artifact: TarballArtifact): Target {
   return { deployment, request, workflowId: targetWorkflowId(request.target) };
 }
 
-/** Releases, and waits for the end. @returns the release's id. */
-async function release({ request, workflowId }: Target, differing: Partial<ReleaseRequest> = {}) {
+/** Releases, and waits for the end. @returns the result. */
+async function release(
+  { request, workflowId }: Target,
+  differing: Partial<ReleaseRequest> = {},
+): Promise<ReleaseResult> {
   const asked = { ...request, requestKey: `sha256:${randomUUID()}`, ...differing };
   const { releaseId } = await submitRelease(temporal, asked);
-  const handle = temporal.client.workflow.getHandle(workflowId);
+  const result = await resultOf(`${workflowId}/${releaseId}`);
+  if (result.outcome !== 'released') throw new Error(`${releaseId} ended ${result.outcome}`);
+  return result;
+}
+
+/** The result of a release that is queued, and starts soon. */
+async function resultOf(workflowId: string): Promise<ReleaseResult> {
   for (;;) {
-    const found = await handle.query(lookupQuery, releaseId);
-    if (found?.state === 'ended') {
-      if (found.row.outcome !== 'released') throw new Error(`${releaseId} ended ${found.row.outcome}`);
-      return releaseId;
+    try {
+      return (await temporal.client.workflow.getHandle(workflowId).result()) as ReleaseResult;
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      await delay(LOOK_EVERY_MS);
     }
-    await delay(LOOK_EVERY_MS);
   }
 }
 
@@ -240,10 +250,7 @@ async function watchChanges(inBrowser: Browser, url: string, some: readonly Targ
 /** Releases once, slowly enough to be followed. */
 async function changesOf(page: Page, target: Target): Promise<number[]> {
   target.deployment.deploysAfterMs = 3 * SHORTEST_STEP_MS;
-  const releaseId = await release(target, { soakMs: 2 * SHORTEST_STEP_MS });
-  const { steps } = (await temporal.client.workflow
-    .getHandle(`${target.workflowId}/${releaseId}`)
-    .result()) as ReleaseResult;
+  const { releaseId, steps } = await release(target, { soakMs: 2 * SHORTEST_STEP_MS });
   const seen = await page.evaluate<Record<string, number>>('window.stepsSeen');
   const path = `/releases/${encodeURIComponent(target.workflowId)}/${releaseId}`;
   return steps.flatMap(({ startedAt, endedAt }, index) => {

@@ -109,6 +109,24 @@ it('a release is one trace, from the command through each activity to each call'
     return found;
   });
   expect(answered.find(({ name }) => name === patch!.name)?.parentSpanId).toBe(patch!.spanId);
+  // The agent's part: its request is the check's call, and the run is below it.
+  const ofAgent = await eventually(() => {
+    const found = receiver.trace(patch!.traceId).filter(({ service }) => service === 'slipway-agent');
+    if (!found.some(({ name }) => name === 'run')) throw new Error('no span of the run');
+    return found;
+  });
+  const runCall = calls.find(({ name }) => name.endsWith('/runs/stream'));
+  const [request] = named(ofAgent, 'POST /runs/stream');
+  expect(request?.parentSpanId).toBe(runCall?.spanId);
+  expect(request?.attributes).toMatchObject({
+    'http.route': '/runs/stream',
+    'http.response.status_code': 200,
+  });
+  expect(named(ofAgent, 'run')[0]).toMatchObject({
+    parentSpanId: request?.spanId,
+    isError: false,
+    attributes: { 'slipway.run.status': 'success' },
+  });
   const picture = process.env['SLIPWAY_TRACE_FILE'];
   if (picture !== undefined) await writeFile(picture, JSON.stringify(receiver.trace(patch!.traceId)));
 });
