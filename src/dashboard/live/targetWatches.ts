@@ -8,9 +8,11 @@ import { TargetWatch } from './targetWatch.ts';
 /** A target that no page looks at is watched for so much longer, in milliseconds: who reloads finds it read. */
 const KEPT_MS = 30_000;
 /** How long a page waits for targets that have not been read yet, in milliseconds; then it shows them as they come. */
-const FIRST_READ_MS = 400;
-/** How old the list of targets may be, in milliseconds. */
+const FIRST_READ_MS = 200;
+/** An older list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
+/** Up to this age a page that opens shows it meanwhile, and adds new targets as they come. */
+export const LIST_SHOWN_MS = 60_000;
 
 interface Watched {
   readonly watch: TargetWatch;
@@ -32,14 +34,23 @@ export class TargetWatches {
     this.#find = (workflowId) => findTarget(context.temporal, workflowId);
   }
 
-  /** The targets of the namespace: read at most every few seconds. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
-  targets(): Promise<readonly ListedTarget[]> {
-    if (this.#listed === undefined || Date.now() - this.#listed.at > LIST_AGE_MS) {
-      const targets = this.#list();
-      this.#listed = { at: Date.now(), targets };
-      targets.catch(() => (this.#listed = undefined));
-    }
-    return this.#listed.targets;
+  /**
+   * The targets of the namespace, read at most every few seconds.
+   *
+   * @param shownMs - a list up to this age is returned at once, and read again meanwhile. Default: the newest is waited for.
+   * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+   */
+  targets(shownMs = LIST_AGE_MS): Promise<readonly ListedTarget[]> {
+    const before = this.#listed;
+    const age = before === undefined ? Infinity : Date.now() - before.at;
+    if (before !== undefined && age <= LIST_AGE_MS) return before.targets;
+    const targets = this.#list();
+    const listed = { at: Date.now(), targets };
+    this.#listed = listed;
+    targets.catch(() => {
+      if (this.#listed === listed) this.#listed = undefined;
+    });
+    return before !== undefined && age <= shownMs ? before.targets : targets;
   }
 
   /** A target by its workflow's id, also a new one. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */

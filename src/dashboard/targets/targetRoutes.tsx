@@ -5,6 +5,7 @@ import { ActionResult } from '../actions/actionResult.tsx';
 import type { PageEnv } from '../access/access.ts';
 import { liveTargets } from '../live/liveTargets.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { LIST_SHOWN_MS } from '../live/targetWatches.ts';
 import { document } from '../page/html.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { Layout } from '../page/layout.tsx';
@@ -18,7 +19,7 @@ export function targetRoutes({ temporal, files, watches, rooms }: PageContext): 
 
   routes.get('/', async (c) => {
     const viewer = c.get('viewer');
-    const snapshots = await watches.snapshots(await watches.targets());
+    const snapshots = await watches.snapshots(await watches.targets(LIST_SHOWN_MS));
     const isWhole = snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
     return c.html(
       document(
@@ -39,7 +40,7 @@ export function targetRoutes({ temporal, files, watches, rooms }: PageContext): 
     rooms.open('/', c.get('viewer'), files.version, async () =>
       liveTargets(
         watches,
-        await watches.targets(),
+        await watches.targets(LIST_SHOWN_MS),
         (snapshots, viewer) => targetsFragments({ snapshots, viewer, now: Date.now() }),
         () => watches.targets(),
       ),

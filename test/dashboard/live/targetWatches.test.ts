@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { LIST_SHOWN_MS, TargetWatches } from '../../../src/dashboard/live/targetWatches.ts';
+import type { ReadContext } from '../../../src/dashboard/readContext.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Watches on a Temporal that lists one target more each time that it is asked, once it is let to. */
+function listing() {
+  const waiting: (() => void)[] = [];
+  let lists = 0;
+  const client = {
+    withDeadline: async (_: number, read: () => Promise<unknown>) => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return read();
+    },
+    workflow: {
+      async *list() {
+        lists += 1;
+        for (let index = 1; index <= lists; index++) {
+          yield await Promise.resolve({
+            workflowId: `target:${index}`,
+            typedSearchAttributes: { get: () => undefined },
+          });
+        }
+      },
+    },
+  };
+  const temporal = { client, settings: {} } as unknown as ReadContext['temporal'];
+  const watches = new TargetWatches({ temporal, home: '', environment: {} });
+  return { watches, answer: () => waiting.splice(0).forEach((go) => go()) };
+}
+
+it('a page that opens does not wait for a list that is a little old; what looks for new targets does', async () => {
+  const { watches, answer } = listing();
+  const first = watches.targets();
+  answer();
+  expect(await first).toHaveLength(1);
+  vi.advanceTimersByTime(10_000);
+  expect(await watches.targets(LIST_SHOWN_MS)).toHaveLength(1);
+  const newest = watches.targets();
+  answer();
+  expect(await newest).toHaveLength(2);
+  vi.advanceTimersByTime(2 * LIST_SHOWN_MS);
+  const after = watches.targets(LIST_SHOWN_MS);
+  answer();
+  expect(await after).toHaveLength(3);
+});
