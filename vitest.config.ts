@@ -31,7 +31,8 @@ const endToEnd = ['test/e2e/**/*.test.ts'];
  * the public command.
  */
 const nightly = [
-  'test/e2e/{brokenVariants,demo,dev,metrics,packedInstall,promotions,readme,rollback,tutorial,workerSuccession,workerVersions}.test.ts',
+  'test/e2e/{brokenVariants,demo,dev,metrics,packedInstall,plantedSecrets,promotions,readme,rollback}.test.ts',
+  'test/e2e/{tutorial,workerSuccession,workerVersions}.test.ts',
   'test/e2e/{chaos,crash}/*.test.ts',
   'test/docs/siteBuild.test.ts',
   'packages/platform/test/publicDeployCommand.test.ts',
@@ -39,7 +40,11 @@ const nightly = [
 /** What stands on a platform: their processes have the database's engine compiled. */
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 /** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
-const alone = ['test/activities/**/*.test.ts', 'packages/platform/test/access/constantTime.test.ts'];
+const alone = [
+  'test/activities/**/*.test.ts',
+  'test/artifact/s3/traces.test.ts',
+  'packages/platform/test/access/constantTime.test.ts',
+];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
   'packages/platform/test/store/database.test.ts',

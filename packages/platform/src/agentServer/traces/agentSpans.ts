@@ -55,7 +55,8 @@ export function traceRequests(spans: AgentSpans): MiddlewareHandler {
     try {
       await next();
     } finally {
-      const route = routePath(c, -1).replaceAll(/:(\w+)/gu, '{$1}');
+      // Of the handler that answered: later patterns match every path.
+      const route = routePath(c).replaceAll(/:(\w+)/gu, '{$1}');
       const { status } = c.res;
       span.set({ 'http.route': route, 'http.response.status_code': status });
       span.rename(`${method} ${route}`);
