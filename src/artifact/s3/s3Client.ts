@@ -33,44 +33,51 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
       ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
     });
     // Around the SDK's own retries: a call is one span.
-    client.middlewareStack.add(traceCall, { step: 'initialize', name: 'traceCall' });
+    client.middlewareStack.add(
+      (next, { commandName = '' }) =>
+        (call) =>
+          traceCall(commandName, call.input, () => next(call)),
+      { step: 'initialize', name: 'traceCall' },
+    );
     return client;
   }
 }
 
 /** A span for each call: its name, its bucket and its key. What was sent holds credentials, and is left out. */
-const traceCall: Parameters<S3['middlewareStack']['add']>[0] =
-  (next, { commandName = '' }) =>
-  (call) => {
-    const method = commandName.replace(/Command$/u, '');
-    const { Bucket, Key } = call.input as { readonly Bucket?: string; readonly Key?: string };
-    const start: SpanStart = {
-      name: `S3 ${method}`,
-      kind: 'client',
-      attributes: {
-        'rpc.system': 'aws-api',
-        'rpc.service': 'S3',
-        'rpc.method': method,
-        'aws.s3.bucket': Bucket,
-        'aws.s3.key': Key,
-      },
-    };
-    return inSpan(start, async (span) => {
-      try {
-        const answered = await next(call);
-        span.set({ 'http.response.status_code': answered.output.$metadata.httpStatusCode });
-        return answered;
-      } catch (error) {
-        if (!isSdkError(error)) span.fail('Error');
-        else {
-          span.set({ 'http.response.status_code': error.$metadata?.httpStatusCode });
-          // That something is not there is an answer.
-          if (!isAbsent(error)) span.fail(error.name);
-        }
-        throw error;
-      }
-    });
+function traceCall<T extends { readonly output: Pick<SdkError, '$metadata'> }>(
+  commandName: string,
+  input: object,
+  call: () => Promise<T>,
+): Promise<T> {
+  const { Bucket, Key } = input as { readonly Bucket?: string; readonly Key?: string };
+  const method = commandName.replace(/Command$/u, '');
+  const start: SpanStart = {
+    name: `S3 ${method}`,
+    kind: 'client',
+    attributes: {
+      'rpc.system': 'aws-api',
+      'rpc.service': 'S3',
+      'rpc.method': method,
+      'aws.s3.bucket': Bucket,
+      'aws.s3.key': Key,
+    },
   };
+  return inSpan(start, async (span) => {
+    try {
+      const answered = await call();
+      span.set({ 'http.response.status_code': answered.output.$metadata?.httpStatusCode });
+      return answered;
+    } catch (error) {
+      if (!isSdkError(error)) span.fail('Error');
+      else {
+        span.set({ 'http.response.status_code': error.$metadata?.httpStatusCode });
+        // That something is not there is an answer.
+        if (!isAbsent(error)) span.fail(error.name);
+      }
+      throw error;
+    }
+  });
+}
 
 /** The part of an SDK's error that says what happened. The rest of it may hold headers, and with them credentials. */
 interface SdkError {

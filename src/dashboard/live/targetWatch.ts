@@ -123,7 +123,7 @@ export class TargetWatch {
     const { workflowId } = this.#snapshot;
     try {
       const kept = await keptReads(() => readKeptTarget(this.#context.temporal, workflowId, KEPT_READ));
-      if (this.#snapshot.view === undefined) this.#change({ kept });
+      this.#change({ kept });
     } catch {
       // Temporal itself does not answer: why the target is silent is shown already.
     }

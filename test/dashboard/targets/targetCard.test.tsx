@@ -6,6 +6,8 @@ import { renderText } from '../../../src/dashboard/page/html.ts';
 import { TargetCard } from '../../../src/dashboard/targets/targetCard.tsx';
 import { headlineOf } from '../../../src/dashboard/targets/targetTexts.ts';
 import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
+import type { PastRelease } from '../../../src/domain/release/pastRelease.ts';
+import type { KeptTarget } from '../../../src/temporal/history/keptTarget.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00.000Z');
@@ -89,12 +91,12 @@ it('shows what Temporal keeps of a target that has never answered, and the comma
   const snapshot = { ...unreadTarget({ workflowId: 'target:x', name: 'production' }), silence };
   expect(card(snapshot)).toContain('start one: slipway worker');
   expect(card(snapshot)).not.toContain('said last');
-  const ended = {
+  const ended: PastRelease = {
     ...{ releaseId: 'release-2', kind: 'release', outcome: 'released', reason: null, code: null },
     ...{ startedAt: null, endedAt: '2026-11-25T11:00:00.000Z', artifact: null, commit: null },
-    ...{ revisionId: null, servingRevisionId: null, requestedBy: ADA },
+    ...{ revisionId: null, servingRevisionId: null, requestedBy: { ...ADA, from: 'cli' } },
   } as const;
-  const kept = {
+  const kept: KeptTarget = {
     servingRevisionId: '0f3c9a52-33ce-4b7a-8baa-5b0a52d5eb08',
     running: null,
     ended: [ended],
