@@ -27,6 +27,7 @@ import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { createContainers } from './runtime/docker/containers.ts';
+import { createAgentStorage } from './store/agentStorage.ts';
 import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
@@ -147,6 +148,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     });
     const build: BuildRevision =
       options.buildRevision ?? ((of) => buildRevision({ ...of, limits: options.buildLimits }));
+    const tracing = await openTracing(database.kysely);
+    const storage = createAgentStorage(database);
+    // Of the embedded one it is known that roles can be made; it is made ready with its first agent.
+    if (options.databaseUrl !== undefined) await storage.prepare();
     const agentKeyOf = createAgentKeys();
     const gateway = createGateway({ agentKeyOf });
     undo.push(() => gateway.close());
@@ -174,8 +179,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         command: options.dockerCommand ?? 'docker',
         platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
       }),
-      agentEnvironment: ({ deploymentId, revisionId, name }) => ({
-        SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+      agentStorage: storage,
+      agentEnvironment: async ({ deploymentId, revisionId, name }) => ({
+        SLIPWAY_AGENT_DATABASE_URL: await storage.urlOf(deploymentId),
         SLIPWAY_AGENT_API_KEY: agentKeyOf(deploymentId),
         SLIPWAY_AGENT_TRACING_URL: options.publicUrl ?? url,
         SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
@@ -185,7 +191,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       }),
     });
     await metrics?.readFrom({ kysely: database.kysely, controlPlane });
-    const tracing = await openTracing(database.kysely);
     const app = new Hono();
     const onAnswered = (answered: Answered): void => {
       logTracedChange(log, answered);

@@ -131,7 +131,6 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     opened.push(database);
     const tracing = await openTracing(database.kysely);
     const checkpoints = new CheckpointStore(database.pool, deploymentId);
-    await checkpoints.setup();
     const leaseMs = options.leaseMs ?? LEASE_MS;
     const processes = new ProcessStore({ db: database.heartbeats, deploymentId, leaseMs });
     const { processId } = processes;

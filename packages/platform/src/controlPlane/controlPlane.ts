@@ -9,6 +9,7 @@ import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DRAIN_MS } from '../draining.ts';
 import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitCommand.ts';
+import type { AgentStorage } from '../store/agentStorage.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { createRotatingSealing } from '../store/sealing.ts';
@@ -54,7 +55,9 @@ export interface ControlPlaneOptions {
     deploymentId: string;
     revisionId: string;
     name: string;
-  }) => Record<string, string>;
+  }) => Promise<Record<string, string>>;
+  /** What is kept for a deployment's agents in the database. */
+  readonly agentStorage: Pick<AgentStorage, 'remove'>;
   /** See `controlPlaneRoutes`. */
   readonly publicUrl?: string;
   /** Whose names it speaks on the wire, see `vocabularyEdge`. Default: `both`. */
@@ -143,7 +146,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       return {
         ...Object.fromEntries(own.map((secret) => [secret.name, secret.value])),
         // Last, so that no secret of that name takes an agent away from its platform.
-        ...options.agentEnvironment({ deploymentId: revision.deployment_id, revisionId: revision.id, name }),
+        ...(await options.agentEnvironment({
+          deploymentId: revision.deployment_id,
+          revisionId: revision.id,
+          name,
+        })),
       };
     },
   });
@@ -160,6 +167,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     removeDeployment: async (deploymentId) => {
       await removeAgentData(kysely, deploymentId);
+      await options.agentStorage.remove(deploymentId);
       const images = await ofImage().where('id', '=', deploymentId).execute();
       if (images.length > 0) await options.containers.release(deploymentId);
       await deployments.purge(deploymentId);

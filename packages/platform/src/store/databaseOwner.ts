@@ -116,8 +116,10 @@ function inUse(message: string): PlatformError {
 /** The platform's database, open and up to date. */
 export interface Database {
   readonly kysely: Kysely<Schema>;
-  /** A `postgres://` URL that child processes of this machine can connect to with `pg`. Carries a password. */
+  /** A `postgres://` URL that this process connects to with `pg`. Carries a password, and leads to everything. */
   readonly connectionString: string;
+  /** What the passwords of agents' roles are derived from, where the database is the embedded one. */
+  readonly embeddedSecret?: string;
   close(): Promise<void>;
 }
 
@@ -170,7 +172,7 @@ export async function openDatabase(options: {
     if (error instanceof PlatformError) throw error;
     throw unreachable(error, embedded ? 'the embedded database' : withoutPassword(connectionString));
   }
-  return { kysely, connectionString, close };
+  return { kysely, connectionString, embeddedSecret: embedded?.secret, close };
 }
 
 function unreachable(cause: unknown, place: string): PlatformError {

@@ -12,6 +12,8 @@ import { type PgliteThread, startPgliteThread } from './pgliteThread.ts';
 export interface EmbeddedPostgres {
   /** With a password that is new each time. */
   readonly connectionString: string;
+  /** What the passwords of agents' roles are derived from (`agentPassword`). */
+  readonly secret: string;
   close(): Promise<void>;
 }
 
@@ -78,6 +80,7 @@ export async function openEmbeddedPostgres(
     const kept = keepOpen(first);
     return {
       connectionString: `postgres://postgres:${password}@127.0.0.1:${first.port}/postgres?sslmode=disable`,
+      secret: password,
       close: async () => {
         closing.abort();
         try {

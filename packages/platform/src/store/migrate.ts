@@ -23,6 +23,7 @@ export async function migrate<S>(
   options: { ledger: string; migrations: readonly Migration[] },
 ): Promise<void> {
   const ledger = sql.table(options.ledger);
+  if (await isUpToDate(kysely, options)) return;
   await kysely.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(trx);
     await sql`create table if not exists ${ledger} (name text primary key, applied_at timestamptz not null)`.execute(
@@ -39,6 +40,20 @@ export async function migrate<S>(
       await sql`insert into ${ledger} (name, applied_at) values (${migration.name}, now())`.execute(trx);
     }
   });
+}
+
+/** Asked without a lock, and of a role that may not make tables, too: mostly there is nothing to do. */
+async function isUpToDate<S>(
+  kysely: Kysely<S>,
+  { ledger, migrations }: { ledger: string; migrations: readonly Migration[] },
+): Promise<boolean> {
+  const { rows } = await sql<{ found: string | null }>`select to_regclass(${ledger})::text as found`.execute(
+    kysely,
+  );
+  if (rows[0]?.found == null) return false;
+  const applied = await sql<{ name: string }>`select name from ${sql.table(ledger)}`.execute(kysely);
+  const names = new Set(applied.rows.map((row) => row.name));
+  return names.size === migrations.length && migrations.every(({ name }) => names.has(name));
 }
 
 function newer(unknown: readonly string[]): PlatformError {

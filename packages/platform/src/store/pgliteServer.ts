@@ -3,6 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 import type { PGlite } from '@electric-sql/pglite';
 
+import { agentPassword, isAgentRole } from './agentRole.ts';
+import { refusalOfAgent } from './agentStatements.ts';
 import { createTurns, type TurnOwner, type Turns } from './sessionTurns.ts';
 import {
   askForPassword,
@@ -13,7 +15,9 @@ import {
   readMessage,
   readStartup,
   renameStatement,
+  startup,
   sync,
+  userOf,
   type WireMessage,
 } from './wireMessages.ts';
 
@@ -37,9 +41,13 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  *
  * What sharing a session means for callers: `SET`, temporary tables, `LISTEN` and session advisory locks are shared
  * by all; transactions, their locks and named prepared statements are not. `COPY FROM STDIN` is refused.
+ *
+ * A connection of an agent's role has that role for its turns, and can send only statements that cannot end that:
+ * see `refusalOfAgent`.
  */
 export async function servePglite(options: {
   db: PGlite;
+  /** Of every user but agents' roles, whose passwords are derived from it (`agentPassword`). */
   password: string;
   /** On loopback. Default: a free one. */
   port?: number;
@@ -82,6 +90,7 @@ class PgliteConnection implements TurnOwner {
   readonly #password: string;
   readonly #turns: Turns;
   readonly #statements = new Map<string, string>();
+  #role: string | undefined;
   #phase: 'startup' | 'password' | 'open' | 'ended' = 'startup';
   #startup: Buffer | undefined;
   #unread: Buffer = Buffer.alloc(0);
@@ -95,6 +104,10 @@ class PgliteConnection implements TurnOwner {
     // What went wrong on the line is of no interest to others: 'close' follows and cleans up.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.on('close', () => this.#leave());
+  }
+
+  get role(): string | undefined {
+    return this.#role;
   }
 
   /** Sends a piece of an answer. The bytes are copied: they are a window on the engine's memory. */
@@ -154,12 +167,18 @@ class PgliteConnection implements TurnOwner {
   }
 
   #checkPassword(message: WireMessage): void {
-    if (!isPassword(message, this.#password) || this.#startup === undefined) {
+    const user = this.#startup && userOf(this.#startup);
+    const role = user !== undefined && isAgentRole(user) ? user : undefined;
+    const password = role === undefined ? this.#password : agentPassword(this.#password, role);
+    if (!isPassword(message, password) || this.#startup === undefined) {
       this.end('28P01', 'password authentication failed');
       return;
     }
     this.#phase = 'open';
-    this.#turns.take({ owner: this, bytes: this.#startup, leavesBatchOpen: false });
+    this.#role = role;
+    // What else a client says at its start (options, settings) would be the session's.
+    const bytes = role === undefined ? this.#startup : startup({ user: 'postgres', database: 'postgres' });
+    this.#turns.take({ owner: this, bytes, leavesBatchOpen: false });
   }
 
   #gather(message: WireMessage): void {
@@ -170,6 +189,11 @@ class PgliteConnection implements TurnOwner {
     }
     if (isCopyFromStdin(message)) {
       this.end('0A000', 'COPY FROM STDIN is not served by the embedded database; use INSERT.');
+      return;
+    }
+    const refusal = this.#role === undefined ? undefined : refusalOfAgent(message);
+    if (refusal !== undefined) {
+      this.end('42501', refusal);
       return;
     }
     this.#batch.push(renameStatement(message, (name) => this.#sessionName(name)));

@@ -4,6 +4,8 @@ import { query, sync } from './wireMessages.ts';
 
 /** Who takes turns: one connection. */
 export interface TurnOwner {
+  /** The role that it has in its turns; undefined: the session's own, a superuser. */
+  readonly role?: string | undefined;
   /** A piece of the answer; valid only during the call. */
   send(data: Uint8Array): void;
   /** Ends the connection with a fatal error. */
@@ -35,6 +37,18 @@ export function createTurns(
   /** Who holds the session: inside a transaction, or after Flush inside an extended batch. */
   let holder: TurnOwner | undefined;
   let patience: NodeJS.Timeout | undefined;
+  /** The role that the session has now; `unknown` after a change that failed. */
+  let role: string | undefined;
+  let isRoleKnown = true;
+
+  /** Inside a transaction there is nothing to do: whoever holds the session has had it before. */
+  const takeRole = async (wanted: string | undefined): Promise<void> => {
+    if (isRoleKnown && wanted === role) return;
+    isRoleKnown = false;
+    await db.exec(wanted === undefined ? 'RESET ROLE' : `SET ROLE "${wanted}"`);
+    isRoleKnown = true;
+    role = wanted;
+  };
 
   const next = (): Turn | undefined => {
     const index = holder === undefined ? 0 : waiting.findIndex((turn) => turn.owner === holder);
@@ -44,6 +58,13 @@ export function createTurns(
   const run = async (): Promise<void> => {
     for (let turn = next(); turn !== undefined; turn = next()) {
       clearTimeout(patience);
+      const { owner } = turn;
+      try {
+        await takeRole(owner.role);
+      } catch (error) {
+        owner.end('28000', `The role of this connection cannot be had: ${(error as Error).message}`);
+        continue;
+      }
       try {
         await db.runExclusive(() =>
           db.execProtocolRawStream(turn.bytes, { onRawData: (data) => turn.owner.send(data) }),

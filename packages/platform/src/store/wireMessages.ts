@@ -29,6 +29,24 @@ function startupKind(code: number): StartupKind {
   return code === PROTOCOL_3 ? 'startup' : 'unknown';
 }
 
+/** The user that a start-up packet names: parameters are pairs of strings, each ended by a zero. */
+export function userOf(packet: Buffer): string | undefined {
+  const strings = packet.toString('utf8', 8).split('\0');
+  for (let i = 0; i + 1 < strings.length && strings[i] !== ''; i += 2) {
+    if (strings[i] === 'user') return strings[i + 1];
+  }
+  return undefined;
+}
+
+/** A start-up packet with these parameters. */
+export function startup(parameters: Readonly<Record<string, string>>): Buffer {
+  const body = Buffer.from(`${Object.entries(parameters).flat().join('\0')}\0\0`);
+  const head = Buffer.alloc(8);
+  head.writeInt32BE(body.length + 8, 0);
+  head.writeInt32BE(PROTOCOL_3, 4);
+  return Buffer.concat([head, body]);
+}
+
 /** A complete message with its type byte, one character. */
 export interface WireMessage {
   readonly type: string;

@@ -4,6 +4,7 @@ import type { FeedbackLinks, FeedbackSubmission } from '@slipway/contract/runApi
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
 
 import { PlatformError } from '../errors.ts';
+import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
 
@@ -50,9 +51,12 @@ export type FeedbackReader = { readonly tenantId: string } | { readonly deployme
 export type FeedbackOutcome =
   { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
 
+/** The table that lists which steps of the tracing tables have run. */
+export const TRACING_LEDGER = 'slipway_tracing_migrations';
+
 /** Makes the tracing tables where they are missing, in any database that the caller has open. */
 export async function openTracing<Tables>(kysely: Kysely<Tables>): Promise<TracingStore> {
-  await migrate(kysely, { ledger: 'slipway_tracing_migrations', migrations: MIGRATIONS });
+  await migrate(kysely, { ledger: TRACING_LEDGER, migrations: MIGRATIONS });
   // Tables are told apart by their schema's name, so the caller's own tables do not matter here.
   return new TracingStore(kysely as unknown as Kysely<TracingTables>);
 }
@@ -207,6 +211,17 @@ const MIGRATIONS: readonly Migration[] = [
         updated_at timestamptz not null default now()
       )`,
       'create index feedback_of_run on slipway_tracing.feedback (run_id)',
+    ],
+  },
+  {
+    name: '002 a role of a deployment sees its rows alone',
+    sql: [
+      ...rowsOf('slipway_tracing.feedback_tokens', `deployment_id = ${DEPLOYMENT_OF_ROLE}`),
+      ...rowsOf(
+        'slipway_tracing.feedback',
+        `exists (select 1 from slipway_tracing.feedback_tokens t
+          where t.token_hash = feedback.token_hash and t.deployment_id = ${DEPLOYMENT_OF_ROLE})`,
+      ),
     ],
   },
 ];

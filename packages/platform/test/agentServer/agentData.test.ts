@@ -66,7 +66,6 @@ it('what the agents of a deployment stored is removed from every table, and noth
       .returningAll()
       .executeTakeFirstOrThrow();
     const checkpoints = new CheckpointStore(agents.pool, deploymentId);
-    await checkpoints.setup();
     const config = { configurable: { thread_id: threadId, checkpoint_ns: '' } };
     const checkpoint = {
       ...emptyCheckpoint(),

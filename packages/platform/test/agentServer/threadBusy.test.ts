@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { HttpProblem } from '../../src/http/problem.ts';
 import { type AgentDatabase, openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
-import { CheckpointStore } from '../../src/agentServer/store/checkpointStore.ts';
 import { RunEnds } from '../../src/agentServer/store/runEnds.ts';
 import { RunRecords } from '../../src/agentServer/store/runRecords.ts';
 import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
@@ -21,7 +20,6 @@ let ends: RunEnds;
 
 beforeAll(async () => {
   database = await openAgentDatabase(server.connectionString, () => undefined);
-  await new CheckpointStore(database.pool, 'd').setup();
   const options = { db: database.kysely, deploymentId: 'd', processId: 'p' };
   [threads, runs, records, ends] = [
     new ThreadStore(options),

@@ -164,11 +164,13 @@ export class TestPlatform {
         }),
       // A machine without a container engine; tests of images bring their own.
       containers: createContainers({ command: join(this.home, 'no-docker'), platform: 'test' }),
-      agentEnvironment: ({ deploymentId, revisionId, name }) => ({
-        SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
-        SLIPWAY_AGENT_REVISION_ID: revisionId,
-        SLIPWAY_AGENT_PROJECT_NAME: name,
-      }),
+      agentStorage: { remove: () => Promise.resolve() },
+      agentEnvironment: ({ deploymentId, revisionId, name }) =>
+        Promise.resolve({
+          SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
+          SLIPWAY_AGENT_REVISION_ID: revisionId,
+          SLIPWAY_AGENT_PROJECT_NAME: name,
+        }),
       drainTimeoutMs: 50,
       ...options,
     });

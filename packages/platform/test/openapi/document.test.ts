@@ -43,6 +43,7 @@ describe('the document of the control plane', () => {
       startAgent: nobody,
       containers: nobody,
       agentEnvironment: nobody,
+      agentStorage: nobody,
     });
     app.route('/', controlPlane.app);
     // What platform.ts itself serves.

@@ -4,7 +4,7 @@ import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresD
 import pg from 'pg';
 
 import { migrate } from '../../store/migrate.ts';
-import { AGENT_MIGRATIONS } from './migrations.ts';
+import { AGENT_LEDGER, AGENT_MIGRATIONS } from './migrations.ts';
 
 /** A `json` column: read parsed, written as text. */
 type Json<T> = ColumnType<T, string, string>;
@@ -193,7 +193,7 @@ export async function openAgentDatabase(
     await Promise.all([kysely.destroy(), heartbeats.destroy()]);
   };
   try {
-    await migrate(kysely, { ledger: 'slipway_agent_migrations', migrations: AGENT_MIGRATIONS });
+    await migrate(kysely, { ledger: AGENT_LEDGER, migrations: AGENT_MIGRATIONS });
   } catch (error) {
     await close();
     throw error;

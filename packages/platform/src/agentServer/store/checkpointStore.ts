@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import type { RunnableConfig } from '@langchain/core/runnables';
 import {
@@ -39,26 +38,6 @@ export class CheckpointStore extends PostgresSaver {
     this.serde = refusingNothingness(this.serde);
     this.#pool = pool;
     this.#deploymentId = deploymentId;
-  }
-
-  /** Makes the tables where they are missing; several processes may do so at once. */
-  override async setup(): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await super.setup();
-        await this.#pool.query(`
-          CREATE TABLE IF NOT EXISTS ${CHECKPOINT_SCHEMA}.writes_before_run (
-            run_id uuid NOT NULL,
-            LIKE ${CHECKPOINT_SCHEMA}.checkpoint_writes
-          )`);
-        await this.#pool.query(`
-          CREATE INDEX IF NOT EXISTS writes_before_run_by_run ON ${CHECKPOINT_SCHEMA}.writes_before_run (run_id)`);
-        return;
-      } catch (error) {
-        if (attempt === 10 || !isCreatedMeanwhile(error)) throw error;
-        await delay(20 * attempt);
-      }
-    }
   }
 
   /** Lets an attempt of a run write its thread's checkpoints, until {@link fence}. One attempt of a run at a time. */
@@ -228,10 +207,4 @@ function configurableOf(config: RunnableConfig): Configurable {
 function withThreadId(config: RunnableConfig, rename: (threadId: string) => string): RunnableConfig {
   const configurable = configurableOf(config);
   return { ...config, configurable: { ...configurable, thread_id: rename(configurable.thread_id) } };
-}
-
-/** Another process made the same schema, table or migration row between our look and our statement. */
-function isCreatedMeanwhile(error: unknown): boolean {
-  const code = (error as { code?: string }).code;
-  return code === '23505' || code === '42P07' || code === '42710' || code === '42P06';
 }

@@ -1,3 +1,4 @@
+import { DEPLOYMENT_OF_ROLE, rowsOf } from '../../store/agentRole.ts';
 import type { Migration } from '../../store/migrate.ts';
 
 /** Threads, their runs, and the processes that execute them. */
@@ -146,6 +147,77 @@ const RUNS_TO_FOLLOW: Migration = {
   ],
 };
 
+/**
+ * The tables of LangGraph's `PostgresSaver`, as its own version 4 makes them, and what is kept aside for a rollback. They
+ * are made here because an agent that reaches the database as a role of its own may not make tables.
+ */
+const CHECKPOINTS: Migration = {
+  name: '008 checkpoints',
+  sql: [
+    'CREATE SCHEMA IF NOT EXISTS slipway_checkpoints',
+    'CREATE TABLE IF NOT EXISTS slipway_checkpoints.checkpoint_migrations (v integer PRIMARY KEY)',
+    `CREATE TABLE IF NOT EXISTS slipway_checkpoints.checkpoints (
+      thread_id text NOT NULL,
+      checkpoint_ns text NOT NULL DEFAULT '',
+      checkpoint_id text NOT NULL,
+      parent_checkpoint_id text,
+      type text,
+      checkpoint jsonb NOT NULL,
+      metadata jsonb NOT NULL DEFAULT '{}',
+      PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
+    )`,
+    `CREATE TABLE IF NOT EXISTS slipway_checkpoints.checkpoint_blobs (
+      thread_id text NOT NULL,
+      checkpoint_ns text NOT NULL DEFAULT '',
+      channel text NOT NULL,
+      version text NOT NULL,
+      type text NOT NULL,
+      blob bytea,
+      PRIMARY KEY (thread_id, checkpoint_ns, channel, version)
+    )`,
+    'ALTER TABLE slipway_checkpoints.checkpoint_blobs ALTER COLUMN blob DROP NOT NULL',
+    `CREATE TABLE IF NOT EXISTS slipway_checkpoints.checkpoint_writes (
+      thread_id text NOT NULL,
+      checkpoint_ns text NOT NULL DEFAULT '',
+      checkpoint_id text NOT NULL,
+      task_id text NOT NULL,
+      idx integer NOT NULL,
+      channel text NOT NULL,
+      type text,
+      blob bytea NOT NULL,
+      PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+    )`,
+    `INSERT INTO slipway_checkpoints.checkpoint_migrations SELECT generate_series(0, 4) ON CONFLICT DO NOTHING`,
+    `CREATE TABLE IF NOT EXISTS slipway_checkpoints.writes_before_run (
+      run_id uuid NOT NULL,
+      LIKE slipway_checkpoints.checkpoint_writes
+    )`,
+    `CREATE INDEX IF NOT EXISTS writes_before_run_by_run ON slipway_checkpoints.writes_before_run (run_id)`,
+  ],
+};
+
+/** Rows by whose deployment an agent's role is: the roles of `agentStorage.ts`. The tables' owner sees all of them. */
+const ROWS_BY_ROLE: Migration = {
+  name: '009 a role of a deployment sees its rows alone',
+  sql: [
+    ...['threads', 'runs', 'processes', 'assistants', 'assistant_versions', 'store_items'].flatMap((table) =>
+      rowsOf(`slipway_agent.${table}`, `deployment_id = ${DEPLOYMENT_OF_ROLE}`),
+    ),
+    ...rowsOf(
+      'slipway_agent.run_events',
+      `EXISTS (SELECT 1 FROM slipway_agent.runs r
+        WHERE r.run_id = run_events.run_id AND r.deployment_id = ${DEPLOYMENT_OF_ROLE})`,
+    ),
+    ...['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'writes_before_run'].flatMap((table) =>
+      rowsOf(`slipway_checkpoints.${table}`, `starts_with(thread_id, ${DEPLOYMENT_OF_ROLE} || '/')`),
+    ),
+    'ALTER TABLE slipway_checkpoints.checkpoint_migrations ENABLE ROW LEVEL SECURITY',
+  ],
+};
+
+/** The table that lists which steps have run. */
+export const AGENT_LEDGER = 'slipway_agent_migrations';
+
 /** The tables of agent servers, step by step. A step that was released is never edited: add the next one. */
 export const AGENT_MIGRATIONS: readonly Migration[] = [
   THREADS_RUNS_PROCESSES,
@@ -155,4 +227,6 @@ export const AGENT_MIGRATIONS: readonly Migration[] = [
   STORE_ITEMS,
   FOLLOWED_RUNS,
   RUNS_TO_FOLLOW,
+  CHECKPOINTS,
+  ROWS_BY_ROLE,
 ];
