@@ -47,7 +47,7 @@ const alone = [
 ];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
-  'packages/platform/test/store/database.test.ts',
+  'packages/platform/test/store/{agentStorage,database}.test.ts',
   'packages/platform/test/controlPlane/{deletion,idempotency,instance,interruption,restart,revisionWork,retention,uploads}.test.ts',
   'packages/platform/test/controlPlane/routes/*.test.ts',
   'packages/platform/test/tracing/*.test.ts',

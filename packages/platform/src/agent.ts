@@ -15,6 +15,7 @@ import { PlatformError } from './errors.ts';
 import { listen } from './http/listen.ts';
 import { isLoopback } from './http/loopback.ts';
 import { createLogger } from './http/logger.ts';
+import { openWayIn, openWayOut } from './runtime/containedAgent.ts';
 
 /** How one agent is served. */
 export interface ServeAgentOptions {
@@ -69,8 +70,11 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     enter(dir);
     // Loading an agent takes seconds: a port that is taken is found before.
     await refuseTakenPort(options);
+    const { doors, serverOptions } = environment;
+    const proxy = doors === undefined ? undefined : await openWayOut(doors);
     server = await startAgentServer({
-      ...environment.serverOptions,
+      ...serverOptions,
+      webhooks: { ...serverOptions.webhooks, proxy },
       agentDir: dir,
       port: options.port,
       log,
@@ -78,6 +82,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
       host: options.host,
       graphConfigPath: options.config === undefined ? undefined : resolve(dir, options.config),
     });
+    if (doors !== undefined) await openWayIn(doors, server.url);
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`, () =>
       exit(error instanceof PlatformError ? error.exitCode : 1),

@@ -6,6 +6,7 @@ import { Hono } from 'hono';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
+import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { createAccess, requireCaller } from './access/access.ts';
 import { createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
 import { callerOf } from './access/caller.ts';
@@ -14,7 +15,7 @@ import { packTraces, type TraceVariables } from './agentServer/traces/traceVaria
 import type { BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
-import type { BuildRevision, StartAgent } from './controlPlane/dependencies.ts';
+import type { BuildRevision, Isolation, StartAgent } from './controlPlane/dependencies.ts';
 import { claimInstance } from './controlPlane/instance.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import type { PlatformError } from './errors.ts';
@@ -27,6 +28,8 @@ import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { createContainers } from './runtime/docker/containers.ts';
+import { createDocker, engineAnswers } from './runtime/docker/dockerCommand.ts';
+import { createEgress } from './runtime/egress.ts';
 import { createAgentStorage } from './store/agentStorage.ts';
 import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
@@ -84,8 +87,17 @@ export interface PlatformOptions {
   /** How revisions are built and their agents started. Default: for real. */
   buildRevision?: BuildRevision;
   startAgent?: StartAgent;
-  /** The command that images are run with, by name or path. Default: `docker`. */
+  /** The command that containers are run with, by name or path. Default: `docker`. */
   dockerCommand?: string;
+  /**
+   * What agents run as. `auto`: containers on Linux where an engine answers, else processes. Default: `process`. Builds are
+   * processes in any case.
+   */
+  isolation?: Isolation | 'auto';
+  /** What agents in containers run in: an image that has this version of Node as `node`. Default: Node's own. */
+  agentImage?: string;
+  /** Addresses, networks and names that agents in containers reach although they are not public. Default: none. */
+  egressAllow?: readonly string[];
 }
 
 /** A running platform. */
@@ -165,8 +177,23 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       trustedProxies: options.trustedProxies,
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
+    const dockerCommand = options.dockerCommand ?? 'docker';
+    const isolation = await isolationOf(options.isolation ?? 'process', dockerCommand);
+    const containers = createContainers({
+      command: dockerCommand,
+      platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
+      hardened: isolation === 'container',
+    });
+    const reachable = new ReachableAddresses(options.egressAllow);
+    const startContained: StartAgent = (run) =>
+      containers.startBuilt(run, {
+        image: options.agentImage ?? AGENT_IMAGE,
+        egress: createEgress(reachable),
+      });
+    log[isolation === 'container' ? 'info' : 'warn'](ISOLATION_SAID[isolation]);
     const controlPlane = createControlPlane({
       ...options,
+      isolation,
       kysely: database.kysely,
       masterKey,
       nextMasterKey,
@@ -174,11 +201,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       log,
       gateway,
       buildRevision: metrics === undefined ? build : metrics.builds(build),
-      startAgent: options.startAgent ?? startAgent,
-      containers: createContainers({
-        command: options.dockerCommand ?? 'docker',
-        platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
-      }),
+      startAgent: options.startAgent ?? (isolation === 'container' ? startContained : startAgent),
+      containers,
       agentStorage: storage,
       agentEnvironment: async ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DATABASE_URL: await storage.urlOf(deploymentId),
@@ -233,6 +257,23 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     await close();
     throw error;
   }
+}
+
+/** The image that agents in containers run in: the Node that builds them. */
+const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
+
+/** What the operator is told at the start. */
+const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
+  container:
+    "agents run in containers that are kept apart; builds run as the platform's user: whoever may deploy can do in a build what the operator can",
+  process:
+    "agents and builds run as the platform's user (--isolation process): whoever may deploy can do what the operator can",
+};
+
+async function isolationOf(asked: Isolation | 'auto', dockerCommand: string): Promise<Isolation> {
+  if (asked !== 'auto') return asked;
+  const isThere = process.platform === 'linux' && (await engineAnswers(createDocker(dockerCommand)));
+  return isThere ? 'container' : 'process';
 }
 
 /**

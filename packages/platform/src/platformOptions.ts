@@ -1,4 +1,5 @@
 import { createClientAddress } from './access/access.ts';
+import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import { PlatformError } from './errors.ts';
@@ -27,6 +28,8 @@ export interface PlatformSettings {
   keepAudit?: number;
   /** Start although home and database do not belong together. */
   adoptDatabase?: boolean;
+  /** What agents run as. Default: `auto`. */
+  isolation?: PlatformOptions['isolation'];
   /** `host:port` on which metrics are served. Default: nowhere. */
   metrics?: string;
 }
@@ -61,6 +64,9 @@ export function platformOptionsOf(
     apiKey: textIn(environment, 'SLIPWAY_PLATFORM_API_KEY'),
     trustedProxies: networksIn(environment, 'SLIPWAY_TRUSTED_PROXIES'),
     dockerCommand: textIn(environment, 'SLIPWAY_DOCKER'),
+    isolation: options.isolation ?? 'auto',
+    agentImage: textIn(environment, 'SLIPWAY_AGENT_IMAGE'),
+    egressAllow: reachableIn(environment, 'SLIPWAY_EGRESS_ALLOW'),
     readyTimeoutMs: millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1),
     gitPollMs: millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0),
   };
@@ -107,6 +113,19 @@ function networksIn(environment: NodeJS.ProcessEnv, name: string): string[] | un
     throw wrong(name, value, 'addresses or networks such as 10.0.0.0/8, with commas between them');
   }
   return networks;
+}
+
+function reachableIn(environment: NodeJS.ProcessEnv, name: string): string[] | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  const entries = value.split(',').map((entry) => entry.trim());
+  try {
+    new ReachableAddresses(entries);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw wrong(name, value, 'addresses, networks such as 10.0.0.0/8 or host names, with commas between them');
+  }
+  return entries;
 }
 
 function millisecondsIn(environment: NodeJS.ProcessEnv, name: string, least: number): number | undefined {

@@ -9,7 +9,7 @@ import { traceVariables } from '../../traces/trace.ts';
 import { jsonLine } from '../output.ts';
 import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
 import { type CommandTable, type Runs, SILENT, withOutputOptions } from './commandTable.ts';
-import { configOption, metricsOption, percentageOption, portOption } from './options.ts';
+import { configOption, isolationOption, metricsOption, percentageOption, portOption } from './options.ts';
 
 /** The options of `slipway agent`. */
 interface AgentOptions {
@@ -57,6 +57,7 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
       `the page's port (default: ${DASHBOARD_PORT}, or a free one)`,
       portOption,
     )
+    .addOption(isolationOption())
     .action(runs(async () => (await import('../commands/dev/dev.ts')).runDevCommand));
 
   command(

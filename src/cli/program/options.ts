@@ -43,6 +43,16 @@ export function numberOption(text: string): number {
   return Number(text);
 }
 
+/** What the platform runs agents as. */
+export function isolationOption(): Option {
+  return new Option(
+    '--isolation <how>',
+    'run agents in containers, or as processes of the platform (default: containers where an engine answers)',
+  )
+    .env('SLIPWAY_ISOLATION')
+    .choices(['container', 'process']);
+}
+
 /** `--metrics`: where Prometheus scrapes the process. */
 export function metricsOption(): Option {
   return new Option('--metrics <host:port>', 'serve metrics for Prometheus there (default: not)').env(

@@ -13,7 +13,7 @@ import type { AgentStorage } from '../store/agentStorage.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { createRotatingSealing } from '../store/sealing.ts';
-import type { BuildRevision, Containers, StartAgent, Switchboard } from './dependencies.ts';
+import type { BuildRevision, Containers, Isolation, StartAgent, Switchboard } from './dependencies.ts';
 import { createStoredSecrets } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -49,6 +49,8 @@ export interface ControlPlaneOptions {
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
   readonly containers: Containers;
+  /** What agents run as. Default: `process`. */
+  readonly isolation?: Isolation;
   readonly gateway: Switchboard;
   /** What every agent gets beside its secrets, per revision. */
   readonly agentEnvironment: (agent: {
@@ -252,7 +254,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   /** Containers outlive a platform that was killed; where there never was one, no engine is asked. */
   const removeLeftContainers = async (): Promise<void> => {
-    if ((await ofImage().executeTakeFirst()) === undefined) return;
+    if (options.isolation !== 'container' && (await ofImage().executeTakeFirst()) === undefined) return;
     const removed = await options.containers.removeLeft();
     if (removed === undefined) log.warn('no container engine answers; what may be left on it stays');
     else if (removed > 0) log.info({ removed }, 'containers of an earlier process were removed');

@@ -1,4 +1,5 @@
 import type { Gateway } from '../gateway/gateway.ts';
+import type { ContainerResources } from '../runtime/docker/containerRequest.ts';
 import type { Containers as AllContainers } from '../runtime/docker/containers.ts';
 import type { RunningAgent } from '../runtime/agentStart.ts';
 
@@ -33,12 +34,21 @@ export interface StartLimits {
 /** Starts a built agent and resolves once it answers; throws an error that says why it did not. */
 export type StartAgent = (
   options: StartLimits & {
+    deploymentId: string;
+    revisionId: string;
+    /** What was built: the agent's folder is in it. */
+    workspace: string;
+    /** What it may use, where it runs in a container. */
+    resources: ContainerResources;
     agentDir: string;
     graphConfigPath: string;
     env: Record<string, string>;
     log: (line: string) => void;
   },
 ) => Promise<RunningAgent>;
+
+/** What agents run as: containers that are kept apart, or processes of the platform's user. */
+export type Isolation = 'container' | 'process';
 
 /** Runs images, and cleans up after them. */
 export type Containers = AllContainers;

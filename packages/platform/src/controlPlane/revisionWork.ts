@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
+import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpec';
 import type { Kysely, Selectable } from 'kysely';
 import type { Logger } from 'pino';
 
@@ -154,7 +155,18 @@ export function createRevisionWork(options: {
     const graphConfigPath = revision.agent_graph_config ?? 'graph.json';
     return {
       ...spec,
-      start: (limits) => options.startAgent({ agentDir, graphConfigPath, env, log, ...limits }),
+      start: (limits) =>
+        options.startAgent({
+          deploymentId,
+          revisionId,
+          workspace: home.build(deploymentId, revisionId),
+          resources: withResourceDefaults(revision.source_config['resource_spec'] ?? {}),
+          agentDir,
+          graphConfigPath,
+          env,
+          log,
+          ...limits,
+        }),
     };
   };
 

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { HAND_OVER_MS } from '../draining.ts';
 import {
@@ -11,6 +10,7 @@ import {
   probeUntilOk,
   type RunningAgent,
 } from './agentStart.ts';
+import { agentCommand } from './agentCommand.ts';
 import { agentBaseEnvironment, packEnvironment } from './childEnvironment.ts';
 import { followOutput, lastOutput } from './lines.ts';
 import { killGroup, spawnGroup } from './command.ts';
@@ -103,13 +103,6 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
   } finally {
     start.release();
   }
-}
-
-/** The command that serves an agent's Run API: this package's own, as it was built, run by this Node. */
-export function agentCommand(agentDir: string, graphConfigPath: string): [string, ...string[]] {
-  const main = fileURLToPath(new URL('../../dist/bundle/agentMain.js', import.meta.url));
-  const config = graphConfigPath === 'graph.json' ? [] : ['--config', graphConfigPath];
-  return [process.execPath, main, agentDir, ...config];
 }
 
 function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExit>): AgentProcess {

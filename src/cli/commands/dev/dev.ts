@@ -14,6 +14,8 @@ interface DevOptions {
   readonly temporalPort?: number;
   readonly temporalUiPort?: number;
   readonly dashboardPort?: number;
+  /** See `slipway platform --isolation`. */
+  readonly isolation?: 'container' | 'process';
 }
 
 /**
@@ -31,7 +33,7 @@ export async function runDevCommand(
   try {
     const stack = await startLocalStack({
       home,
-      environment,
+      environment: { ...environment, SLIPWAY_ISOLATION: options.isolation },
       ports: {
         platform: options.port,
         temporal: options.temporalPort,

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { exitWithParent } from '../../interruption.ts';
 import type { Runs } from '../../program/commandTable.ts';
-import { durationOption, metricsOption, numberOption, portOption } from '../../program/options.ts';
+import { durationOption, isolationOption, metricsOption, numberOption, portOption } from '../../program/options.ts';
 import type { PlatformCommandOptions } from './platform.ts';
 
 /** A platform started alone takes this port, as the one of `slipway dev` does. */
@@ -50,6 +50,7 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
         .argParser(wholeNumber(1, 36_500)),
     )
     .addOption(metricsOption())
+    .addOption(isolationOption())
     .option('--adopt-database', 'start although home and database do not belong together, and join them')
     .action(
       runs(async () => {

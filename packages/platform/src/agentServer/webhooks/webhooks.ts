@@ -4,7 +4,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 
 /** How long one delivery may take, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -17,6 +17,8 @@ export interface WebhookOptions {
   readonly allow?: readonly string[];
   /** Signs every delivery where set. */
   readonly secret?: string;
+  /** The proxy that leads out, which resolves names and refuses what may not be reached. Default: none. */
+  readonly proxy?: string;
   /** How long to wait before each further try, in milliseconds. Default 500 and 5,000. */
   readonly retryAfterMs?: readonly number[];
   readonly log: Logger;
@@ -36,7 +38,7 @@ export class Webhooks {
   readonly #secret: string | undefined;
   readonly #retryAfterMs: readonly number[];
   readonly #log: Logger;
-  readonly #dispatcher: Agent;
+  readonly #dispatcher: Dispatcher;
 
   /** @throws RangeError for an entry of `allow` that says nothing. */
   constructor(options: WebhookOptions) {
@@ -44,7 +46,10 @@ export class Webhooks {
     this.#secret = options.secret;
     this.#retryAfterMs = options.retryAfterMs ?? RETRY_AFTER_MS;
     this.#log = options.log;
-    this.#dispatcher = new Agent({ connect: { lookup: this.#addresses.lookup }, pipelining: 0 });
+    this.#dispatcher =
+      options.proxy === undefined
+        ? new Agent({ connect: { lookup: this.#addresses.lookup }, pipelining: 0 })
+        : new ProxyAgent(options.proxy);
   }
 
   /** Why a webhook can never be delivered there, for who asks for it; `undefined` where it may be. */

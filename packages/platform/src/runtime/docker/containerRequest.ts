@@ -18,6 +18,23 @@ export interface ContainerRequest {
   readonly resources: ContainerResources;
   /** Cores of the engine's machine: it refuses more. Undefined: not known. */
   readonly cores: number | undefined;
+  /** Keeps it apart from the machine and from others (`--isolation container`). Default: as the engine has it. */
+  readonly hardened?: boolean;
+  /** A network of its own, by name; `none` for no network at all. Default: the engine's. */
+  readonly network?: string;
+  /** What runs in it, where that is not what its image says. */
+  readonly program?: ContainerProgram;
+}
+
+/** A program from this machine's disk, in a container. */
+export interface ContainerProgram {
+  /** The program and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  /** Files and folders of this machine that it sees, under the same names; it can change none of them. */
+  readonly readOnly: readonly string[];
+  /** Folders that it may write in: this machine's, by where it sees them. */
+  readonly writable: Readonly<Record<string, string>>;
 }
 
 /** The port that the image listens on, where no secret says otherwise: it is told in `PORT`. */
@@ -68,15 +85,57 @@ export function runCall(request: ContainerRequest): {
     ...['--name', name],
     ...labelArguments(owner),
     // A port of the engine's choice, for this machine only.
-    ...['--publish', `127.0.0.1::${port}`],
+    ...(request.network === 'none' ? [] : ['--publish', `127.0.0.1::${port}`]),
+    ...(request.network === undefined ? [] : ['--network', request.network]),
+    ...(request.hardened === true ? HARDENED : []),
+    ...programArguments(request.program),
     ...['--env-file', '/dev/stdin'],
     ...Object.keys(env).flatMap((variable) => ['--env', variable]),
-    ...resourceArguments(request.resources, request.cores),
+    ...resourceArguments(
+      request.hardened === true ? boundedResources(request.resources) : request.resources,
+      request.cores,
+    ),
     // It has been pulled already, or is not to be.
     ...['--pull', 'never'],
     image,
+    ...(request.program?.command.slice(1) ?? []),
   ];
   return { args, env, input: lines.join('') };
+}
+
+/** A user that owns nothing: what a program from this machine's disk runs as. */
+const NOBODY = '65532:65532';
+/** How many processes and threads a container may have. */
+const PIDS = '512';
+/** What a container may hold where its `resource_spec` says nothing, in MB. */
+const MEMORY_LIMIT_MB = 2_048;
+
+/** What a container cannot do: change its root, have privileges or gain any, fork without end, fill the disk with logs. */
+const HARDENED: readonly string[] = [
+  '--read-only',
+  ...['--tmpfs', '/tmp:rw,nosuid,nodev,size=512m'],
+  ...['--cap-drop', 'ALL'],
+  ...['--security-opt', 'no-new-privileges'],
+  ...['--pids-limit', PIDS],
+  ...['--log-driver', 'json-file', '--log-opt', 'max-size=10m'],
+];
+
+function boundedResources(resources: ContainerResources): ContainerResources {
+  return { ...resources, memory_limit_mb: resources.memory_limit_mb || MEMORY_LIMIT_MB };
+}
+
+function programArguments(program: ContainerProgram | undefined): string[] {
+  if (program === undefined) return [];
+  const mounts = [
+    ...program.readOnly.map((path) => `type=bind,source=${path},target=${path},readonly`),
+    ...Object.entries(program.writable).map(([target, path]) => `type=bind,source=${path},target=${target}`),
+  ];
+  return [
+    ...['--user', NOBODY],
+    ...['--workdir', program.cwd],
+    ...mounts.flatMap((mount) => ['--mount', mount]),
+    ...['--entrypoint', program.command[0]],
+  ];
 }
 
 function fitsLine(name: string, value: string): boolean {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,6 +10,8 @@ import {
   probeUntilOk,
   type RunningAgent,
 } from '../agentStart.ts';
+import { agentCommand, placesOfThisPackage } from '../agentCommand.ts';
+import { containedEnvironment, DOORS } from '../containedAgent.ts';
 import { followOutput } from '../lines.ts';
 import { createSecretMask } from '../secretMask.ts';
 import {
@@ -22,16 +25,35 @@ import {
   coresOfEngine,
   createDocker,
   type Docker,
+  haveImage,
+  haveNetwork,
   holdImage,
   lastWords,
   releaseImages,
   requireEngine,
 } from './dockerCommand.ts';
+import { openDoors } from './doors.ts';
 
 /** One revision's image, to be run. See {@link StartContainerOptions}. */
-export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'> {
+export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'hardened'> {
   readonly deploymentId: string;
   readonly revisionId: string;
+}
+
+/** One revision's built agent, to be run in a container. */
+export interface BuiltRun {
+  readonly deploymentId: string;
+  readonly revisionId: string;
+  /** What was built; the agent's folder is in it. */
+  readonly workspace: string;
+  readonly agentDir: string;
+  readonly graphConfigPath: string;
+  readonly resources: ContainerResources;
+  /** The agent's variables, with the URL of its database. Values are masked in the log. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly log: (line: string) => void;
+  readonly signal: AbortSignal;
+  readonly readyTimeoutMs: number;
 }
 
 /** The containers of one platform. */
@@ -40,15 +62,25 @@ export type Containers = ReturnType<typeof createContainers>;
 /**
  * Makes {@link Containers}.
  * @param options - `command`: the docker command, by name or path. `platform`: the platform's name on the engine, the
- *   same after each restart.
+ *   same after each restart. `hardened`: containers are kept apart (`--isolation container`).
  */
-export function createContainers(options: { command: string; platform: string }) {
+export function createContainers(options: { command: string; platform: string; hardened?: boolean }) {
   const docker = createDocker(options.command);
+  const hardened = options.hardened ?? false;
   const owner = { platform: options.platform, process: randomUUID() };
   return {
     /** @throws AgentStartError as `startContainer` does. */
     start: ({ deploymentId, revisionId, ...run }: ImageRun): Promise<RunningAgent> =>
-      startContainer({ ...run, docker, owner: { ...owner, deploymentId, revisionId } }),
+      startContainer({ ...run, docker, hardened, owner: { ...owner, deploymentId, revisionId } }),
+    /**
+     * Runs a built agent in a container of `image`, without a network: `egress` is its way out.
+     * @throws AgentStartError as `start` does.
+     */
+    startBuilt: (
+      { deploymentId, revisionId, ...run }: BuiltRun,
+      { image, egress }: { image: string; egress: Server },
+    ): Promise<RunningAgent> =>
+      startBuilt({ ...run, docker, image, egress, owner: { ...owner, deploymentId, revisionId } }),
     /**
      * Removes the containers that earlier processes of the platform have left running: one that was killed takes none along.
      * Answers how many there were; undefined if the engine did not answer.
@@ -63,8 +95,11 @@ export function createContainers(options: { command: string; platform: string })
       if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
       return ids.length;
     },
-    /** Forgets the images of a deployment. */
-    release: (deploymentId: string): Promise<void> => releaseImages(docker, deploymentId),
+    /** Forgets the images of a deployment, and its network. */
+    release: async (deploymentId: string): Promise<void> => {
+      await releaseImages(docker, deploymentId);
+      if (hardened) await docker({ args: ['network', 'rm', networkOf({ ...owner, deploymentId })] });
+    },
   };
 }
 
@@ -78,6 +113,8 @@ interface StartContainerOptions {
   readonly image: string;
   /** See `RevisionImage`. */
   readonly isPulled: boolean;
+  /** See `ContainerRequest`. */
+  readonly hardened: boolean;
   readonly owner: ContainerOwner;
   readonly resources: ContainerResources;
   /** The container's variables. Values are masked in the log. */
@@ -105,9 +142,12 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
   const log = (line: string) => options.log(mask(line));
   const own = { uri: options.image, isPulled: options.isPulled, ...owner };
   const image = await holdImage(docker, own, log, signal);
-  const name = `slipway-${owner.revisionId}-${randomUUID().slice(0, 8)}`;
+  const name = nameOf(owner);
   const cores = await coresOfEngine(docker, signal);
-  const call = callOf({ name, image, owner, env, resources: options.resources, cores });
+  const { hardened, resources } = options;
+  const network = hardened ? networkOf(owner) : undefined;
+  if (network !== undefined) await haveNetwork(docker, network, signal);
+  const call = callOf({ name, image, owner, env, resources, cores, hardened, network });
   const container = new Container(docker, name, options);
   try {
     const run = await docker({ ...call, signal });
@@ -122,6 +162,68 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
   }
 }
 
+interface StartBuiltOptions extends Omit<BuiltRun, 'deploymentId' | 'revisionId'> {
+  readonly docker: Docker;
+  readonly owner: ContainerOwner;
+  readonly image: string;
+  readonly egress: Server;
+}
+
+/**
+ * Runs a built agent in a container that has no network and can change nothing but its `/tmp`; what it reaches, it reaches
+ * through its {@link openDoors}. This package and what it needs are mounted beside the agent.
+ */
+async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
+  const { docker, owner, image, signal, agentDir } = options;
+  await requireEngine(docker, signal);
+  await haveImage(docker, image, options.log, signal);
+  const cores = await coresOfEngine(docker, signal);
+  const doors = await openDoors(options.env['SLIPWAY_AGENT_DATABASE_URL'] ?? '', options.egress);
+  const name = nameOf(owner);
+  const env = containedEnvironment(options.env);
+  const container = new Container(docker, name, { ...options, env });
+  try {
+    const [, ...args] = agentCommand(agentDir, options.graphConfigPath);
+    const call = callOf({
+      name,
+      image,
+      owner,
+      env,
+      resources: options.resources,
+      cores,
+      hardened: true,
+      network: 'none',
+      program: {
+        command: ['node', ...args],
+        cwd: agentDir,
+        readOnly: [options.workspace, ...(await placesOfThisPackage())],
+        writable: { [DOORS.folder]: doors.folder },
+      },
+    });
+    const run = await docker({ ...call, signal });
+    if (run.code !== 0) {
+      const mask = createSecretMask(Object.values(env));
+      throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
+    }
+    const agent = await container.answersAt(doors.url);
+    void agent.exited.then(() => doors.close());
+    return agent;
+  } catch (error) {
+    await container.remove();
+    await doors.close();
+    throw error;
+  }
+}
+
+function nameOf(owner: ContainerOwner): string {
+  return `slipway-${owner.revisionId}-${randomUUID().slice(0, 8)}`;
+}
+
+/** The network of a deployment's containers. */
+function networkOf(owner: Pick<ContainerOwner, 'platform' | 'deploymentId'>): string {
+  return `slipway-${owner.platform.slice(0, 8)}-${owner.deploymentId}`;
+}
+
 function callOf(request: Parameters<typeof runCall>[0]): ReturnType<typeof runCall> {
   try {
     return runCall(request);
@@ -134,14 +236,17 @@ function failed(cause: string, signal: AbortSignal): AgentStartError {
   return new AgentStartError(signal.aborted ? { kind: 'aborted' } : { kind: 'container', cause }, []);
 }
 
+/** What following a container takes. */
+type Followed = Pick<StartContainerOptions, 'env' | 'log' | 'signal' | 'readyTimeoutMs'>;
+
 /** A container that runs, or is being started. */
 class Container {
   readonly #docker: Docker;
   readonly #name: string;
-  readonly #options: StartContainerOptions;
+  readonly #options: Followed;
   #removed: Promise<void> | undefined;
 
-  constructor(docker: Docker, name: string, options: StartContainerOptions) {
+  constructor(docker: Docker, name: string, options: Followed) {
     this.#docker = docker;
     this.#name = name;
     this.#options = options;

@@ -133,6 +133,36 @@ export async function holdImage(
   return own;
 }
 
+/** Has the engine hold an image that is the platform's choice; pulled once. @throws AgentStartError if there is none. */
+export async function haveImage(
+  docker: Docker,
+  uri: string,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await isHeld(docker, uri, signal))) await pull(docker, uri, false, log, signal);
+}
+
+/** Whether a container engine answers the command. */
+export async function engineAnswers(docker: Docker): Promise<boolean> {
+  const { code } = await docker({
+    args: ['version', '--format', '{{.Server.Version}}'],
+    timeoutMs: ANSWER_TIMEOUT_MS,
+  });
+  return code === 0;
+}
+
+/** Makes a network of the engine if there is none of that name. @throws AgentStartError if it cannot be made. */
+export async function haveNetwork(docker: Docker, name: string, signal: AbortSignal): Promise<void> {
+  const found = await docker({ args: ['network', 'inspect', name], signal });
+  if (found.code === 0) return;
+  const made = await docker({ args: ['network', 'create', name], signal });
+  if (made.code === 0 || /already (exists|used)/i.test(lastWords(made))) return;
+  if (signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
+  const cause = `The network of the deployment could not be made: ${lastWords(made)}.`;
+  throw new AgentStartError({ kind: 'container', cause }, []);
+}
+
 /** Forgets the names that a deployment's revisions gave to images; an image of no other name is removed. */
 export async function releaseImages(docker: Docker, deploymentId: string): Promise<void> {
   const { stdout } = await docker({
