@@ -107,6 +107,8 @@ export default defineConfig({
     pool: 'forks',
     execArgv: [...QUICK_START, `--conditions=${SOURCE_CONDITION}`],
     maxWorkers: 3,
+    // Also where an engine is found: agents in containers take longer, and have a test of their own.
+    env: { SLIPWAY_ISOLATION: 'process' },
     coverage: {
       include: ['src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
       exclude: ['examples/**'],

@@ -123,7 +123,11 @@ function reachableIn(environment: NodeJS.ProcessEnv, name: string): string[] | u
     new ReachableAddresses(entries);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw wrong(name, value, 'addresses, networks such as 10.0.0.0/8 or host names, with commas between them');
+    throw wrong(
+      name,
+      value,
+      'addresses, networks such as 10.0.0.0/8 or host names, with commas between them',
+    );
   }
   return entries;
 }

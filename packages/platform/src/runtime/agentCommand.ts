@@ -17,7 +17,13 @@ export async function placesOfThisPackage(): Promise<string[]> {
   const places = [join(PACKAGE, 'package.json'), join(PACKAGE, 'dist')];
   for (let folder = dirname(join(PACKAGE, 'x')); ; folder = dirname(folder)) {
     const modules = join(folder, 'node_modules');
-    if (await access(modules).then(() => true, () => false)) places.push(modules);
+    if (
+      await access(modules).then(
+        () => true,
+        () => false,
+      )
+    )
+      places.push(modules);
     if (folder === dirname(folder)) return places;
   }
 }

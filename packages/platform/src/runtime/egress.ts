@@ -25,7 +25,12 @@ export function createEgress(addresses: Addresses): Server {
       return;
     }
     const { 'proxy-connection': _, ...headers } = incoming.headers;
-    const outgoing = request(url, { method: incoming.method, headers, lookup: addresses.lookup, agent: false });
+    const outgoing = request(url, {
+      method: incoming.method,
+      headers,
+      lookup: addresses.lookup,
+      agent: false,
+    });
     outgoing.setTimeout(0);
     outgoing.once('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -110,7 +110,9 @@ const ONE_SESSION_FOR_ALL = [
 async function makeRole<S>(kysely: Kysely<S>, role: string, password: string): Promise<void> {
   const name = `"${role}"`;
   await sql
-    .raw(`do $$ begin create role ${name}; exception when duplicate_object or unique_violation then null; end $$`)
+    .raw(
+      `do $$ begin create role ${name}; exception when duplicate_object or unique_violation then null; end $$`,
+    )
     .execute(kysely);
   // The password has no character that a literal would have to escape.
   await sql.raw(`alter role ${name} login password '${password}'`).execute(kysely);
@@ -121,6 +123,9 @@ function mayMakeNoRoles(): PlatformError {
   return new PlatformError(
     'SLIPWAY_USAGE',
     'The role of the platform in its database may not create roles, and each deployment gets one of its own.',
-    { place: 'DATABASE_URL', hint: 'As a superuser of the server: ALTER ROLE <the role of DATABASE_URL> CREATEROLE' },
+    {
+      place: 'DATABASE_URL',
+      hint: 'As a superuser of the server: ALTER ROLE <the role of DATABASE_URL> CREATEROLE',
+    },
   );
 }

@@ -60,7 +60,9 @@ describe("a deployment's role in the database", () => {
   it('serves an agent server, which finds its tables made', async () => {
     const agents = await openAgentDatabase(await storage.urlOf(mine), () => undefined);
     const assistants = new AssistantStore({ db: agents.kysely, deploymentId: mine });
-    await agents.kysely.transaction().execute((trx) => trx.selectFrom('slipway_agent.runs').selectAll().execute());
+    await agents.kysely
+      .transaction()
+      .execute((trx) => trx.selectFrom('slipway_agent.runs').selectAll().execute());
     expect(assistants).toBeDefined();
     await agents.close();
   });

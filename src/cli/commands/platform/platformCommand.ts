@@ -2,7 +2,13 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import { exitWithParent } from '../../interruption.ts';
 import type { Runs } from '../../program/commandTable.ts';
-import { durationOption, isolationOption, metricsOption, numberOption, portOption } from '../../program/options.ts';
+import {
+  durationOption,
+  isolationOption,
+  metricsOption,
+  numberOption,
+  portOption,
+} from '../../program/options.ts';
 import type { PlatformCommandOptions } from './platform.ts';
 
 /** A platform started alone takes this port, as the one of `slipway dev` does. */

@@ -140,7 +140,9 @@ export async function haveImage(
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await isHeld(docker, uri, signal))) await pull(docker, uri, false, log, signal);
+  if (await isHeld(docker, uri, signal)) return;
+  log('Agents run in containers of this image: --isolation container. SLIPWAY_AGENT_IMAGE names another.');
+  await pull(docker, uri, false, log, signal);
 }
 
 /** Whether a container engine answers the command. */

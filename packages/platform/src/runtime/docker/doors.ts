@@ -28,7 +28,9 @@ export async function openDoors(databaseUrl: string, egress: Server): Promise<Do
   await chmod(folder, 0o777);
   const storage = await relay({ path: join(folder, STORAGE_SOCKET) }, () => connect(placeOf(databaseUrl)));
   await listenAt(egress, { path: join(folder, DOORS.egress) });
-  const agent = await relay({ port: 0, host: '127.0.0.1' }, () => connect({ path: join(folder, DOORS.agent) }));
+  const agent = await relay({ port: 0, host: '127.0.0.1' }, () =>
+    connect({ path: join(folder, DOORS.agent) }),
+  );
   return {
     folder,
     url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}`,

@@ -130,7 +130,10 @@ describe.skipIf(!canRun)('an agent in a container', () => {
 
   async function deploy(name: string): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'slipway-isolation-source-'));
-    await writeFile(join(directory, 'graph.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
+    await writeFile(
+      join(directory, 'graph.json'),
+      JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }),
+    );
     await writeFile(join(directory, 'graph.mjs'), INTRUDER);
     const archive = await buffer(create({ gzip: true, cwd: directory }, ['graph.json', 'graph.mjs']));
     await rm(directory, { recursive: true });
@@ -138,12 +141,14 @@ describe.skipIf(!canRun)('an agent in a container', () => {
       name,
       source: 'internal_source',
       source_config: { install_command: `ln -s '${NODE_MODULES}' node_modules` },
-      source_revision_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
     });
-    const offer = await call<{ upload_url: string; object_path: string; upload_headers: Record<string, string> }>(
-      'POST',
-      `/deployments/${id}/upload-url`,
-    );
+    const offer = await call<{
+      upload_url: string;
+      object_path: string;
+      upload_headers: Record<string, string>;
+    }>('POST', `/deployments/${id}/upload-url`);
     await fetch(offer.upload_url, {
       method: 'PUT',
       body: new Uint8Array(archive),
@@ -178,10 +183,14 @@ describe.skipIf(!canRun)('an agent in a container', () => {
       allowed: `http://127.0.0.2:${(allowed.address() as AddressInfo).port}/`,
     };
     const run = (id: string) =>
-      call<{ tried: Record<string, { done?: unknown; refused?: string }> }>('POST', `/agents/${id}/runs/wait`, {
-        assistant_id: 'agent',
-        input: { aims },
-      });
+      call<{ tried: Record<string, { done?: unknown; refused?: string }> }>(
+        'POST',
+        `/agents/${id}/runs/wait`,
+        {
+          assistant_id: 'agent',
+          input: { aims },
+        },
+      );
     const thread = await call<{ thread_id: string }>('POST', `/agents/${other}/threads`, {});
     await call('POST', `/agents/${one}/threads`, {});
     expect(thread.thread_id).toBeDefined();
@@ -195,9 +204,8 @@ describe.skipIf(!canRun)('an agent in a container', () => {
   });
 
   it('is reached with a key alone', async () => {
-    const [{ id } = { id: '' }] = (
-      await call<{ resources: { id: string }[] }>('GET', '/v2/deployments')
-    ).resources;
+    const [{ id } = { id: '' }] = (await call<{ resources: { id: string }[] }>('GET', '/v2/deployments'))
+      .resources;
     expect((await fetch(`${url}/agents/${id}/info`)).status).toBe(401);
     expect((await fetch(`${url}/agents/${id}/ok`)).status).toBe(200);
   });
