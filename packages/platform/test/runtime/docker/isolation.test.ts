@@ -111,8 +111,10 @@ describe.skipIf(!canRun)('an agent in a container', () => {
   });
 
   afterAll(async () => {
-    child.kill('SIGTERM');
-    await once(child, 'exit');
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
     allowed.close();
     await rm(home, { recursive: true, force: true });
   });
