@@ -8,7 +8,12 @@ const CALLED = { port: 0, home: '/home', json: true };
 describe('how the platform is started', () => {
   it('is by its own defaults where nothing is said', () => {
     const { buildLimits: _, ...options } = platformOptionsOf(CALLED, { SLIPWAY_PUBLIC_URL: '' });
-    expect(options).toEqual({ home: '/home', port: 0, rateLimit: { perSecond: 500, burst: 5_000 } });
+    expect(options).toEqual({
+      home: '/home',
+      port: 0,
+      isolation: 'auto',
+      rateLimit: { perSecond: 500, burst: 5_000 },
+    });
   });
 
   it('has the limits that its options set, in the units of those', () => {
@@ -30,6 +35,7 @@ describe('how the platform is started', () => {
       SLIPWAY_PUBLIC_URL: 'https://agents.example.com/',
       SLIPWAY_PLATFORM_API_KEY: 'key',
       SLIPWAY_DOCKER: 'podman',
+      SLIPWAY_EGRESS_ALLOW: '10.0.0.0/8, db.internal',
       SLIPWAY_READY_TIMEOUT_MS: '5000',
       SLIPWAY_GIT_POLL_MS: '0',
       SLIPWAY_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8',
@@ -38,6 +44,7 @@ describe('how the platform is started', () => {
       publicUrl: 'https://agents.example.com',
       apiKey: 'key',
       dockerCommand: 'podman',
+      egressAllow: ['10.0.0.0/8', 'db.internal'],
       readyTimeoutMs: 5_000,
       gitPollMs: 0,
       trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
@@ -50,6 +57,7 @@ describe('how the platform is started', () => {
     ['SLIPWAY_GIT_POLL_MS', '-1', 'not a whole number of milliseconds from 0'],
     ['SLIPWAY_TRUSTED_PROXIES', 'proxy.example.com', 'not addresses or networks such as 10.0.0.0/8'],
     ['SLIPWAY_TRUSTED_PROXIES', '10.0.0.0/33', 'not addresses or networks such as 10.0.0.0/8'],
+    ['SLIPWAY_EGRESS_ALLOW', '10.0.0.0/33', 'not addresses, networks such as 10.0.0.0/8 or host names'],
     ['SLIPWAY_PUBLIC_URL', 'agents.example.com', 'not an address such as https://agents.example.com'],
     ['SLIPWAY_PUBLIC_URL', 'https://agents.example.com/?a=b', 'not an address such as'],
   ])('refuses %s=%s and says what is expected', (name, value, message) => {
