@@ -44,7 +44,15 @@ await mkdir(folder, { recursive: true });
 await bundlePageFiles(folder);
 const dashboard = await startDashboard({
   temporal: {
-    settings: { address, namespace, taskQueue, origin: 'dev', connectionOptions: { address }, ui: null },
+    settings: {
+      address,
+      namespace,
+      taskQueue,
+      origin: 'dev',
+      connectionOptions: { address },
+      ui: null,
+      dashboard: null,
+    },
     connection,
     client: createClient(connection, namespace),
     close: () => connection.close(),

@@ -28,7 +28,7 @@ import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import type { ServedMetrics } from './metrics/serveMetrics.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { createContainers } from './runtime/docker/containers.ts';
-import { createDocker, engineAnswers } from './runtime/docker/dockerCommand.ts';
+import { createDocker, engineAnswers, hasImage } from './runtime/docker/dockerCommand.ts';
 import { createEgress } from './runtime/egress.ts';
 import { createAgentStorage } from './store/agentStorage.ts';
 import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.ts';
@@ -90,8 +90,8 @@ export interface PlatformOptions {
   /** The command that containers are run with, by name or path. Default: `docker`. */
   dockerCommand?: string;
   /**
-   * What agents run as. `auto`: containers on Linux where an engine answers, else processes. Default: `process`. Builds are
-   * processes in any case.
+   * What agents run as. `auto`: containers on Linux if an engine answers and has the image, else processes. Default:
+   * `process`. Builds are processes in any case.
    */
   isolation?: Isolation | 'auto';
   /** What agents in containers run in: an image that has this version of Node as `node`. Default: Node's own. */
@@ -178,7 +178,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
     const dockerCommand = options.dockerCommand ?? 'docker';
-    const isolation = await isolationOf(options.isolation ?? 'process', dockerCommand);
+    const image = options.agentImage ?? AGENT_IMAGE;
+    const { isolation, said } = await isolationOf(options.isolation ?? 'process', dockerCommand, image);
     const containers = createContainers({
       command: dockerCommand,
       platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
@@ -187,10 +188,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const reachable = new ReachableAddresses(options.egressAllow);
     const startContained: StartAgent = (run) =>
       containers.startBuilt(run, {
-        image: options.agentImage ?? AGENT_IMAGE,
+        image,
         egress: createEgress(reachable),
       });
-    log[isolation === 'container' ? 'info' : 'warn'](ISOLATION_SAID[isolation]);
+    log[isolation === 'container' ? 'info' : 'warn'](said);
     const controlPlane = createControlPlane({
       ...options,
       isolation,
@@ -267,13 +268,22 @@ const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
   container:
     "agents run in containers that are kept apart; builds run as the platform's user: whoever may deploy can do in a build what the operator can",
   process:
-    "agents and builds run as the platform's user (--isolation process): whoever may deploy can do what the operator can",
+    "agents and builds run as the platform's user (isolation: process): whoever may deploy can do what the operator can",
 };
 
-async function isolationOf(asked: Isolation | 'auto', dockerCommand: string): Promise<Isolation> {
-  if (asked !== 'auto') return asked;
-  const isThere = process.platform === 'linux' && (await engineAnswers(createDocker(dockerCommand)));
-  return isThere ? 'container' : 'process';
+/** Containers if the engine answers and has the image: a deployment must not wait for, or fail by, a registry by default. */
+async function isolationOf(
+  asked: Isolation | 'auto',
+  dockerCommand: string,
+  image: string,
+): Promise<{ readonly isolation: Isolation; readonly said: string }> {
+  if (asked !== 'auto') return { isolation: asked, said: ISOLATION_SAID[asked] };
+  const docker = createDocker(dockerCommand);
+  if (process.platform !== 'linux' || !(await engineAnswers(docker)))
+    return { isolation: 'process', said: ISOLATION_SAID.process };
+  if (await hasImage(docker, image)) return { isolation: 'container', said: ISOLATION_SAID.container };
+  const next = `to run agents in containers: ${dockerCommand} pull ${image}, or --isolation container`;
+  return { isolation: 'process', said: `${ISOLATION_SAID.process}; ${next}` };
 }
 
 /**

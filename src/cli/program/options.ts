@@ -47,7 +47,7 @@ export function numberOption(text: string): number {
 export function isolationOption(): Option {
   return new Option(
     '--isolation <how>',
-    'run agents in containers, or as processes of the platform (default: containers where an engine answers)',
+    'run agents in containers, or as processes of the platform (default: containers if an engine answers and has the image)',
   )
     .env('SLIPWAY_ISOLATION')
     .choices(['container', 'process']);

@@ -1,6 +1,6 @@
+import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { type PastRelease, pastOfWork } from '../../domain/release/pastRelease.ts';
 import type { KeptMessage, KeptTarget } from '../../temporal/history/keptTarget.ts';
-import { releaseAddress } from '../page/addresses.ts';
 import { OutcomeChip, RevisionId } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 

@@ -125,8 +125,8 @@ export async function holdImage(
   signal: AbortSignal,
 ): Promise<string> {
   const own = `${repositoryOf(image.deploymentId)}:${image.revisionId}`;
-  if (await isHeld(docker, own, signal)) return own;
-  const isThere = await isHeld(docker, image.uri, signal);
+  if (await hasImage(docker, own, signal)) return own;
+  const isThere = await hasImage(docker, image.uri, signal);
   if (image.isPulled || !isThere) await pull(docker, image.uri, isThere, log, signal);
   const tagged = await docker({ args: ['image', 'tag', image.uri, own], signal });
   if (tagged.code !== 0) throw notHad(image.uri, tagged, signal);
@@ -140,7 +140,7 @@ export async function haveImage(
   log: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  if (await isHeld(docker, uri, signal)) return;
+  if (await hasImage(docker, uri, signal)) return;
   log('Agents run in containers of this image: --isolation container. SLIPWAY_AGENT_IMAGE names another.');
   await pull(docker, uri, false, log, signal);
 }
@@ -177,7 +177,8 @@ function repositoryOf(deploymentId: string): string {
   return `slipway/${deploymentId}`;
 }
 
-async function isHeld(docker: Docker, name: string, signal: AbortSignal): Promise<boolean> {
+/** Whether the engine has an image of that name. */
+export async function hasImage(docker: Docker, name: string, signal?: AbortSignal): Promise<boolean> {
   const { code } = await docker({ args: ['image', 'inspect', '--format', '{{.Id}}', name], signal });
   return code === 0;
 }
