@@ -14,7 +14,7 @@ const ARROWS = {
   config: [],
   artifact: ['traces'],
   identity: ['config'],
-  temporal: ['messages', 'traces'],
+  temporal: ['messages', 'traces', 'config'],
   judge: ['clients', 'config'],
   activities: ['clients', 'artifact', 'config', 'identity', 'judge', 'messages', 'traces'],
   workflows: ['activities', 'messages'],

@@ -9,6 +9,8 @@ import type { Measure } from './domain/metrics/metrics.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
 import { observersOf } from './metrics/observers.ts';
 import { queryAgain } from './temporal/client/connection.ts';
+import type { PayloadCipher } from './temporal/codec/payloadCipher.ts';
+import { workerCodec } from './temporal/codec/workerCodec.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
 /** How a worker is run. */
@@ -36,6 +38,8 @@ export interface RunWorkerOptions {
   readonly measure?: Measure;
   /** How many activities each task queue runs at once, for tests and benchmarks. Default: 500. */
   readonly slots?: number;
+  /** What payloads are encrypted with. Default: nothing is, and what is encrypted is refused. */
+  readonly codec?: PayloadCipher;
   /** Where the prebuilt workflow bundle is. Default: {@link BUNDLE_PATH}. */
   readonly bundlePath?: string;
   /** The version under which Temporal routes work to it (Worker Versioning). Default: it is not versioned. */
@@ -97,7 +101,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     namespace,
     taskQueue,
     identity,
-    workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
+    ...(await workerCodec(options.codec, options.bundlePath ?? BUNDLE_PATH)),
     activities: outside.activities,
     ...(options.version === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.version) }),
     interceptors: {

@@ -23,6 +23,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Worker versions', link: '/worker-versioning' },
       { text: 'The page', link: '/dashboard' },
       { text: 'Sign in to the page', link: '/sign-in' },
+      { text: 'Encrypt payloads', link: '/encryption' },
       { text: 'Traces and logs', link: '/traces' },
       { text: 'Metrics and alerts', link: '/metrics' },
       { text: 'Run it in containers', link: '/containers' },

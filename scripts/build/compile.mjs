@@ -33,6 +33,10 @@ export function compile({ src, dist }) {
     writeChanged(`${output}.map`, JSON.stringify(map));
     made.add(place).add(`${place}.map`);
   }
+  // What the SDK loads with `require` is CommonJS as it stands.
+  for (const path of filesIn(src).filter((name) => name.endsWith('.cjs'))) {
+    writeChanged(join(dist, relative(src, path)), readFileSync(path, 'utf8'));
+  }
   for (const path of filesIn(dist)) {
     const place = relative(dist, path);
     const mayGo = /\.(js|js\.map|d\.ts)$/.test(place) && !place.startsWith('workflow-bundle.');

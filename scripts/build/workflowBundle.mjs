@@ -16,13 +16,20 @@ export async function bundleModules(folder, extension, options) {
   const path = (name) => join(folder, `${name}${extension}`);
   const workflowsPath = path('index');
   const payloadConverterPath = path('payloadConverter');
+  const failureConverterPath = path('failureConverter');
   const workflowInterceptorModules = INTERCEPTORS.map(path);
   const { code } = await bundleWorkflowCode({
     ...options,
     workflowsPath,
     payloadConverterPath,
+    failureConverterPath,
     workflowInterceptorModules,
-    preloadModules: [workflowsPath, payloadConverterPath, ...workflowInterceptorModules],
+    preloadModules: [
+      workflowsPath,
+      payloadConverterPath,
+      failureConverterPath,
+      ...workflowInterceptorModules,
+    ],
   });
   return `Error.stackTraceLimit = 0;\n${code}`;
 }

@@ -19,6 +19,10 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_TARGET_FROZEN: { exitCode: 4, title: 'A freeze is in force' },
   SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
   SLIPWAY_SECRET_REFUSED: { exitCode: 1, title: 'The secret must not be sent to that address' },
+  SLIPWAY_PAYLOAD_KEYS_INVALID: { exitCode: 1, title: 'The payload keys are not valid' },
+  SLIPWAY_PAYLOAD_KEY_MISSING: { exitCode: 1, title: 'The key of an encrypted payload is not configured' },
+  SLIPWAY_PAYLOAD_UNREADABLE: { exitCode: 1, title: 'An encrypted payload could not be decrypted' },
+  SLIPWAY_CODEC_OPEN: { exitCode: 1, title: 'The codec server would be open to everybody on the network' },
   SLIPWAY_JUDGE_INPUTS_INVALID: { exitCode: 1, title: 'The judge’s inputs cannot be used' },
   // Artifacts
   SLIPWAY_ARTIFACT_NOT_FOUND: { exitCode: 1, title: 'The artifact is not in the artifact store' },

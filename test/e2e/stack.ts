@@ -186,7 +186,8 @@ export class Stack {
       address: this.env['TEMPORAL_ADDRESS']!,
       interceptors: CALL_INTERCEPTORS,
     });
-    return createClient(this.#connection);
+    const { codec } = await temporalSettings(join(this.folder, 'home'), this.env);
+    return createClient(this.#connection, 'default', { codec });
   }
 
   /** Calls the platform past Slipway and the proxy. */

@@ -1,5 +1,5 @@
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 
 import type { NextWork } from '../../domain/target/targetState.ts';
 
@@ -77,6 +77,6 @@ export async function neverBegan(run: WorkflowHandle): Promise<boolean> {
 /** What a workflow was started with. */
 export async function startInput(handle: WorkflowHandle): Promise<unknown> {
   const { events } = await handle.fetchHistory();
-  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  return payload == null ? undefined : defaultPayloadConverter.fromPayload(payload);
+  const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
+  return decodeFromPayloadsAtIndex(handle.client.options.loadedDataConverter, 0, payloads);
 }

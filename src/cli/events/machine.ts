@@ -75,6 +75,12 @@ export interface MachineSections {
     readonly signed_out: object;
   };
 
+  /** `codec` */
+  readonly codec: {
+    /** The codec server answers. */
+    readonly ready: { readonly codec: string };
+  };
+
   /** `agent` */
   readonly agent: {
     /** The agent server accepts requests. */

@@ -99,6 +99,23 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .addOption(metricsOption())
     .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));
 
+  command(
+    'codec',
+    "Serve Temporal's UI and CLI the decryption of payloads",
+    'slipway codec --origin https://temporal.example.com',
+  )
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, 8888)
+    .option(
+      '--host <host>',
+      'the address that it listens on; others than loopback need SLIPWAY_CODEC_KEY',
+      '127.0.0.1',
+    )
+    .option(
+      '--origin <url...>',
+      "the pages that may ask from a browser (default: Temporal's UI, if it is known)",
+    )
+    .action(runs(async () => (await import('../commands/codec/codec.ts')).runCodecCommand));
+
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')

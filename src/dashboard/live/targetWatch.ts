@@ -151,7 +151,8 @@ export class TargetWatch {
         this.#call(() => handle.query(progressQuery)),
       ]);
       if (this.#snapshot.view?.running?.workflowId !== workflowId) return false;
-      this.#change({ progress, call: runningCallOf(described) ?? progress.found ?? null });
+      const call = await runningCallOf(this.#context.temporal.settings, described);
+      this.#change({ progress, call: call ?? progress.found ?? null });
       return described.status.name === 'RUNNING';
     } catch {
       // The target says whether it still runs, and why nothing answers.

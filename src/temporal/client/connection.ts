@@ -16,6 +16,7 @@ import {
 import { defaultPayloadConverter } from '@temporalio/common';
 
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
+import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
 import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
@@ -92,7 +93,7 @@ export async function connectTemporal(
     return {
       settings,
       connection: connected,
-      client: createClient(connected, settings.namespace),
+      client: createClient(connected, settings.namespace, { codec: settings.codec }),
       close: () => connected.close(),
     };
   } catch (error) {
@@ -101,14 +102,19 @@ export async function connectTemporal(
   }
 }
 
-/** A client whose queries are asked again where that helps. */
+/**
+ * A client whose queries are asked again where that helps.
+ *
+ * @param options.codec - what payloads are encrypted with. Default: nothing is, and what is encrypted is refused.
+ */
 export function createClient(
   connection: Connection,
   namespace = 'default',
-  options: ClientOptions = {},
+  { codec = NO_KEYS, ...options }: ClientOptions & { readonly codec?: PayloadCipher } = {},
 ): Client {
   const workflow = [queryAgain(connection.workflowService, namespace)];
-  return new Client({ ...options, connection, namespace, interceptors: { workflow } });
+  const dataConverter = { payloadCodecs: [codec] };
+  return new Client({ ...options, connection, namespace, dataConverter, interceptors: { workflow } });
 }
 
 /** Through one of these gRPC reaches hosts that this machine does not reach itself. */

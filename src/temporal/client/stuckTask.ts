@@ -4,6 +4,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import { targetRun } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { decodeEvents } from '../codec/decodeHistory.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
 import { isGone } from './temporalError.ts';
@@ -39,6 +40,7 @@ export async function findStuckTask(
       execution: { workflowId, runId },
       maximumPageSize: NEWEST_EVENTS,
     });
+    if (settings.codec !== undefined) await decodeEvents(settings.codec, history?.events ?? []);
     // A task that only times out is one that workers do not finish, not one that they refuse.
     const cause = readFailedTasks((history?.events ?? []).toReversed()).find(({ isLast }) => isLast)?.message;
     if (cause === undefined) return undefined;
@@ -68,11 +70,12 @@ export async function findStuckTasks(temporal: TemporalConnection): Promise<read
  */
 export async function terminateStuck(
   temporal: TemporalConnection,
-  { workflowId, runId, isTarget, cause }: StuckTask,
+  { workflowId, runId, isTarget }: StuckTask,
 ): Promise<void> {
   await temporal.client.workflow
     .getHandle(workflowId, runId)
-    .terminate(`its workflow task failed again and again: ${cause}`);
+    // The reason is readable for whoever reads Temporal's database: what failed is in the history.
+    .terminate('its workflow task failed again and again');
   if (isTarget) await startAgain(temporal, workflowId);
 }
 

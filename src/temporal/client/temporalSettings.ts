@@ -1,6 +1,8 @@
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 
+import { readPayloadKeys } from '../../config/payloadKeys.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { PayloadCipher } from '../codec/payloadCipher.ts';
 import { readDevState } from '../server/devState.ts';
 
 /** Which Temporal is used, and how it is reached. */
@@ -14,6 +16,8 @@ export interface TemporalSettings {
   readonly origin: 'environment' | 'dev' | 'default';
   /** Credentials and TLS, for the SDK. Holds secrets: never printed. */
   readonly connectionOptions: ClientConnectConfig['connectionOptions'];
+  /** What payloads are encrypted with. Absent: nothing is encrypted. */
+  readonly codec?: PayloadCipher;
   /** The base URL of Temporal's UI, where it is known. */
   readonly ui: string | null;
   /** The page that shows what is on this Temporal, `https://HOST`; `null`: not known. */
@@ -31,7 +35,9 @@ const DEFAULT_TASK_QUEUE = 'slipway';
  * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, profiles of `temporal.toml`), else the one of a `slipway dev` that runs in
  * this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
  *
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID if a profile or its file cannot be read, or the address is none.
+ * Payloads are encrypted with the keys of `SLIPWAY_PAYLOAD_KEYS`.
+ *
+ * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING of those; SLIPWAY_CONFIG_INVALID if a profile or its file cannot be read, or the address is none.
  */
 export async function temporalSettings(
   home: string,
@@ -40,6 +46,7 @@ export async function temporalSettings(
   const { connectionOptions, namespace } = load(environment);
   if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
   const dev = await readDevState(home);
+  const codec = await readCodec(environment);
   const taskQueue = nonEmpty(environment['SLIPWAY_TASK_QUEUE']);
   if (connectionOptions.address === undefined && dev !== undefined) {
     return {
@@ -48,6 +55,7 @@ export async function temporalSettings(
       taskQueue: taskQueue ?? dev.taskQueue,
       origin: 'dev',
       connectionOptions: { ...connectionOptions, address: dev.temporal.address },
+      codec,
       ui: dev.temporal.ui,
       dashboard: dev.dashboard,
     };
@@ -60,9 +68,15 @@ export async function temporalSettings(
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
     origin: connectionOptions.address === undefined ? 'default' : 'environment',
     connectionOptions: { ...connectionOptions, address },
+    codec,
     ui: ownDev?.temporal.ui ?? uiOf(address),
     dashboard: ownDev?.dashboard ?? null,
   };
+}
+
+async function readCodec(environment: Environment): Promise<PayloadCipher | undefined> {
+  const keys = await readPayloadKeys(environment);
+  return keys.length === 0 ? undefined : new PayloadCipher(keys);
 }
 
 export function workflowPage(

@@ -3,6 +3,7 @@ import { promotionOf } from '../../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { TemporalConnection } from '../client/connection.ts';
 import { isGone, temporalError } from '../client/temporalError.ts';
+import { decodeEvents } from '../codec/decodeHistory.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
@@ -117,17 +118,19 @@ export async function fetchAudited(
 }
 
 /**
- * One history; `undefined` if Temporal has none, or keeps it no longer.
+ * One history, decrypted; `undefined` if Temporal has none, or keeps it no longer.
  *
  * @param runId - which run. Default: the newest.
  */
 export async function fetchHistory(
-  { client }: TemporalConnection,
+  { client, settings }: TemporalConnection,
   workflowId: string,
   runId?: string,
 ): Promise<AuditedHistory['history'] | undefined> {
   try {
-    return await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    if (settings.codec !== undefined) await decodeEvents(settings.codec, history.events ?? []);
+    return history;
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;
@@ -151,6 +154,7 @@ export async function fetchFirstInput(
     });
     const [first] = history?.events ?? [];
     if (first === undefined) return undefined;
+    if (settings.codec !== undefined) await decodeEvents(settings.codec, [first]);
     const input = decode(first.workflowExecutionStartedEventAttributes?.input);
     return { input, at: new Date(timeOf(first)).toISOString() };
   } catch (error) {

@@ -1,5 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 
+import { isEncrypted, keyMissing } from '../codec/payloadCipher.ts';
+
 /** One workflow's history, as Temporal hands it out. */
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 export type HistoryEvent = NonNullable<History['events']>[number];
@@ -13,9 +15,13 @@ export function decode(payloads: Payloads): unknown {
 /**
  * An event's payloads; `undefined` for each that holds nothing. Anybody can send a signal that is no JSON, or only claims
  * to be: it is read as a text, which no handler takes for a message.
+ *
+ * @throws SlipwayError SLIPWAY_PAYLOAD_KEY_MISSING for one that is still encrypted: there was no key.
  */
 export function decodeAll(payloads: Payloads): unknown[] {
-  return (payloads?.payloads ?? []).map(({ metadata, data }) => {
+  return (payloads?.payloads ?? []).map((payload) => {
+    if (isEncrypted(payload)) throw keyMissing(payload);
+    const { metadata, data } = payload;
     const encoding = Buffer.from(metadata?.['encoding'] ?? '').toString();
     if (data == null || encoding === 'binary/null') return undefined;
     const text = Buffer.from(data).toString('utf8');
@@ -38,8 +44,9 @@ export function timeOf(event: HistoryEvent | undefined): number {
 /** Everything that a history holds, payloads too, as one text. */
 export function asText(history: History): string {
   return JSON.stringify(history, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
-    // What is told here of a payload's bytes is their list of numbers: `Buffer` has a `toJSON` of its own.
-    const bytes = this[name];
-    return bytes instanceof Uint8Array ? Buffer.from(bytes).toString('utf8') : value;
+    // The value as it was before its `toJSON`: that of a message writes all bytes in base64, that of `Buffer` as numbers.
+    const given = this[name];
+    if (given instanceof Uint8Array) return Buffer.from(given).toString('utf8');
+    return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...given } : value;
   });
 }

@@ -88,6 +88,7 @@ export async function runWorkerCommand(
         connection,
         namespace: settings.namespace,
         taskQueue: settings.taskQueue,
+        codec: settings.codec,
         places,
         dashboard,
         measure,

@@ -181,7 +181,7 @@ class Trail {
       const described = await this.#call(() => handle.describe());
       if (described.status.name === 'RUNNING') {
         const progress = await this.#query(() => handle.query(progressQuery));
-        const call = runningCallOf(described) ?? progress.found ?? null;
+        const call = (await runningCallOf(this.#temporal.settings, described)) ?? progress.found ?? null;
         const seen = JSON.stringify([progress, call]);
         if (seen !== this.#progress) events.push({ kind: 'progress', progress, call });
         this.#progress = seen;

@@ -8,8 +8,10 @@ import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
 import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
+import { NO_KEYS } from '../../codec/payloadCipher.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { isUnanswered, viewTarget } from '../target/targetClient.ts';
+import type { TemporalSettings } from '../temporalSettings.ts';
 import { isTemporalSilent, temporalError } from '../temporalError.ts';
 
 /** A target's past, newest first. */
@@ -83,7 +85,8 @@ export async function readRunningCall(
   workflowId: string,
 ): Promise<RunningCall | undefined> {
   try {
-    return runningCallOf(
+    return await runningCallOf(
+      settings,
       await client.withDeadline(Date.now() + TIMEOUT_MS, () =>
         client.workflow.getHandle(workflowId).describe(),
       ),
@@ -95,9 +98,12 @@ export async function readRunningCall(
 }
 
 /** The same, of a workflow that was described already. */
-export function runningCallOf({ raw }: Described): RunningCall | undefined {
+export async function runningCallOf(
+  { codec = NO_KEYS }: Pick<TemporalSettings, 'codec'>,
+  { raw }: Described,
+): Promise<RunningCall | undefined> {
   for (const { heartbeatDetails, expirationTime } of raw.pendingActivities ?? []) {
-    const [payload] = heartbeatDetails?.payloads ?? [];
+    const [payload] = await codec.decode(heartbeatDetails?.payloads ?? []);
     const said =
       payload === undefined ? undefined : readHeartbeat(defaultPayloadConverter.fromPayload(payload));
     if (said === undefined) continue;

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+
+import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
+import { resolveSecret } from '../../../config/secretReference.ts';
+import { isLoopback } from '../../../config/loopback.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
+import type { CommandContext } from '../../context.ts';
+import { exitWithParent, onInterruption } from '../../interruption.ts';
+import { startCodecServer } from './codecServer.ts';
+
+/** The options of `slipway codec`. */
+interface CodecOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Which pages may ask. Default: Temporal's UI, where it is known. */
+  readonly origin?: readonly string[];
+}
+
+const CODEC_KEY = 'SLIPWAY_CODEC_KEY';
+const SHORTEST_KEY = 16;
+
+/**
+ * `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. Prints
+ * `{"event":"ready","codec":"http://…"}` once it answers. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_CODEC_OPEN, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_PAYLOAD_KEYS_INVALID, SLIPWAY_SECRET_MISSING,
+ * SLIPWAY_USAGE.
+ */
+export async function runCodecCommand(
+  { output, home, environment }: CommandContext,
+  { host, port, origin }: CodecOptions,
+): Promise<number> {
+  const { codec, ui } = await temporalSettings(home, environment);
+  if (codec === undefined) {
+    throw new SlipwayError('SLIPWAY_PAYLOAD_KEYS_INVALID', 'there are no payload keys to decrypt with', {
+      place: PAYLOAD_KEYS,
+      hint: `set ${PAYLOAD_KEYS} as the worker has it`,
+    });
+  }
+  const key = codecKey(environment);
+  if (key === undefined && !isLoopback(host)) {
+    throw new SlipwayError('SLIPWAY_CODEC_OPEN', `everybody who reaches ${host} could decrypt payloads`, {
+      place: CODEC_KEY,
+      hint: `set a key, ${CODEC_KEY}="$(openssl rand -hex 24)", or listen on this machine only: slipway codec --host 127.0.0.1`,
+    });
+  }
+  const origins = (origin ?? (ui === null ? [] : [ui])).map(originOf);
+  const interruption = onInterruption();
+  exitWithParent(environment);
+  try {
+    const server = await startCodecServer({ codec, host, port, key, origins });
+    output.event({ event: 'ready', codec: server.url });
+    output.print(`The codec server is at ${server.url}`);
+    output.print(`Pages that may ask: ${origins.length === 0 ? 'none' : origins.join(', ')}`);
+    if (!interruption.signal.aborted) await once(interruption.signal, 'abort');
+    await server.close();
+    return 0;
+  } finally {
+    interruption.release();
+  }
+}
+
+function codecKey(environment: CommandContext['environment']): string | undefined {
+  const written = environment[CODEC_KEY];
+  if (written === undefined || written === '') return undefined;
+  const key = written.startsWith('file:') ? resolveSecret({ from: written }, environment) : written;
+  if (key.length >= SHORTEST_KEY) return key;
+  throw new SlipwayError('SLIPWAY_USAGE', `${CODEC_KEY} is shorter than ${SHORTEST_KEY} characters`, {
+    place: CODEC_KEY,
+    hint: `make one: ${CODEC_KEY}="$(openssl rand -hex 24)"`,
+  });
+}
+
+function originOf(url: string): string {
+  if (/^https?:\/\//u.test(url) && URL.canParse(url)) return new URL(url).origin;
+  throw new SlipwayError('SLIPWAY_USAGE', `"${url}" is not the address of a page`, {
+    place: '--origin',
+    hint: 'write it as browsers show it: --origin https://temporal.example.com',
+  });
+}

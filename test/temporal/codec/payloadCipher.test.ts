@@ -1,0 +1,89 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import protos from '@temporalio/proto';
+import { describe, expect, it } from 'vitest';
+
+import { payloadFromBytes, payloadToBytes } from '../../../src/temporal/codec/payloadBytes.ts';
+import { NO_KEYS, PayloadCipher } from '../../../src/temporal/codec/payloadCipher.ts';
+
+const keyOf = (id: string) => ({ id, key: createSecretKey(randomBytes(32)) });
+const payloadOf = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
+const textOf = ({ data }: Payload): string => Buffer.from(data ?? []).toString('latin1');
+
+describe('payloads', () => {
+  const old = keyOf('2026-05');
+  const fresh = keyOf('2026-11');
+
+  it('are encrypted with the first key, whose id they carry', async () => {
+    const [payload] = await new PayloadCipher([fresh, old]).encode([payloadOf('planted')]);
+    expect(textOf(payload!)).not.toContain('planted');
+    expect(Buffer.from(payload!.metadata!['encoding']!).toString()).toBe('binary/encrypted');
+    expect(Buffer.from(payload!.metadata!['encryption-key-id']!).toString()).toBe('2026-11');
+  });
+
+  it('are decrypted with whichever key they name, and read as they are where they name none', async () => {
+    const [before] = await new PayloadCipher([old]).encode([payloadOf({ written: 'before' })]);
+    const [after] = await new PayloadCipher([fresh, old]).encode([payloadOf({ written: 'after' })]);
+    const decoded = await new PayloadCipher([fresh, old]).decode([before!, after!, payloadOf('plain')]);
+    expect(decoded.map((payload) => defaultPayloadConverter.fromPayload(payload))).toEqual([
+      { written: 'before' },
+      { written: 'after' },
+      'plain',
+    ]);
+  });
+
+  it('of the same value are never the same bytes', async () => {
+    const [one, other] = await new PayloadCipher([old]).encode([payloadOf('same'), payloadOf('same')]);
+    expect(textOf(one!)).not.toBe(textOf(other!));
+  });
+
+  it('stay as they are without keys, and where there is nothing to hide', async () => {
+    const payload = payloadOf('plain');
+    expect(await NO_KEYS.encode([payload])).toEqual([payload]);
+    const nothing = payloadOf(undefined);
+    expect(await new PayloadCipher([old]).encode([nothing])).toEqual([nothing]);
+  });
+
+  it.each([
+    ['no key', [], 'this process has no payload keys'],
+    ['other keys', [old], 'this process has "2026-05"'],
+  ])('are refused with %s, naming what to set', async (_, keys, has) => {
+    const encrypted = await new PayloadCipher([fresh]).encode([payloadOf(1)]);
+    await expect(new PayloadCipher(keys).decode(encrypted)).rejects.toMatchObject({
+      code: 'SLIPWAY_PAYLOAD_KEY_MISSING',
+      message: `a payload in Temporal is encrypted with the key "2026-11", and ${has}`,
+      hint: expect.stringContaining('SLIPWAY_PAYLOAD_KEYS="2026-11=') as string,
+    });
+  });
+
+  it('are refused where another key took over the id, where they were changed, or cut off', async () => {
+    const [payload] = await new PayloadCipher([old]).encode([payloadOf('planted')]);
+    const changed = Buffer.from(payload!.data!);
+    changed[20]! ^= 1;
+    for (const [keys, data] of [
+      [[keyOf('2026-05')], payload!.data!],
+      [[old], changed],
+      [[old], Buffer.from('short')],
+    ] as const) {
+      await expect(new PayloadCipher(keys).decode([{ ...payload, data }])).rejects.toMatchObject({
+        code: 'SLIPWAY_PAYLOAD_UNREADABLE',
+      });
+    }
+  });
+});
+
+describe('the bytes of a payload', () => {
+  const { Payload: Message } = protos.temporal.api.common.v1;
+  const payload = {
+    metadata: { encoding: Buffer.from('json/plain'), x: Buffer.from('y') },
+    data: Buffer.from('"ü"'),
+  };
+
+  it('are those of Temporal’s protobuf message, both ways', () => {
+    expect(Buffer.from(payloadToBytes(payload))).toEqual(Buffer.from(Message.encode(payload).finish()));
+    const read = payloadFromBytes(Message.encode(payload).finish());
+    expect(textOf(read)).toBe(textOf(payload));
+    expect(Buffer.from(read.metadata!['encoding']!).toString()).toBe('json/plain');
+  });
+});
