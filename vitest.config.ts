@@ -43,6 +43,7 @@ const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 const alone = [
   'test/activities/**/*.test.ts',
   'test/artifact/s3/traces.test.ts',
+  'test/temporal/codec/decodeHistory.test.ts',
   'packages/platform/test/access/constantTime.test.ts',
 ];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */

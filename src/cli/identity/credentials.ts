@@ -18,7 +18,7 @@ const Credentials = z.strictObject({
 export type Credentials = z.infer<typeof Credentials>;
 
 /** Where they are kept: in the user's configuration folder, for the user alone. */
-export function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
+function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
   const folder = [configured, process.platform === 'win32' ? onWindows : undefined].find(
     (value) => value !== undefined && value !== '',
   );

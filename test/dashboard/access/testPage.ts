@@ -38,13 +38,8 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
   app.get('/form', (c) => c.html(`<input type="hidden" name="csrf" value="${csrfOf(c)}" />`));
   app.post('/press', requireRole('release'), (c) => c.text(`pressed by ${viewerOf(c).name}`));
   app.post('/prove', async (c) => {
-    const { store, workflowId, requestId } = await c.req.parseBody();
-    const statement = {
-      action: 'approve',
-      workflowId: String(workflowId),
-      requestId: String(requestId),
-    } as const;
-    return c.text(await viewersProof(c)(String(store), statement));
+    const { store, ...rest } = await c.req.parseBody<Record<'store' | 'workflowId' | 'requestId', string>>();
+    return c.text(await viewersProof(c)(store, { action: 'approve', ...rest }));
   });
   app.get('/live', (c) => {
     const never = new ReadableStream<Uint8Array>({

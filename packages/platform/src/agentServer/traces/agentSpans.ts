@@ -8,7 +8,7 @@ import type { LiveRun } from '../runs/liveRun.ts';
 export type AgentSpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 /** A span that has begun. */
-export interface AgentSpan {
+interface AgentSpan {
   readonly traceparent: string;
   rename(name: string): void;
   set(attributes: AgentSpanAttributes): void;

@@ -27,7 +27,7 @@ export interface ContainerRequest {
 }
 
 /** A program from this machine's disk, in a container. */
-export interface ContainerProgram {
+interface ContainerProgram {
   /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
