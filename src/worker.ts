@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import type { WorkerDeploymentVersion } from '@temporalio/common';
@@ -101,7 +102,8 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     namespace,
     taskQueue,
     identity,
-    ...(await workerCodec(options.codec, options.bundlePath ?? BUNDLE_PATH)),
+    dataConverter: workerCodec(options.codec),
+    workflowBundle: await workflowBundle(options),
     activities: outside.activities,
     ...(options.version === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.version) }),
     interceptors: {
@@ -127,6 +129,24 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     await Promise.allSettled(running);
     await outside.close();
   }
+}
+
+/**
+ * The bundle of the workflows is one for all workers. One that encrypts (`workflows/failureConverter.ts`), or has a version
+ * (`workflows/index.ts`), says so before its first line.
+ */
+async function workflowBundle({
+  bundlePath = BUNDLE_PATH,
+  codec,
+  version,
+}: RunWorkerOptions): Promise<WorkerOptions['workflowBundle']> {
+  const switches = [
+    ...(codec === undefined ? [] : ['slipwayEncodesFailures']),
+    ...(version === undefined ? [] : ['slipwayIsVersioned']),
+  ];
+  if (switches.length === 0) return { codePath: bundlePath };
+  const lines = switches.map((name) => `globalThis.${name} = true;\n`);
+  return { code: [...lines, await readFile(bundlePath, 'utf8')].join('') };
 }
 
 /** Releases and rollbacks are pinned (`workflows/index.ts`); all others, which may last for weeks, change versions. */

@@ -27,7 +27,7 @@ class EncodingFailureConverter extends DefaultFailureConverter {
   }
 }
 
-/** Set by a worker that encrypts (`temporal/codec/workerCodec.ts`), before the bundle runs. */
+/** Set by a worker that encrypts (`worker.ts`), before the bundle runs. */
 const { slipwayEncodesFailures: encodes = false } = globalThis as {
   readonly slipwayEncodesFailures?: boolean;
 };
