@@ -81,7 +81,8 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
     expect(asked).toEqual(
       expect.arrayContaining([
         'bin/slipway.js',
-        'packages/platform/dist/bundle/agentMain.js',
+        'packages/platform/',
+        'dist/temporal/codec/failureConverter.cjs',
         'packages/platform/dist/store/pgliteWorker.js',
         'dist/workflow-bundle.cjs',
         'examples/',

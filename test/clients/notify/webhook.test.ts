@@ -38,7 +38,7 @@ describe('the check of a signature that the page of notifications gives', async 
 
 it('the page of notifications shows a notice with the fields that it has', () => {
   const shown = JSON.parse(block('json')) as object;
-  expect(Object.keys(shown).sort()).toEqual(Object.keys(notice()).sort());
+  expect(Object.keys(shown).sort()).toEqual([...Object.keys(notice()), 'dashboardUrl'].sort());
 });
 
 it('the page of notifications tells of every event', () => {

@@ -38,8 +38,9 @@ export async function accessApp(environment: Environment): Promise<Hono<PageEnv>
   app.get('/form', (c) => c.html(`<input type="hidden" name="csrf" value="${csrfOf(c)}" />`));
   app.post('/press', requireRole('release'), (c) => c.text(`pressed by ${viewerOf(c).name}`));
   app.post('/prove', async (c) => {
-    const { store, ...rest } = await c.req.parseBody<Record<'store' | 'workflowId' | 'requestId', string>>();
-    return c.text(await viewersProof(c)(store, { action: 'approve', ...rest }));
+    const sent = await c.req.parseBody<Record<'store' | 'workflowId' | 'requestId', string>>();
+    const { store, workflowId, requestId } = sent;
+    return c.text(await viewersProof(c)(store, { action: 'approve', workflowId, requestId }));
   });
   app.get('/live', (c) => {
     const never = new ReadableStream<Uint8Array>({
