@@ -224,7 +224,9 @@ async function load(inBrowser: Browser, url: string, path: string): Promise<Load
 
 async function untilUsable(page: Page): Promise<void> {
   const until = Date.now() + READY_WITHIN_MS;
-  while (!(await page.evaluate<boolean>('window.usableMs !== undefined'))) {
+  // A headless browser may paint after that.
+  const isShown = `window.usableMs !== undefined && performance.getEntriesByName('first-contentful-paint').length > 0`;
+  while (!(await page.evaluate<boolean>(isShown))) {
     if (Date.now() > until) throw new Error(`${page.url()} did not become usable`);
     await delay(LOOK_EVERY_MS);
   }
