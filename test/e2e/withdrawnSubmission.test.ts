@@ -9,12 +9,17 @@ import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import { eventually, Stack } from './stack.ts';
 
+const DEPLOYMENT = 'withdrawn';
 const READS_WITHIN_MS = 60_000;
 
 let stack: Stack;
+let project: Project;
+let seen: Observer;
 
 beforeAll(async () => {
   stack = await Stack.start();
+  project = await Project.create(stack, { example: { says: 'Hello Ada' }, deployment: DEPLOYMENT });
+  seen = new Observer(stack, DEPLOYMENT);
   // One that is stopped before Temporal has heard of it on all its queues counts as no worker at all.
   const temporal = await connectTemporal(await temporalSettings(join(stack.folder, 'home'), stack.env));
   await requireWorker(temporal).finally(() => temporal.close());
@@ -22,31 +27,23 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop());
 
-it('a release that ended with 6 while the worker was stopped is not made when the worker continues', async () => {
-  const targets = await Promise.all(
-    // A new target, and one that has released before.
-    [0, 1].map(async (shipped) => {
-      const deployment = `withdrawn-${shipped}`;
-      const project = await Project.create(stack, { example: { says: 'Hello Ada' }, deployment });
-      if (shipped > 0) expect((await project.ran('release', 'staging')).code).toBe(0);
-      await project.touch('again');
-      return { project, shipped, seen: new Observer(stack, deployment) };
-    }),
-  );
-  const { child } = stack.worker;
-  process.kill(-child.pid!, 'SIGSTOP');
-  try {
-    for (const { code, text } of await Promise.all(
-      targets.map(({ project }) => project.ran('release', 'staging')),
-    )) {
+it.each([
+  ['a new target', 0],
+  ['a target that has released before', 1],
+])(
+  'a release that ended with 6 while the worker was stopped is not made when the worker continues: %s',
+  async (_of, shipped) => {
+    await project.touch(`again ${shipped}`);
+    const { child } = stack.worker;
+    process.kill(-child.pid!, 'SIGSTOP');
+    try {
+      const { code, text } = await project.ran('release', 'staging');
       expect(code, text).toBe(6);
       expect(text).toContain('SLIPWAY_NO_WORKER');
       expect(text).toContain('the release was withdrawn');
+    } finally {
+      process.kill(-child.pid!, 'SIGCONT');
     }
-  } finally {
-    process.kill(-child.pid!, 'SIGCONT');
-  }
-  for (const { project, shipped, seen } of targets) {
     // The submission may come before its withdrawal, after it, or not at all: Temporal keeps signals, but not updates.
     await eventually(async () => {
       const { state, running } = await seen.target();
@@ -58,8 +55,8 @@ it('a release that ended with 6 while the worker was stopped is not made when th
     const again = await project.ran('release', 'staging');
     expect(again.code, again.text).toBe(0);
     expect(await seen.shippedRevisions()).toHaveLength(shipped + 1);
-  }
-});
+  },
+);
 
 it('every rule holds at the end', async () => {
   expect(await stack.audit()).toEqual([]);
