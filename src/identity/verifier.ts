@@ -174,7 +174,7 @@ function personOf(payload: JWTPayload): Proved {
 }
 
 /**
- * A job is its repository: whoever may change its workflows decides what it does, in whoever's name it runs.
+ * A job proves its repository alone: a person who may change its workflows decides what it does, under any name.
  *
  * @throws SLIPWAY_IDENTITY_UNPROVED unless the repository is one that is trusted.
  */

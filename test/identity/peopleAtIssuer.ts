@@ -9,9 +9,7 @@ import { readTrust } from '../../src/identity/trust.ts';
 import { Verifier } from '../../src/identity/verifier.ts';
 import { testOutput } from '../cli/testOutput.ts';
 import { TestBrowser } from '../dashboard/access/testBrowser.ts';
-import { startIssuer } from '../dashboard/access/testIssuer.ts';
-
-const CLIENT_ID = 'slipway-command';
+import { COMMAND_CLIENT_ID, registerCommand, startIssuer } from '../dashboard/access/testIssuer.ts';
 
 /** People who signed in with `slipway login` at a real issuer, and a worker's verifier that trusts it. */
 export interface PeopleAtIssuer {
@@ -24,21 +22,11 @@ export interface PeopleAtIssuer {
 /** Starts an issuer, and signs people in, each with a configuration folder of their own. */
 export async function peopleAtIssuer(...logins: readonly string[]): Promise<PeopleAtIssuer> {
   const issuer = await startIssuer();
-  issuer.register('http://127.0.0.1/callback', {
-    clients: [
-      {
-        client_id: CLIENT_ID,
-        token_endpoint_auth_method: 'none',
-        application_type: 'native',
-        redirect_uris: ['http://127.0.0.1/callback'],
-      },
-    ],
-    conformIdTokenClaims: false,
-  });
+  registerCommand(issuer);
   const folder = await mkdtemp(join(tmpdir(), 'slipway-people-'));
   const environmentOf = (login: string) => ({
     SLIPWAY_OIDC_ISSUER: issuer.url,
-    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+    SLIPWAY_OIDC_CLIENT_ID: COMMAND_CLIENT_ID,
     XDG_CONFIG_HOME: join(folder, login),
   });
   for (const login of logins) {

@@ -15,7 +15,7 @@ import { PlatformError } from './errors.ts';
 import { listen } from './http/listen.ts';
 import { isLoopback } from './http/loopback.ts';
 import { createLogger } from './http/logger.ts';
-import { openWayIn, openWayOut } from './runtime/containedAgent.ts';
+import { openAgentSocket, openProxy } from './runtime/containedAgent.ts';
 
 /** How one agent is served. */
 export interface ServeAgentOptions {
@@ -70,8 +70,8 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     enter(dir);
     // Loading an agent takes seconds: a port that is taken is found before.
     await refuseTakenPort(options);
-    const { doors, serverOptions } = environment;
-    const proxy = doors === undefined ? undefined : await openWayOut(doors);
+    const { sockets, serverOptions } = environment;
+    const proxy = sockets === undefined ? undefined : await openProxy(sockets);
     server = await startAgentServer({
       ...serverOptions,
       webhooks: { ...serverOptions.webhooks, proxy },
@@ -82,7 +82,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
       host: options.host,
       graphConfigPath: options.config === undefined ? undefined : resolve(dir, options.config),
     });
-    if (doors !== undefined) await openWayIn(doors, server.url);
+    if (sockets !== undefined) await openAgentSocket(sockets, server.url);
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`, () =>
       exit(error instanceof PlatformError ? error.exitCode : 1),
@@ -103,7 +103,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
 /** @throws PlatformError SLIPWAY_AGENT_OPEN if everybody on the network could run the agent. */
 function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, apiKey: string | undefined) {
   if (isOpen || apiKey !== undefined || isLoopback(host)) return;
-  throw new PlatformError('SLIPWAY_AGENT_OPEN', `Everybody who reaches ${host} could run this agent.`, {
+  throw new PlatformError('SLIPWAY_AGENT_OPEN', `Every client that reaches ${host} could run this agent.`, {
     place: host,
     hint: 'Set a key, SLIPWAY_AGENT_API_KEY="$(openssl rand -hex 24)", or allow it: --without-key',
   });

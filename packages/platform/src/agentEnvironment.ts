@@ -49,8 +49,8 @@ export function readAgentEnvironment(dir: string) {
     serverOptions,
     /** By which it sends its spans. `undefined`: it makes none. */
     traces,
-    /** The folder of its doors, where it runs in a container without a network. */
-    doors: take('SLIPWAY_AGENT_DOORS'),
+    /** The folder of its sockets, where it runs in a container without a network. */
+    sockets: take('SLIPWAY_AGENT_SOCKETS'),
     /** Whether it ends when its stdin does. */
     exitWithParent: (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (supervised ? '1' : '0')) === '1',
     /** How long running runs may continue after SIGTERM, in milliseconds. */

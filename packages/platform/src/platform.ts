@@ -266,9 +266,9 @@ const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-sl
 /** What the operator is told at the start. */
 const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
   container:
-    "agents run in containers that are kept apart; builds run as the platform's user: whoever may deploy can do in a build what the operator can",
+    "agents run in containers that are kept apart; builds run as the platform's user: a deploy key can do in a build what the operator can",
   process:
-    "agents and builds run as the platform's user (isolation: process): whoever may deploy can do what the operator can",
+    "agents and builds run as the platform's user (isolation: process): a deploy key can do what the operator can",
 };
 
 /** Containers if the engine answers and has the image: a deployment must not wait for, or fail by, a registry by default. */

@@ -6,7 +6,7 @@ import { endInOrder, launchAgent } from './agentServer/agentUnderTest.ts';
 it('an agent that other machines could reach does not start without a key', async () => {
   const { exited, stderr } = launchAgent({ more: ['--host', '0.0.0.0'] });
   expect(await exited).toEqual({ code: 1, signal: null });
-  expect(stderr()).toMatch(/SLIPWAY_AGENT_OPEN: Everybody who reaches 0\.0\.0\.0 .*--without-key/);
+  expect(stderr()).toMatch(/SLIPWAY_AGENT_OPEN: Every client that reaches 0\.0\.0\.0 .*--without-key/);
 });
 
 it.each([

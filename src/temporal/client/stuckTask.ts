@@ -74,7 +74,7 @@ export async function terminateStuck(
 ): Promise<void> {
   await temporal.client.workflow
     .getHandle(workflowId, runId)
-    // The reason is readable for whoever reads Temporal's database: what failed is in the history.
+    // Temporal does not encrypt the reason: what failed is in the history.
     .terminate('its workflow task failed again and again');
   if (isTarget) await startAgain(temporal, workflowId);
 }

@@ -118,7 +118,7 @@ function encodingOf({ metadata }: Payload): string {
   return encoding == null ? '' : Buffer.from(encoding).toString();
 }
 
-/** Printable, whoever wrote it. */
+/** Printable, whatever the payload says. */
 function keyIdOf({ metadata }: Payload): string {
   return Buffer.from(metadata?.[KEY_ID] ?? '')
     .toString()

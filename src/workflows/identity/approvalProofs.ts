@@ -21,7 +21,7 @@ export class ApprovalProofs {
   }
 
   /**
-   * Proves who asked: without it, whoever did could approve under their own name.
+   * Proves who asked: otherwise that person could approve under their own name.
    *
    * @returns the actor, or why nothing was proved.
    */
@@ -33,7 +33,7 @@ export class ApprovalProofs {
 
   /**
    * Waits for approvals. Proofs that are under way when that ends are given up: nothing waits for an issuer. Their activities are
-   * left alone, not canceled: how Core tells of a canceled activity differs between a live run and a rebuild.
+   * left alone, not canceled: how Core reports a canceled activity differs between a live run and a rebuild.
    */
   while<T>({ identity }: ApprovalPolicy, wait: () => Promise<T>): Promise<T> {
     if (identity === undefined) return wait();
@@ -43,7 +43,7 @@ export class ApprovalProofs {
     });
   }
 
-  /** Whether an approval is being verified: it was said twice. */
+  /** Whether an approval is being verified: it was sent twice. */
   isUnderWay(id: string): boolean {
     return this.#underWay.has(id);
   }

@@ -64,3 +64,21 @@ export async function startIssuer(port = 0): Promise<TestIssuer> {
     },
   };
 }
+
+export const COMMAND_CLIENT_ID = 'slipway-command';
+
+/** Has the issuer know the command: a native client without a secret. */
+export function registerCommand(issuer: TestIssuer): void {
+  const callback = 'http://127.0.0.1/callback';
+  issuer.register(callback, {
+    clients: [
+      {
+        client_id: COMMAND_CLIENT_ID,
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+        redirect_uris: [callback],
+      },
+    ],
+    conformIdTokenClaims: false,
+  });
+}

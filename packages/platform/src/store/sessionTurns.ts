@@ -41,7 +41,7 @@ export function createTurns(
   let role: string | undefined;
   let isRoleKnown = true;
 
-  /** Inside a transaction there is nothing to do: whoever holds the session has had it before. */
+  /** Inside a transaction there is nothing to do: the session has the role of its holder already. */
   const takeRole = async (wanted: string | undefined): Promise<void> => {
     if (isRoleKnown && wanted === role) return;
     isRoleKnown = false;

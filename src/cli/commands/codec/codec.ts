@@ -42,7 +42,7 @@ export async function runCodecCommand(
   }
   const key = codecKey(environment);
   if (key === undefined && !isLoopback(host)) {
-    throw new SlipwayError('SLIPWAY_CODEC_OPEN', `everybody who reaches ${host} could decrypt payloads`, {
+    throw new SlipwayError('SLIPWAY_CODEC_OPEN', `every client that reaches ${host} could decrypt payloads`, {
       place: CODEC_KEY,
       hint: `set a key, ${CODEC_KEY}="$(openssl rand -hex 24)", or listen on this machine only: slipway codec --host 127.0.0.1`,
     });

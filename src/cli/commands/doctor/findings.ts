@@ -160,7 +160,7 @@ async function* configFindings(
 }
 
 const UNBOUND =
-  'not set here: whoever can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
+  'not set here: a client that can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
 const BIND = 'name a file of allowed origins in SLIPWAY_SECRET_ORIGINS where the worker runs';
 
 async function* targetFindings(

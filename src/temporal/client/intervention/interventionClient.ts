@@ -72,7 +72,7 @@ export async function intervene(
       const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
       return sayToOne(meant, `${releaseId} does not run`);
     }
-    // A proof is one for one release, and nobody knows which one runs.
+    // A proof names one release, and it is not known which one runs.
     if (prove !== undefined) throw error;
     await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
     return kept(null);

@@ -9,11 +9,15 @@ import { runLoginCommand, runLogoutCommand } from '../../../../src/cli/commands/
 import { keepProof } from '../../../../src/cli/identity/keepProof.ts';
 import { activitiesUnderTest, failureOf } from '../../../activities/activitiesUnderTest.ts';
 import { TestBrowser } from '../../../dashboard/access/testBrowser.ts';
-import { startIssuer, type TestIssuer } from '../../../dashboard/access/testIssuer.ts';
+import {
+  COMMAND_CLIENT_ID,
+  registerCommand,
+  startIssuer,
+  type TestIssuer,
+} from '../../../dashboard/access/testIssuer.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
-const CLIENT_ID = 'slipway-command';
 
 let issuer: TestIssuer;
 let folder: string;
@@ -24,21 +28,11 @@ beforeEach(async () => {
   for (const method of ['warn', 'info'] as const)
     vi.spyOn(console, method).mockImplementation(() => undefined);
   issuer = await startIssuer();
-  issuer.register('http://127.0.0.1/callback', {
-    clients: [
-      {
-        client_id: CLIENT_ID,
-        token_endpoint_auth_method: 'none',
-        application_type: 'native',
-        redirect_uris: ['http://127.0.0.1/callback'],
-      },
-    ],
-    conformIdTokenClaims: false,
-  });
+  registerCommand(issuer);
   folder = await mkdtemp(join(tmpdir(), 'slipway-login-'));
   environment = {
     SLIPWAY_OIDC_ISSUER: issuer.url,
-    SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,
+    SLIPWAY_OIDC_CLIENT_ID: COMMAND_CLIENT_ID,
     XDG_CONFIG_HOME: folder,
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);

@@ -11,7 +11,7 @@ import {
   type RunningAgent,
 } from '../agentStart.ts';
 import { agentCommand, placesOfThisPackage } from '../agentCommand.ts';
-import { containedEnvironment, DOORS } from '../containedAgent.ts';
+import { containedEnvironment, SOCKETS } from '../containedAgent.ts';
 import { followOutput } from '../lines.ts';
 import { createSecretMask } from '../secretMask.ts';
 import {
@@ -32,7 +32,7 @@ import {
   releaseImages,
   requireEngine,
 } from './dockerCommand.ts';
-import { openDoors } from './doors.ts';
+import { openSockets } from './sockets.ts';
 
 /** One revision's image, to be run. See {@link StartContainerOptions}. */
 export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'hardened'> {
@@ -40,20 +40,27 @@ export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'
   readonly revisionId: string;
 }
 
-/** One revision's built agent, to be run in a container. */
-export interface BuiltRun {
+/** How a container is run. */
+interface ContainerRun {
+  readonly resources: ContainerResources;
+  /** The container's variables. Values are masked in the log. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes the progress of the pull and what the container writes, line by line. */
+  readonly log: (line: string) => void;
+  /** Calls the start off. Once the agent runs, it has no effect. */
+  readonly signal: AbortSignal;
+  /** From the start of the container to the first 200 of `GET /ok`, in ms. The pull has its own time. */
+  readonly readyTimeoutMs: number;
+}
+
+/** One revision's built agent, to be run in a container. Its variables hold the URL of its database. */
+export interface BuiltRun extends ContainerRun {
   readonly deploymentId: string;
   readonly revisionId: string;
   /** What was built; the agent's folder is in it. */
   readonly workspace: string;
   readonly agentDir: string;
   readonly graphConfigPath: string;
-  readonly resources: ContainerResources;
-  /** The agent's variables, with the URL of its database. Values are masked in the log. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly log: (line: string) => void;
-  readonly signal: AbortSignal;
-  readonly readyTimeoutMs: number;
 }
 
 /** The containers of one platform. */
@@ -107,7 +114,7 @@ export function createContainers(options: { command: string; platform: string; h
 const ASK_AGAIN_MS = 1_000;
 
 /** What {@link startContainer} needs. */
-interface StartContainerOptions {
+interface StartContainerOptions extends ContainerRun {
   readonly docker: Docker;
   /** `image_uri`. */
   readonly image: string;
@@ -116,15 +123,6 @@ interface StartContainerOptions {
   /** See `ContainerRequest`. */
   readonly hardened: boolean;
   readonly owner: ContainerOwner;
-  readonly resources: ContainerResources;
-  /** The container's variables. Values are masked in the log. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Takes the progress of the pull and what the container writes, line by line. */
-  readonly log: (line: string) => void;
-  /** Calls the start off. Once the agent runs, it has no effect. */
-  readonly signal: AbortSignal;
-  /** From the start of the container to the first 200 of `GET /ok`, in ms. The pull has its own time. */
-  readonly readyTimeoutMs: number;
 }
 
 /**
@@ -171,14 +169,14 @@ interface StartBuiltOptions extends Omit<BuiltRun, 'deploymentId' | 'revisionId'
 
 /**
  * Runs a built agent in a container that has no network and can change nothing but its `/tmp`; what it reaches, it reaches
- * through its {@link openDoors}. This package and what it needs are mounted beside the agent.
+ * through its {@link openSockets}. This package and what it needs are mounted beside the agent.
  */
 async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
   const { docker, owner, image, signal, agentDir } = options;
   await requireEngine(docker, signal);
   await haveImage(docker, image, options.log, signal);
   const cores = await coresOfEngine(docker, signal);
-  const doors = await openDoors(options.env['SLIPWAY_AGENT_DATABASE_URL'] ?? '', options.egress);
+  const sockets = await openSockets(options.env['SLIPWAY_AGENT_DATABASE_URL'] ?? '', options.egress);
   const name = nameOf(owner);
   const env = containedEnvironment(options.env);
   const container = new Container(docker, name, { ...options, env });
@@ -197,7 +195,7 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
         command: ['node', ...args],
         cwd: agentDir,
         readOnly: [options.workspace, ...(await placesOfThisPackage())],
-        writable: { [DOORS.folder]: doors.folder },
+        writable: { [SOCKETS.folder]: sockets.folder },
       },
     });
     const run = await docker({ ...call, signal });
@@ -205,12 +203,12 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
       const mask = createSecretMask(Object.values(env));
       throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
     }
-    const agent = await container.answersAt(doors.url);
-    void agent.exited.then(() => doors.close());
+    const agent = await container.answersAt(sockets.url);
+    void agent.exited.then(() => sockets.close());
     return agent;
   } catch (error) {
     await container.remove();
-    await doors.close();
+    await sockets.close();
     throw error;
   }
 }

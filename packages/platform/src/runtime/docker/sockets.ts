@@ -3,12 +3,12 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { DOORS, STORAGE_SOCKET } from '../containedAgent.ts';
+import { SOCKETS, STORAGE_SOCKET } from '../containedAgent.ts';
 import { listenAt, relay } from '../relay.ts';
 
-/** The ways between an agent in a container that has no network and what it may reach. */
-export interface Doors {
-  /** Holds the sockets: mounted in the container at `DOORS.folder`. */
+/** The sockets by which an agent in a container without a network is reached, and reaches its database and the proxy. */
+export interface Sockets {
+  /** Holds the sockets: mounted in the container at `SOCKETS.folder`. */
   readonly folder: string;
   /** Where the agent is reached, on loopback. */
   readonly url: string;
@@ -16,20 +16,20 @@ export interface Doors {
 }
 
 /**
- * Opens three doors, as sockets in a folder of one container: in to the agent, out to its database, and out to `egress`. A
+ * Opens three sockets in a folder of one container: in to the agent, out to its database, and out to `egress`. A
  * container with these needs no network, so there is nothing else that it can reach.
  * @param databaseUrl - where the agent's database is.
  */
-export async function openDoors(databaseUrl: string, egress: Server): Promise<Doors> {
-  // The one above lets nobody in but this user; the inner one is the container's, whatever its user is.
+export async function openSockets(databaseUrl: string, egress: Server): Promise<Sockets> {
+  // Only this user may enter the outer folder. The inner one is the container's, under any user.
   const above = await mkdtemp(join(tmpdir(), 'slipway-'));
-  const folder = join(above, 'doors');
+  const folder = join(above, 'sockets');
   await mkdir(folder);
   await chmod(folder, 0o777);
   const storage = await relay({ path: join(folder, STORAGE_SOCKET) }, () => connect(placeOf(databaseUrl)));
-  await listenAt(egress, { path: join(folder, DOORS.egress) });
+  await listenAt(egress, { path: join(folder, SOCKETS.egress) });
   const agent = await relay({ port: 0, host: '127.0.0.1' }, () =>
-    connect({ path: join(folder, DOORS.agent) }),
+    connect({ path: join(folder, SOCKETS.agent) }),
   );
   return {
     folder,
