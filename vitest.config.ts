@@ -24,7 +24,7 @@ const withCacheAlone = [
   'taskBoundaries',
 ].map((name) => `test/workflows/${name}.test.ts`);
 /** What takes long, and finds what the model, `fuzz` and the tests of what a request may be find too, with more inputs. */
-const manyInputs = ['test/workflows/target/hostileRequests.test.ts'];
+const manyInputs = ['test/workflows/{queriesDuringTries,target/hostileRequests}.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
 /**
  * What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills,

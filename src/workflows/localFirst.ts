@@ -18,8 +18,9 @@ import type { StepActivityOptions } from './traces.ts';
  * Reads, first looks and small records: to repeat them is harmless. Each is first tried as a local activity, by the worker
  * that runs the workflow. That leaves one event instead of three, and needs no workflow task of its own.
  *
- * Not those of a target that has begun: its messages do not wait for a try. And a query during a try divides the workflow
- * task in two, of which a rebuild makes one, so that the length of its history cannot be relied on (`target/runLength.ts`).
+ * Not those of a target, also before it has begun: its messages do not wait for a try. And a query during a try divides the
+ * workflow task in two, of which a rebuild makes one: the length of the history cannot be relied on (`target/runLength.ts`),
+ * and neither can the order of the try's end and of the updates that wait for it.
  */
 const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'findDeployment',
@@ -33,7 +34,6 @@ const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'confirmServing',
   'readChecks',
   'recordRelease',
-  'recallTarget',
 ]);
 
 /** The longest that one try takes, in milliseconds. A signal waits for it: it comes with the next workflow task. */
@@ -49,7 +49,14 @@ const tries = perWorkflow('tries', () => ({
   tookMs: 0,
   /** Whether a try took too long: the next ones would, too. */
   areTooSlow: false,
+  /** How many run. */
+  running: 0,
 }));
+
+/** Whether a try runs. */
+export function isTrying(): boolean {
+  return tries().running > 0;
+}
 
 /** To be called at the beginning of each workflow task. */
 export function beginTries(): void {
@@ -89,6 +96,7 @@ async function tryLocally(
     retry: { maximumAttempts: 1 },
   });
   let pauseMs = 0;
+  tries().running++;
   try {
     const result = await (local[name] as Call)(input);
     tries().tookMs += result.tookMs ?? 0;
@@ -101,6 +109,8 @@ async function tryLocally(
     if (isCancellation(error) || isFinal || isOnly) throw error;
     if (!isAnswer) tries().areTooSlow = true;
     pauseMs = explain(error).retryAfterMs ?? 0;
+  } finally {
+    tries().running--;
   }
   if (typeof deadlineMs !== 'number') return ordinary();
   const leftMs = (): number => Math.max(began + deadlineMs - Date.now(), 1);

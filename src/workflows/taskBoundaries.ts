@@ -3,14 +3,15 @@ import {
   type ActivateInput,
   ApplicationFailure,
   type ConcludeActivationInput,
+  condition,
   type WorkflowInterceptorsFactory,
 } from '@temporalio/workflow';
-import { beginTries } from './localFirst.ts';
+import { beginTries, isTrying } from './localFirst.ts';
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 /**
  * Keeps every history replayable: a workflow's code runs live on the same events at once as when it is rebuilt from its
- * history. Core (SDK 1.24) groups them differently in two cases.
+ * history. Core (SDK 1.24) groups them differently in three cases.
  *
  * 1. A query can reach a worker before the workflow task of the newest events does. Core runs the workflow on these events
  *    for the query, with the clock of the task before, and keeps what came of it. The task itself then runs only what is
@@ -19,6 +20,10 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *    makes Core drop the workflow and rebuild it for the task. Slipway's clients ask again (`connection.ts`).
  * 2. A rebuild may run two tasks at once if the first left no event (temporalio/sdk-rust#1146). So every task that brings
  *    the workflow an event of the history leaves one.
+ * 3. A query that comes with a task ends it while a local activity runs, or has ended unnoticed by the workflow. Live, a
+ *    message that comes with the next task is there before the end of the local activity; in a rebuild both are there at
+ *    once, or the end is there first. So a message waits until nothing is tried any more, and where both come at once, the
+ *    task fails, which makes Core rebuild the workflow.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let clock = '';
@@ -26,7 +31,15 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   /** Whether the workflow has run on events whose workflow task is still to come. */
   let isAhead = false;
   let hasEvents = false;
+  const whenTried = <T>(then: () => Promise<T>): Promise<T> =>
+    isTrying() ? condition(() => !isTrying()).then(then) : then();
   return {
+    inbound: [
+      {
+        handleSignal: (input, next) => whenTried(() => next(input)),
+        handleUpdate: (input, next) => whenTried(() => next(input)),
+      },
+    ],
     internals: [
       {
         activate(input, next) {
@@ -39,8 +52,13 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             isAhead ||= isReplaying !== true && isLonger && now === clock;
             clock = now;
             length = historyLength ?? 0;
-            if (jobs?.every(isLocalResult) !== true) beginTries();
-            hasEvents ||= jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
+            const isTaskNew = jobs?.every(isLocalResult) !== true;
+            const bringsBoth = isTaskNew && jobs?.some(isLocalResult) === true;
+            if (bringsBoth && isReplaying !== true) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
+            if (isTaskNew) beginTries();
+            // What is tried leaves its own.
+            hasEvents ||=
+              !isTrying() && jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
           } else if (isAhead && query.headers?.[QUERY_CLOSED_HEADER] == null) {
             throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
           }
@@ -68,7 +86,7 @@ function isLocalResult({ resolveActivity }: Job): boolean {
   return resolveActivity?.isLocal === true;
 }
 
-/** Whether commands leave an event. What a task both begins and cancels leaves none, and neither does a refused update. */
+/** Whether commands leave an event in the task itself. What a task both begins and cancels leaves none, and neither does a refused update. */
 function leaveEvent(commands: readonly Command[]): boolean {
   const begun = new Set(commands.map(begins));
   const canceled = new Set(commands.map(cancels));
@@ -76,6 +94,7 @@ function leaveEvent(commands: readonly Command[]): boolean {
     if (command.updateResponse != null) return command.updateResponse.rejected == null;
     return (
       command.respondToQuery == null &&
+      command.scheduleLocalActivity == null &&
       command.requestCancelLocalActivity == null &&
       !canceled.has(begins(command)) &&
       !begun.has(cancels(command))

@@ -99,6 +99,7 @@ class Boundaries {
 }
 
 const RESOLVED: Job = { resolveActivity: { seq: 1 } };
+const TRIED: Job = { resolveActivity: { seq: 1, isLocal: true } };
 const UPDATE: Job = { doUpdate: { id: 'update' } };
 const QUERY: Job = { queryWorkflow: { queryId: 'legacy_query' } };
 
@@ -138,15 +139,18 @@ describe('a task that brings an event', () => {
     ['cancels what began before', [RESOLVED], [{ cancelTimer: { seq: 3 } }], false],
     ['refuses an update besides', [RESOLVED, UPDATE], [{ updateResponse: { rejected: {} } }], true],
     ['accepts an update besides', [RESOLVED, UPDATE], [{ updateResponse: { accepted: {} } }], false],
-    ['tries something locally', [RESOLVED], [{ scheduleLocalActivity: { seq: 2 } }], false],
+    ['only tries something locally', [RESOLVED], [{ scheduleLocalActivity: { seq: 2 } }], true],
   ])('leaves one where it %s', (_, jobs, commands, adds) => {
     const left = new Boundaries().handle(1, 3, jobs, commands);
     expect(left).toEqual(adds ? [...commands, MEMO] : commands);
   });
 
   it('is not one that only ends a local activity, which leaves its own', () => {
-    const ended: Job = { resolveActivity: { seq: 1, isLocal: true } };
-    expect(new Boundaries().handle(1, 3, [ended])).toEqual([]);
+    expect(new Boundaries().handle(1, 3, [TRIED])).toEqual([]);
+  });
+
+  it('is refused, to be rebuilt, where it brings the end of a local activity too', () => {
+    expect(() => new Boundaries().handle(1, 3, [UPDATE, TRIED])).toThrow(QUERY_TOO_EARLY);
   });
 
   it('is not one that only refuses an update, of which the history tells nothing', () => {

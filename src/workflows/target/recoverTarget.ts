@@ -4,7 +4,7 @@ import { EMPTY_TARGET, type NextWork, type TargetState } from '../../domain/targ
 import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
-import { localFirst, throughServer } from '../localFirst.ts';
+import { throughServer } from '../localFirst.ts';
 import { doorway } from './doorway.ts';
 import type { TargetCore } from './targetCore.ts';
 
@@ -60,8 +60,7 @@ export async function recoverTarget(
 ): Promise<NextWork | undefined> {
   if (doorway().door === 'open') return undefined;
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
-    const run = options === QUICKLY ? localFirst : throughServer;
-    const recallTarget = run('recallTarget', { ...options, summary: 'read the earlier state' });
+    const recallTarget = throughServer('recallTarget', { ...options, summary: 'read the earlier state' });
     // What is known now is not the same in every replay: only the activity's input is.
     const { runId, originalExecutionRunId } = workflowInfo();
     const isReset = runId !== originalExecutionRunId;

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { type Harness, openHarness } from '../harness.ts';
 import { BO } from '../lives/life.ts';
-import { triedIn } from '../recordedHistory.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
@@ -170,7 +169,9 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     const target = harness.newTarget();
     await target.release('a');
     const { events } = await target.handle.fetchHistory();
-    const looks = (events ?? []).filter((event) => triedIn(event) === 'recallTarget');
+    const looks = (events ?? []).filter(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'recallTarget',
+    );
     expect(looks).toHaveLength(1);
   });
 });

@@ -1,0 +1,87 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { expect, inject, it } from 'vitest';
+
+import { readFailedTasks } from '../../src/temporal/history/readFacts.ts';
+import { INTERVENTION_SIGNALS, progressQuery } from '../../src/messages/release.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
+import { replayFailures } from './harness.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+import type { ActivityName } from './world.ts';
+
+const TRIED = [
+  'findDeployment',
+  'askAgent',
+  'readRevision',
+  'awaitDeployed',
+  'confirmServing',
+  'listRevisions',
+  'recordRelease',
+] as const satisfies readonly ActivityName[];
+const SIGNALS = ['pause', 'resume', 'pause', 'resume', 'abort'] as const;
+const ROUNDS = 84;
+const TRY_MAX_MS = 60;
+
+describeWorkflows('a release that gets queries and signals while local activities run', (harness) => {
+  // A query that comes with a workflow task ends it in the middle of a try. Which one does depends on microseconds.
+  it.concurrent.each(Array.from({ length: ROUNDS }, (_, round) => round))(
+    'replays: round %i',
+    async (round) => {
+      const { target } = harness.newServingTarget();
+      for (const name of TRIED) {
+        target.world.nextTries(name, async (perform) => {
+          await atMost(TRY_MAX_MS);
+          return perform();
+        });
+      }
+      const { releaseId } = await target.submit('a');
+      const asking = askUntilClosed(target, releaseId);
+      const signaling = signalFrom(target, releaseId, TRIED[round % TRIED.length]!);
+      await target.result(releaseId);
+      await Promise.all([asking, signaling]);
+
+      const histories = await target.histories();
+      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+      for (const { history } of histories) expect(readFailedTasks(history.events ?? [])).toEqual([]);
+    },
+  );
+});
+
+async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promise<void> {
+  const release = target.child(releaseId);
+  const status = async (): Promise<string> => {
+    try {
+      return (await release.describe()).status.name;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'NOT_YET';
+      throw error;
+    }
+  };
+  const ask = async (): Promise<void> => {
+    for (let is = await status(); is === 'RUNNING' || is === 'NOT_YET'; is = await status()) {
+      // One that comes as the release ends may be lost.
+      if (is === 'RUNNING') await release.query(progressQuery).catch(() => undefined);
+      await atMost(15);
+    }
+  };
+  await Promise.all([ask(), ask(), ask()]);
+}
+
+/** Sends a release one signal after the other, from its first call of an activity on, until it has ended. */
+async function signalFrom(target: TargetUnderTest, releaseId: string, from: ActivityName): Promise<void> {
+  await target.world.called(from);
+  for (const kind of SIGNALS) {
+    await atMost(TRY_MAX_MS);
+    const isTaken = await target
+      .child(releaseId)
+      .signal(INTERVENTION_SIGNALS[kind], { who: 'ada' })
+      .then(
+        () => true,
+        () => false,
+      );
+    if (!isTaken) return;
+  }
+}
+
+function atMost(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * milliseconds));
+}
