@@ -14,20 +14,23 @@ import { freshFetch } from './freshFetch.ts';
 import { type Process, slipway } from './processes.ts';
 import { GREETS } from './project.ts';
 import { writeSmallAgent } from './smallAgent.ts';
-import { eventually } from './stack.ts';
+import { eventually, freePort } from './stack.ts';
 
 const ANY_PORT = ['--port', '0', '--temporal-port', '0', '--temporal-ui-port', '0', '--dashboard-port', '0'];
 
 let folder: string;
 let repository: string;
 let dev: Process;
+let metricsAddress: string;
 let ready: Readonly<Record<string, string>>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'slipway-dev-'));
   repository = join(folder, 'repository');
   await mkdir(repository);
   await prepareHome(home());
-  dev = slipway(['dev', '--json', '--home', home(), ...ANY_PORT]);
+  metricsAddress = `127.0.0.1:${await freePort()}`;
+  const env = { SLIPWAY_METRICS_ADDRESS: metricsAddress };
+  dev = slipway(['dev', '--json', '--home', home(), ...ANY_PORT], { env });
   ready = (await dev.ready()) as Record<string, string>;
 });
 afterAll(async () => {
@@ -51,6 +54,11 @@ describe('everything on one machine', () => {
     const { code, events } = await ran('release', 'staging');
     expect(code).toBe(0);
     expect(events.at(-1)).toMatchObject({ event: 'ended', outcome: 'released' });
+  });
+
+  it('serves the metrics of its worker at the address of the environment', async () => {
+    const served = await freshFetch(`http://${metricsAddress}/metrics`);
+    expect(await served.text()).toContain('slipway_releases_total');
   });
 
   it('links to its own page: to the release, and to the target', async () => {

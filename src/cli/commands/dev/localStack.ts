@@ -203,7 +203,7 @@ async function startPlatform(start: Start): Promise<CommandService['ready']> {
       startCommand({
         args: ['platform', '--home', home, '--port', String(port)],
         // A DATABASE_URL of the shell belongs to the user's own project: here the database is the embedded one.
-        environment: { ...environment, DATABASE_URL: undefined },
+        environment: { ...environment, ...WITHOUT_METRICS, DATABASE_URL: undefined },
         logFile: join(logs, 'platform.log'),
         readyTimeoutMs: 120_000,
         stopTimeoutMs: 20_000,
@@ -256,6 +256,7 @@ async function startDashboard(
         ],
         environment: {
           ...environment,
+          ...WITHOUT_METRICS,
           ...environmentOf(settings, apiKey),
           // A team's address: this page is opened on this machine.
           SLIPWAY_DASHBOARD_URL: undefined,
@@ -268,6 +269,9 @@ async function startDashboard(
   });
   return services.dashboard.first.ready;
 }
+
+/** One process alone can serve metrics at an address: here the worker, which carries out releases. */
+const WITHOUT_METRICS = { SLIPWAY_METRICS_ADDRESS: undefined };
 
 /** What leads a command to this Temporal, and `apiKey: { from: env:SLIPWAY_API_KEY }` to the platform's key. */
 function environmentOf(
