@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { compress } from 'hono/compress';
 
 import { createAccess, type PageEnv } from './access/access.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
@@ -26,6 +27,9 @@ export function createApp({ access: settings, ...context }: AppOptions): Hono<Pa
   app.notFound(unknownPage(context));
   app.get('/health', (c) => c.json({ status: 'ok' }));
   app.route('/', context.files.routes);
+  // A page has its session's token beside what a search asked for, and its length tells of both. Another site could do
+  // nothing with the token: a form has to come from this one (`crossSite.ts`).
+  app.use(compress());
   const { routes, requireViewer } = createAccess(settings, context.files);
   app.route('/', routes);
   app.use(requireViewer);

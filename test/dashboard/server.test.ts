@@ -59,6 +59,16 @@ it('serves its files compressed, for a year', async () => {
   expect(headers.get('cache-control')).toContain('immutable');
 });
 
+it('compresses its pages for a browser that takes that', async () => {
+  const encodingFor = async (accepted: string): Promise<string | null> => {
+    const { headers } = await fetch(`${dashboard.url}/nowhere`, { headers: { 'accept-encoding': accepted } });
+    expect(headers.get('vary')).toBe('Accept-Encoding');
+    return headers.get('content-encoding');
+  };
+  expect(await encodingFor('gzip')).toBe('gzip');
+  expect(await encodingFor('identity')).toBeNull();
+});
+
 it('names a port that is taken', async () => {
   const port = Number(new URL(dashboard.url).port);
   const options = { temporal: {} as TemporalConnection, home: folder, environment: {}, filesFolder: folder };

@@ -19,12 +19,12 @@ import { MeasuresView } from './measuresView.tsx';
 import { olderReleases } from './olderReleases.ts';
 
 /** The history of all targets, and the measures of its releases. */
-export function historyRoutes({ temporal, files }: PageContext): Hono<PageEnv> {
+export function historyRoutes({ temporal, files, watches }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   routes.get('/history', async (c) => {
     const now = Date.now();
     const filter = readHistoryFilter(c.req.query(), now);
-    const histories = await targetHistories(temporal);
+    const histories = await targetHistories(temporal, (workflowId) => watches.view(workflowId));
     const { releases, notes } = await withOlder(histories, filter, now);
     const targets = [...new Set(histories.map(({ name }) => name))];
     const ofTarget = releases.filter(({ target }) => filter.target === '' || target === filter.target);

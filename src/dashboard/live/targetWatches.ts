@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
+import type { TargetView } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
@@ -79,6 +80,12 @@ export class TargetWatches {
   /** The snapshots of some targets as they are. */
   current(targets: readonly ListedTarget[]): readonly TargetSnapshot[] {
     return targets.map((target) => this.#of(target).watch.snapshot);
+  }
+
+  /** What a target says of itself now, if it is watched and answers. */
+  view(workflowId: string): TargetView | undefined {
+    const { view, silence } = this.#watched.get(workflowId)?.watch.snapshot ?? {};
+    return silence === undefined ? view : undefined;
   }
 
   /** Watches a target, and calls the listener at each change. @returns what stops that. */

@@ -30,21 +30,28 @@ const KEPT_READ = 10;
 /**
  * The past of every target, as their workflows carry it: one question each, and one more where something runs.
  *
+ * @param knownView - what a target says of itself now, where that is known: it is not asked then.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function targetHistories(temporal: TemporalConnection): Promise<readonly TargetHistory[]> {
+export async function targetHistories(
+  temporal: TemporalConnection,
+  knownView: (workflowId: string) => TargetView | undefined,
+): Promise<readonly TargetHistory[]> {
   const [targets, silent] = await Promise.all([listTargets(temporal), whyNoWorker(temporal)]);
-  return pLimit(AT_ONCE).map(targets, (target) => historyOf(temporal, target, silent));
+  return pLimit(AT_ONCE).map(targets, (target) =>
+    historyOf(temporal, target, knownView(target.workflowId), silent),
+  );
 }
 
 async function historyOf(
   temporal: TemporalConnection,
   target: ListedTarget,
+  known: TargetView | undefined,
   silent: SlipwayError | undefined,
 ): Promise<TargetHistory> {
   try {
     if (silent !== undefined) throw silent;
-    const view = await queryTarget(temporal, target.workflowId);
+    const view = known ?? (await queryTarget(temporal, target.workflowId));
     if (view === undefined) return { ...target, ...NOTHING };
     const running = view.running === null ? undefined : await findWork(temporal, view.running.workflowId);
     return {
