@@ -23,7 +23,7 @@ const withCacheAlone = [
   'target/stuckTarget',
   'taskBoundaries',
 ].map((name) => `test/workflows/${name}.test.ts`);
-/** What takes long, and finds what the model, `fuzz` and the tests of what a request may be find too, with more inputs. */
+/** What takes long: one test with very many inputs, and one that needs many rounds, since chance decides what meets. */
 const manyInputs = ['test/workflows/{queriesDuringTries,target/hostileRequests}.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
 /**

@@ -27,8 +27,8 @@ export function createApp({ access: settings, ...context }: AppOptions): Hono<Pa
   app.notFound(unknownPage(context));
   app.get('/health', (c) => c.json({ status: 'ok' }));
   app.route('/', context.files.routes);
-  // A page has its session's token beside what a search asked for, and its length tells of both. Another site could do
-  // nothing with the token: a form has to come from this one (`crossSite.ts`).
+  // The size of a compressed page can reveal the session's CSRF token, if an attacker chooses some of the page's text. The
+  // token alone is of no use to another site: the origin of each form is checked too (`crossSite.ts`).
   app.use(compress());
   const { routes, requireViewer } = createAccess(settings, context.files);
   app.route('/', routes);

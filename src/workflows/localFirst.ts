@@ -18,9 +18,8 @@ import type { StepActivityOptions } from './traces.ts';
  * Reads, first looks and small records: to repeat them is harmless. Each is first tried as a local activity, by the worker
  * that runs the workflow. That leaves one event instead of three, and needs no workflow task of its own.
  *
- * Not those of a target, also before it has begun: its messages do not wait for a try. And a query during a try divides the
- * workflow task in two, of which a rebuild makes one: the length of the history cannot be relied on (`target/runLength.ts`),
- * and neither can the order of the try's end and of the updates that wait for it.
+ * Not those of a target: a message to it waits for no try. And a query during a try divides the workflow task in two, of
+ * which a rebuild may make one, but a target decides by the length of its history (`target/runLength.ts`).
  */
 const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'findDeployment',

@@ -20,10 +20,10 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *    makes Core drop the workflow and rebuild it for the task. Slipway's clients ask again (`connection.ts`).
  * 2. A rebuild may run two tasks at once if the first left no event (temporalio/sdk-rust#1146). So every task that brings
  *    the workflow an event of the history leaves one.
- * 3. A query that comes with a task ends it while a local activity runs, or has ended unnoticed by the workflow. Live, a
- *    message that comes with the next task is there before the end of the local activity; in a rebuild both are there at
- *    once, or the end is there first. So a message waits until nothing is tried any more, and where both come at once, the
- *    task fails, which makes Core rebuild the workflow.
+ * 3. A query that comes with a task makes Core complete the task while a local activity runs, or before the workflow has
+ *    its result. A message of the next task then reaches the workflow before the result. A rebuild brings both at once, or
+ *    the result first. So messages wait until no local activity runs. A task that brings a result and something else fails,
+ *    which makes Core rebuild the workflow. And a task that only begins a local activity leaves an event, as by 2.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let clock = '';
@@ -56,7 +56,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             const bringsBoth = isTaskNew && jobs?.some(isLocalResult) === true;
             if (bringsBoth && isReplaying !== true) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
             if (isTaskNew) beginTries();
-            // What is tried leaves its own.
+            // A local activity that runs leaves an event when it ends.
             hasEvents ||=
               !isTrying() && jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
           } else if (isAhead && query.headers?.[QUERY_CLOSED_HEADER] == null) {
@@ -86,7 +86,10 @@ function isLocalResult({ resolveActivity }: Job): boolean {
   return resolveActivity?.isLocal === true;
 }
 
-/** Whether commands leave an event in the task itself. What a task both begins and cancels leaves none, and neither does a refused update. */
+/**
+ * Whether commands leave an event in this very task. What a task both begins and cancels leaves none, and neither does a
+ * refused update. A local activity may end in the next task.
+ */
 function leaveEvent(commands: readonly Command[]): boolean {
   const begun = new Set(commands.map(begins));
   const canceled = new Set(commands.map(cancels));

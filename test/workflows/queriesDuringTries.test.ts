@@ -66,19 +66,17 @@ async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promi
   await Promise.all([ask(), ask(), ask()]);
 }
 
-/** Sends a release one signal after the other, from its first call of an activity on, until it has ended. */
+/** Sends a release one signal after the other until it has ended, beginning with the first call of an activity. */
 async function signalFrom(target: TargetUnderTest, releaseId: string, from: ActivityName): Promise<void> {
   await target.world.called(from);
   for (const kind of SIGNALS) {
     await atMost(TRY_MAX_MS);
-    const isTaken = await target
-      .child(releaseId)
-      .signal(INTERVENTION_SIGNALS[kind], { who: 'ada' })
-      .then(
-        () => true,
-        () => false,
-      );
-    if (!isTaken) return;
+    try {
+      await target.child(releaseId).signal(INTERVENTION_SIGNALS[kind], { who: 'ada' });
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return;
+      throw error;
+    }
   }
 }
 
