@@ -54,7 +54,6 @@ function kindOf(workflowId: string): string {
   if (workflowId.startsWith('promotion:')) return 'promotion';
   if (workflowId.startsWith('promotion-places:')) return 'places';
   if (workflowId.startsWith('turn-')) return 'turn';
-  if (workflowId.startsWith('deployment:')) return 'lock';
   if (workflowId.startsWith('revision-poller:')) return 'poller';
   return /\/(?<kind>release|rollback)-\d+$/.exec(workflowId)?.groups?.['kind'] ?? 'target';
 }

@@ -30,6 +30,9 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
   };
 }
 
+/** A lock has nothing to run: its first workflow task, which would cost a worker a place in its cache, is put off. */
+const NEVER = '100 years';
+
 /** @returns whether it was started: Temporal starts one of that id at a time. */
 async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {
   try {
@@ -40,6 +43,7 @@ async function start(client: Client, workflowId: string, owner: string, name: st
       args: [],
       memo: { owner, name },
       workflowIdConflictPolicy: 'FAIL',
+      startDelay: NEVER,
       staticSummary: `owned by target ${name}`,
       staticDetails: owner,
     });

@@ -6,7 +6,8 @@ import { activitiesOf } from '../steps.ts';
 
 /**
  * The lock of one deployment: `deployment:ID`. Its memo names the target that owns it (`activities/deployment/lockActivities.ts`),
- * and while it runs no other target changes the deployment. It does nothing, so no worker can be in its way.
+ * and while it is open no other target changes the deployment. It is started with a delay that nobody lives to see the end of, so it
+ * never runs and costs no worker anything.
  */
 export async function deployment(): Promise<void> {
   await CancellationScope.nonCancellable(() => condition(() => false));

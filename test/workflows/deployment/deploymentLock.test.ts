@@ -51,6 +51,13 @@ describeWorkflows('the lock of a deployment', (harness) => {
     expect(await second.release('d')).toMatchObject({ outcome: 'released' });
   });
 
+  it('gives no worker anything to do', async () => {
+    const owner = harness.newTarget();
+    await owner.release('a');
+    const [lock] = await owner.lockHistories();
+    expect(lock?.history.events).toHaveLength(1);
+  });
+
   it('is claimed once by a target, however often it releases', async () => {
     const first = harness.newTarget();
     for (const artifact of ['a', 'b']) await first.release(artifact);

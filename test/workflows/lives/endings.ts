@@ -11,11 +11,6 @@ export const ENDINGS: Readonly<Record<string, Life>> = {
     await target.release('b');
     return target;
   },
-  'deployment-lock': async (harness) => {
-    const target = harness.newTarget();
-    await target.release('a');
-    return { histories: () => target.lockHistories() };
-  },
   'slow-revision': async (harness) => {
     const target = harness.newTarget();
     target.world.leavesToPoller = true;
