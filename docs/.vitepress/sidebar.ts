@@ -57,6 +57,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
   {
     text: 'Reference: releases',
     items: [
+      { text: 'Checks', link: '/checks' },
       { text: 'Promotions and freezes', link: '/promotions' },
       { text: 'The judge', link: '/judge' },
       { text: 'Notifications', link: '/notifications' },

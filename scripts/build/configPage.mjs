@@ -39,12 +39,22 @@ value without quotes becomes a number, \`true\` or \`false\` if it reads as one.
 
 /** The page, from the file's JSON Schema (`configJsonSchema`). */
 export function configPage(schema) {
-  return [INTRODUCTION, ...sectionsOf('', schema)].join('\n');
+  return [
+    INTRODUCTION,
+    ...sectionsOf('', schema, { definitions: schema.definitions ?? {}, places: new Map() }),
+  ].join('\n');
 }
 
-/** The section of an object, and of those in it. */
-function sectionsOf(place, schema) {
-  const fields = Object.entries(schema.properties ?? {});
+/**
+ * The section of an object, and of those in it. A definition has its section where it stands first.
+ *
+ * @param known.places - where each definition stands.
+ */
+function sectionsOf(place, schema, known) {
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [
+    name,
+    resolvedField(field, place === '' ? name : `${place}.${name}`, known),
+  ]);
   const items = fields.map(([name, field]) => {
     const facts = [kindOf(field), schema.required?.includes(name) === true ? 'required' : defaultOf(field)];
     return `- ${code(name)} (${facts.filter((fact) => fact !== '').join('; ')}):\n  ${whatOf(field)}`;
@@ -53,9 +63,21 @@ function sectionsOf(place, schema) {
   const inner = fields.flatMap(([name, field]) => {
     const below = place === '' ? name : `${place}.${name}`;
     const [object, at] = objectIn(field, below);
-    return object === undefined ? [] : sectionsOf(at, object);
+    return object === undefined ? [] : sectionsOf(at, object, known);
   });
   return [`${heading}\n\n${items.join('\n')}\n`, ...inner];
+}
+
+/** A field with the definition that it refers to, or is a list of; where that stands elsewhere, with its place instead. */
+function resolvedField(field, place, known) {
+  const items = field.items === undefined ? {} : { items: resolvedField(field.items, `${place}[]`, known) };
+  const { allOf: [refers = field] = [], ...own } = { ...field, ...items };
+  const name = refers.$ref?.split('/').at(-1);
+  if (name === undefined) return own;
+  const there = known.places.get(name);
+  if (there !== undefined) return { ...own, type: 'object', as: there };
+  known.places.set(name, place);
+  return { ...known.definitions[name], ...own };
 }
 
 /** The object that a field is, or is a list or a map of, with how its place is written. */
@@ -73,7 +95,7 @@ function kindOf(field) {
   if (field.pattern?.includes('(ms|s|m|h|d)')) return 'duration';
   switch (field.type) {
     case 'array':
-      return `list of ${field.items?.properties === undefined ? `${kindOf(field.items ?? {})}s` : 'objects'}`;
+      return `list of ${field.items?.properties === undefined && field.items?.as === undefined ? `${kindOf(field.items ?? {})}s` : 'objects'}`;
     case 'object':
       return kindOfObject(field);
     case 'string':
@@ -88,8 +110,8 @@ function kindOf(field) {
   }
 }
 
-function kindOfObject({ properties, additionalProperties, propertyNames }) {
-  if (properties !== undefined) return 'object';
+function kindOfObject({ properties, additionalProperties, propertyNames, as }) {
+  if (properties !== undefined || as !== undefined) return 'object';
   const names = propertyNames?.enum === undefined ? 'name' : propertyNames.enum.map(code).join(', ');
   const isOfObjects = additionalProperties !== false && additionalProperties?.properties !== undefined;
   return isOfObjects ? `objects by ${names}` : 'object of your own';
@@ -110,8 +132,10 @@ function defaultOf({ default: value, description = '' }) {
     : `default: ${code(JSON.stringify(value).replaceAll('"', ''))}`;
 }
 
-function whatOf({ description = '' }) {
-  return description.replace(DEFAULT_IN_WORDS, '').replace(/\.?$/u, '.');
+function whatOf({ description = '', as, items }) {
+  const there = as ?? items?.as;
+  const fields = there === undefined ? '' : ` Its fields are those of ${code(there)}.`;
+  return `${description.replace(DEFAULT_IN_WORDS, '').replace(/\.?$/u, '.')}${fields}`;
 }
 
 const DEFAULT_IN_WORDS = /\.? ?Default: (.+)$/u;

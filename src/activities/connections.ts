@@ -3,6 +3,7 @@ import type { Agent } from 'undici';
 
 import type { ArtifactStore } from '../artifact/artifactStore.ts';
 import { openArtifactStore } from '../artifact/openArtifactStore.ts';
+import type { CheckedAgent } from '../check/askAgent.ts';
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
@@ -34,7 +35,7 @@ type ReleaseStore = Pick<
 /** What activities reach outside of Temporal. {@link Connections} are the real ones; a rehearsal has its own in memory. */
 export interface Outside {
   controlPlane(target: TargetSpec): DeploymentsClient;
-  agent(target: TargetSpec, agentUrl: string): Pick<RunApiClient, 'ok' | 'streamStatelessRun'>;
+  agent(target: TargetSpec, agentUrl: string): Pick<RunApiClient, 'ok'> & CheckedAgent;
   feedback(): Pick<FeedbackClient, 'submit'>;
   openStore(url: string): ReleaseStore;
 }

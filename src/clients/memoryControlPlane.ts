@@ -191,34 +191,48 @@ export class MemoryControlPlane {
  */
 export function memoryAgent(
   answer: () => string | undefined,
-): Pick<RunApiClient, 'ok' | 'streamStatelessRun'> {
+): Pick<RunApiClient, 'ok' | 'streamStatelessRun' | 'streamRun' | 'createThread' | 'deleteThread'> {
   const ask = (): string => {
     const answered = answer();
     if (answered !== undefined) return answered;
     const request = { method: 'GET', path: '/ok', mayHaveBeenTaken: false };
     throw new ServiceError('SLIPWAY_UNREACHABLE', 'the connection was refused', request);
   };
+  const stream = async (threadId?: string) => {
+    const runId = randomUUID();
+    const messages = [{ type: 'ai', content: ask() }];
+    const events = [
+      { event: 'metadata', data: { run_id: runId, attempt: 1 }, id: undefined },
+      { event: 'values', data: { messages }, id: undefined },
+    ];
+    return Promise.resolve({
+      runId,
+      threadId,
+      lastEventId: undefined,
+      close: () => undefined,
+      async *[Symbol.asyncIterator]() {
+        yield* await Promise.resolve(events);
+      },
+    });
+  };
   return {
     ok: async () => {
       await Promise.resolve();
       ask();
     },
-    streamStatelessRun: async () => {
-      const runId = randomUUID();
-      const messages = [{ type: 'ai', content: ask() }];
-      const events = [
-        { event: 'metadata', data: { run_id: runId, attempt: 1 }, id: undefined },
-        { event: 'values', data: { messages }, id: undefined },
-      ];
+    streamStatelessRun: () => stream(),
+    streamRun: (threadId) => stream(threadId),
+    createThread: async (asked) => {
+      ask();
+      const now = new Date().toISOString();
       return Promise.resolve({
-        runId,
-        threadId: undefined,
-        lastEventId: undefined,
-        close: () => undefined,
-        async *[Symbol.asyncIterator]() {
-          yield* await Promise.resolve(events);
-        },
+        thread_id: asked?.thread_id ?? randomUUID(),
+        ...{ created_at: now, updated_at: now, metadata: {}, config: {}, values: null, status: 'idle' },
       });
+    },
+    deleteThread: async () => {
+      await Promise.resolve();
+      ask();
     },
   };
 }

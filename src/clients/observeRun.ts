@@ -1,9 +1,15 @@
+import type { RunRequest } from '@slipway/contract/runApi/run';
 import type { Check, ObservedRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { RunApiClient } from './runApi.ts';
 
-/** The run that is to be observed: a check's, or one of the same kind. */
-export type RunToObserve = Pick<Check, 'assistant' | 'input' | 'timeoutMs' | 'feedbackKey'> & {
+/** The run that is to be observed: a check's, or one of the same kind. It has an input, or `resume`. */
+export type RunToObserve = Pick<Check, 'assistant' | 'timeoutMs' | 'feedbackKey'> & {
+  readonly input?: Check['input'];
+  /** Instead of an input: what the interrupt of the thread's run before returns. */
+  readonly resume?: unknown;
+  /** The thread that it runs on. Absent: none, so that nothing of the run stays behind. */
+  readonly threadId?: string;
   /** Whether the stream also shows the first thing that the agent produces. Default: false. */
   readonly showsFirstOutput?: boolean;
 };
@@ -22,15 +28,15 @@ export interface ObservedStream {
 }
 
 /**
- * Runs an agent once, without a thread and streamed, so that nothing of it stays behind. A run that takes longer than
- * its `timeoutMs` is left, and so cancelled, and ends in `timeout`.
+ * Runs an agent once, streamed. A run that takes longer than its `timeoutMs` is left, and so cancelled, and ends in
+ * `timeout`.
  *
  * @param canceled - ends the call; what it throws then is the client's error.
  * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where the stream broke off.
  */
 export async function observeRun(
-  agent: Pick<RunApiClient, 'streamStatelessRun'>,
-  { assistant, input, timeoutMs, feedbackKey, showsFirstOutput = false }: RunToObserve,
+  agent: Pick<RunApiClient, 'streamStatelessRun' | 'streamRun'>,
+  { assistant, input, resume, threadId, timeoutMs, feedbackKey, showsFirstOutput = false }: RunToObserve,
   canceled: AbortSignal,
 ): Promise<ObservedStream> {
   const started = performance.now();
@@ -54,17 +60,18 @@ export async function observeRun(
     firstOutputMs: seen.firstOutputMs,
   });
   try {
-    const events = await agent.streamStatelessRun(
-      {
-        assistant_id: assistant,
-        input,
-        stream_mode: showsFirstOutput ? ['values', 'messages-tuple', 'updates'] : ['values'],
-        on_disconnect: 'cancel',
-        feedback_keys: feedbackKey === undefined ? undefined : [feedbackKey],
-      },
-      // The signal alone bounds the run: a second timer might fire first, and look like a service that is silent.
-      { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 },
-    );
+    const body: RunRequest = {
+      assistant_id: assistant,
+      ...(resume === undefined ? { input } : { command: { resume } }),
+      stream_mode: showsFirstOutput ? ['values', 'messages-tuple', 'updates'] : ['values'],
+      on_disconnect: 'cancel',
+      feedback_keys: feedbackKey === undefined ? undefined : [feedbackKey],
+    };
+    // The signal alone bounds the run: a second timer might fire first, and look like a service that is silent.
+    const bounds = { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 };
+    const events = await (threadId === undefined
+      ? agent.streamStatelessRun(body, bounds)
+      : agent.streamRun(threadId, body, bounds));
     for await (const { event, data } of events) {
       if (event === 'metadata') seen.runId = textField(data, 'run_id');
       if (event === 'feedback' && feedbackKey !== undefined) seen.feedbackLink = textField(data, feedbackKey);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/artifact/retention.ts';
 import { storeUrlProblem } from '../domain/artifact/storeUrl.ts';
-import type { Check as CheckOfRelease } from '../domain/check/check.ts';
+import { longestRuns } from '../domain/check/check.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import type { ErrorPolicy } from '../domain/release/release.ts';
@@ -10,12 +10,12 @@ import { isRecord } from '../domain/scalars.ts';
 import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { TARGET_NAME } from '../domain/target/targetSpec.ts';
+import { Check } from './checkSchema.ts';
 import {
   approvalFields,
   Duration,
   durationField,
   enoughApprovers,
-  Expectation,
   FreezeList,
   Origin,
   present,
@@ -212,19 +212,6 @@ const Artifact = z.strictObject({
   ),
 });
 
-const Check = z
-  .strictObject({
-    name: Text.describe('What it is called, once in the file'),
-    assistant: Text.describe('The graph’s name in the graph configuration'),
-    input: z.record(z.string(), z.unknown()).default({}).describe('The run’s input'),
-    expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
-    timeout: Duration.default(60_000).describe(
-      'How long the run may take; the deadlines of its steps follow. Default: 60s',
-    ),
-    feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
-  })
-  .transform(({ timeout: timeoutMs, ...check }): CheckOfRelease => ({ ...check, timeoutMs }));
-
 const Step = z
   .strictObject({
     startToClose: Duration.optional().describe(
@@ -348,11 +335,13 @@ interface FieldIssue {
 const ONE_CHECK = ['check', 'baseline'];
 const ALL_CHECKS = ['soak', 'bake'];
 
+type TimedCheck = Parameters<typeof longestRuns>[0];
+
 /** Deadlines of steps that are shorter than the checks that run within them: those would never end in time. */
 function stepProblems(checks: unknown, steps: unknown) {
   const timed = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
     isRecord(check) && typeof check['timeoutMs'] === 'number'
-      ? { name: String(check['name']), timeoutMs: check['timeoutMs'] }
+      ? { name: String(check['name']), timeoutMs: check['timeoutMs'] * longestRuns(check as TimedCheck) }
       : [],
   );
   const [longest = { name: '', timeoutMs: 0 }] = timed.toSorted((a, b) => b.timeoutMs - a.timeoutMs);

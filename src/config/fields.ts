@@ -1,11 +1,6 @@
 import { z } from 'zod';
 
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
-import {
-  type Expectation as ExpectationOfRun,
-  PATTERN_MAX_CHARACTERS,
-  patternProblem,
-} from '../domain/check/check.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { isTimeZone } from '../domain/freeze/zonedTime.ts';
@@ -125,23 +120,3 @@ const Freeze = z
 
 /** When nothing is released: a list of freezes. */
 export const FreezeList = z.array(Freeze).max(FREEZES_MAX);
-
-/** What a run must show, as it is written in `slipway.yaml` and in a file of inputs. */
-export const Expectation = z
-  .strictObject({
-    status: z
-      .enum(['success', 'error', 'interrupted'])
-      .optional()
-      .describe('How the run ends. Default: success'),
-    contains: z.string().optional().describe('Text that the answer contains'),
-    matches: z
-      .string()
-      .max(PATTERN_MAX_CHARACTERS)
-      .optional()
-      .describe('A regular expression that the answer matches')
-      .superRefine(unless((pattern) => (pattern === undefined ? undefined : patternProblem(pattern)))),
-    path: Text.optional().describe('A dot path into the final values, to check instead of the answer'),
-    equals: z.unknown().optional().describe('The expected value there'),
-    maxLatency: Duration.optional().describe('The longest time from request to end'),
-  })
-  .transform(({ maxLatency, ...rest }): ExpectationOfRun => present({ ...rest, maxLatencyMs: maxLatency }));

@@ -12,15 +12,24 @@ export function configJsonSchema(): object {
 
 /** The JSON Schema of one file, for editors. In a file that extends others, nothing is required. */
 export function publishedJsonSchema(): object {
-  const { $schema, ...whole } = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
+  const { $schema, definitions, ...whole } = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
+  const shared = isRecord(definitions) ? definitions : {};
+  const parts = Object.fromEntries(
+    Object.entries(shared).map(([name, definition]) => [partName(name), withoutRequired(definition)]),
+  );
   return {
     $schema,
     ...TITLE,
-    definitions: { whole, part: withoutRequired(whole) },
+    definitions: { whole, part: withoutRequired(whole), ...shared, ...parts },
     if: { type: 'object', required: ['extends'] },
     then: { $ref: '#/definitions/part' },
     else: { $ref: '#/definitions/whole' },
   };
+}
+
+/** The name of a definition with nothing required. */
+function partName(name: string): string {
+  return `part-${name}`;
 }
 
 /** A schema with nothing required, at any depth. A field may be called `required`, too. */
@@ -28,5 +37,12 @@ function withoutRequired(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRequired);
   if (!isRecord(schema)) return schema;
   const kept = Object.entries(schema).filter(([name, value]) => name !== 'required' || !Array.isArray(value));
-  return Object.fromEntries(kept.map(([name, value]) => [name, withoutRequired(value)]));
+  return Object.fromEntries(
+    kept.map(([name, value]) => [
+      name,
+      name === '$ref' && typeof value === 'string'
+        ? value.replace(/[^/]+$/u, partName)
+        : withoutRequired(value),
+    ]),
+  );
 }

@@ -7,7 +7,8 @@ import {
   DEFAULT_SETTINGS,
   ON_INCONCLUSIVE,
 } from '../domain/judge/settings.ts';
-import { Duration, Expectation, Text } from './fields.ts';
+import { Expectation } from './expectationSchema.ts';
+import { Duration, Text } from './fields.ts';
 
 const INPUTS_MAX = 100_000;
 const CONCURRENCY_MAX = 256;

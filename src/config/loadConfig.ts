@@ -106,16 +106,30 @@ function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError
 
 /** The fields that the configuration's JSON Schema has at a path: the words that may have been meant there. */
 function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
+  const definitions = isRecord(schema) ? schema['definitions'] : undefined;
+  const resolved = (part: unknown): unknown => {
+    const ref = isRecord(part) ? refOf(part) : undefined;
+    return ref !== undefined && isRecord(definitions) ? definitions[ref] : part;
+  };
   let current = schema;
   for (const key of path) {
+    current = resolved(current);
     if (!isRecord(current)) return [];
     const properties = current['properties'];
     const next = isRecord(properties) ? properties[String(key)] : undefined;
     current = next ?? (typeof key === 'number' ? current['items'] : current['additionalProperties']);
   }
+  current = resolved(current);
   if (!isRecord(current)) return [];
   const { properties, propertyNames } = current;
   if (isRecord(properties)) return Object.keys(properties);
   const names = isRecord(propertyNames) ? propertyNames['enum'] : undefined;
   return Array.isArray(names) ? names.map(String) : [];
+}
+
+/** The name of the definition that a part of a schema refers to. */
+function refOf({ $ref, allOf }: Readonly<Record<string, unknown>>): string | undefined {
+  const [first] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
+  if (isRecord(first)) return refOf(first);
+  return typeof $ref === 'string' ? $ref.replace(/^.*\//u, '') : undefined;
 }

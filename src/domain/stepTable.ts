@@ -1,4 +1,4 @@
-import type { Check } from './check/check.ts';
+import { type Check, longestRuns } from './check/check.ts';
 import { overrideStep, STEP_NAMES, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
 
 const SECOND = 1_000;
@@ -137,9 +137,18 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 /** Around each check: whether the revision is active, before and after; the verdict's feedback; its answer's record. */
 const CALLS_AROUND_CHECK = 4;
 
+/** What of a check says how long it may take. */
+type TimedCheck = Pick<Check, 'timeoutMs' | 'turns'>;
+
+/** Around a conversation: its thread is made, removed, and so is that of an attempt before. */
+const CALLS_AROUND_CONVERSATION = 3;
+
 /** How long one attempt of these checks may take, one after another, in milliseconds. */
-function longestRoundMs(checks: readonly Pick<Check, 'timeoutMs'>[]): number {
-  const longest = checks.map(({ timeoutMs }) => timeoutMs + CALLS_AROUND_CHECK * LONGEST_CALL_MS);
+function longestRoundMs(checks: readonly TimedCheck[]): number {
+  const longest = checks.map((check) => {
+    const calls = CALLS_AROUND_CHECK + (check.turns === undefined ? 0 : CALLS_AROUND_CONVERSATION);
+    return longestRuns(check) * check.timeoutMs + calls * LONGEST_CALL_MS;
+  });
   return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
 }
 
@@ -151,7 +160,7 @@ function longestRoundMs(checks: readonly Pick<Check, 'timeoutMs'>[]): number {
 export function coverChecks(
   step: StepName,
   overrides: StepOverrides,
-  checks: readonly Pick<Check, 'timeoutMs'>[],
+  checks: readonly TimedCheck[],
 ): StepOverrides {
   const { startToCloseMs, scheduleToCloseMs, retry } = STEPS[step];
   const { maximumAttempts, maximumIntervalMs } = stepPolicy(step, overrides).retry;

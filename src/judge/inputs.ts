@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
-import { Expectation } from '../config/fields.ts';
-import type { Expectation as ExpectationOfRun } from '../domain/check/check.ts';
+import { Expectation } from '../config/expectationSchema.ts';
+import type { Expectation as ExpectationOfRun } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
 /** One input that both sides are given. */

@@ -4,7 +4,11 @@ import { type ObservedStream, observeRun } from '../clients/observeRun.ts';
 import type { FeedbackClient } from '../clients/feedback.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
 import { ServiceError } from '../clients/serviceError.ts';
-import { answerText, type Expectation, judge, type ObservedRun, valueAt } from '../domain/check/check.ts';
+import { checkSchema } from '../config/answerSchema.ts';
+import { answerText, valueAt } from '../domain/check/answer.ts';
+import type { ObservedRun } from '../domain/check/check.ts';
+import type { Expectation } from '../domain/check/expectation.ts';
+import { judge } from '../domain/check/judge.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { Side } from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
@@ -164,7 +168,7 @@ function measure(
   expect: Expectation,
   scorePath: string | undefined,
 ): Measured {
-  const { passed, reasons } = judge(expect, run);
+  const { passed, reasons } = judge(expect, run, checkSchema);
   const score = scorePath === undefined ? undefined : valueAt(run.values, scorePath);
   return {
     status: run.status,

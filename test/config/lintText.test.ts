@@ -175,3 +175,84 @@ describe('a step’s deadline that is shorter than a check', () => {
     ).toEqual([]);
   });
 });
+
+describe('a check that no run can pass, or every one does', () => {
+  const expecting = (expect: string): string => `${RIGHT}    expect: ${expect}\n`;
+  const conversing = (...turns: readonly string[]): string =>
+    `${RIGHT}    turns:\n${turns.map((turn) => `      - ${turn}\n`).join('')}`;
+
+  it.each([
+    ['{ number: { min: 3, max: 2 } }', 'number.min: no number is at least 3 and at most 2: swap min and max'],
+    ['{ number: {} }', 'number: expected equals, min or max'],
+    ['{ number: { tolerance: 1, min: 2 } }', 'number.tolerance: has no effect without equals'],
+    ['{ number: { equals: 5, max: 4 } }', 'number.equals: lies outside of min and max'],
+    ['{ number: { equals: 5, tolerance: much } }', 'number.tolerance: '],
+    ['{ equals: abc, contains: x }', 'equals: does not contain what "contains" names'],
+    ['{ equals: abc, matches: ^b }', 'equals: does not match "matches"'],
+    ['{ jsonSchema: { type: text } }', 'jsonSchema: expected a JSON Schema of draft 2020-12 or 7: '],
+    ['{ jsonSchema: { propertys: {} } }', 'unknown keyword: "propertys"'],
+    ['{ tools: { mode: superset, calls: [] } }', 'tools.calls: every run meets it'],
+    [
+      '{ tools: { calls: [{ name: a }, { name: b }] }, maxToolCalls: 1 }',
+      'maxToolCalls: allows fewer than the 2',
+    ],
+    ['{ tools: { mode: loose, calls: [] } }', 'tools.mode: expected one of "strict"'],
+    ['{ not: {} }', 'not: expects nothing, so every run meets it'],
+    ['{ anyOf: [] }', 'anyOf: expected a list of expectations'],
+    ['{ anyOf: [{ contains: a }, { path: x }] }', 'anyOf.1: expects nothing'],
+    ['{ not: { number: { min: 3, max: 2 } } }', 'not.number.min: no number'],
+  ])('is refused at its place: %s', (expectation, words) => {
+    const problems = problemsOf(expecting(expectation));
+    expect(problems.join('\n')).toContain(words);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/^error 9:\d+ checks\.0\.expect\./);
+  });
+
+  it('is told which field may have been meant within a part', () => {
+    const [problem] = problemsOf(expecting('{ not: { matches: y, contians: x } }'));
+    expect(problem).toContain('expect.not.contians: unknown field "contians"; did you mean "contains"?');
+  });
+
+  it.each([
+    [['{ resume: yes }'], 'turns.0.resume: there is no run to resume: begin with a turn that has an input'],
+    [['{ input: {} }', '{ resume: yes }'], 'turns.1.resume: resumes only a run that was interrupted'],
+    [['{ expect: { contains: x } }'], 'turns.0.input: expected an input, or resume, and not both'],
+    [['{ input: {}, resume: yes }'], 'turns.0.input: expected an input, or resume, and not both'],
+  ])('is refused at its turn: %j', (turns, words) => {
+    expect(problemsOf(conversing(...turns)).join('\n')).toContain(words);
+  });
+
+  it('is refused if it has both turns and an input or an expectation', () => {
+    const problems = problemsOf(`${conversing('{ input: {} }')}    input: {}\n    expect: {}\n`);
+    expect(problems.join('\n')).toContain('checks.0.input: each turn has its own');
+    expect(problems.join('\n')).toContain('checks.0.expect: each turn has its own');
+  });
+
+  it('is none of these', () => {
+    const { config, problems } = lintText(
+      conversing(
+        '{ input: { a: 1 }, expect: { status: interrupted } }',
+        '{ resume: null, expect: { contains: x } }',
+      ),
+    );
+    expect(problems).toEqual([]);
+    expect(config?.checks).toEqual([
+      {
+        name: 'greets',
+        assistant: 'greeter',
+        input: {},
+        expect: {},
+        turns: [
+          { input: { a: 1 }, expect: { status: 'interrupted' } },
+          { resume: null, expect: { contains: 'x' } },
+        ],
+        timeoutMs: 60_000,
+      },
+    ]);
+  });
+
+  it('has a tolerance that is a share of the number', () => {
+    const { config } = lintText(expecting('{ number: { equals: -200, tolerance: 1% } }'));
+    expect(config?.checks[0]?.expect).toEqual({ number: { equals: -200, tolerance: 2 } });
+  });
+});

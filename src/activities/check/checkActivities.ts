@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { observeRun } from '../../clients/observeRun.ts';
+import { askAgent, type CheckedAgent, type ConversationThread, removeThread } from '../../check/askAgent.ts';
 import { cutText } from '../../domain/bounds.ts';
-import { judge } from '../../domain/check/check.ts';
+import type { Check } from '../../domain/check/check.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
@@ -21,9 +21,11 @@ export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'r
       await requireActive(outside, revision);
       const agent = outside.agent(revision.target, agentUrl);
       const { cancellationSignal } = Context.current();
-      const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
+      const thread = await freshThread(agent, check);
+      const { judgement: judged, seen } = await askAgent(agent, check, thread, cancellationSignal);
+      const { run, runId, feedbackLink } = seen;
       await requireActive(outside, revision);
-      const { wholeAnswer, ...judgement } = judge(check.expect, run);
+      const { wholeAnswer, ...judgement } = judged;
       const isWhole = wholeAnswer === judgement.answer;
       const answerRecord = isWhole ? undefined : await keepAnswer(outside, store, scrubText(wholeAnswer));
       const feedbackRecorded =
@@ -45,6 +47,31 @@ export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'r
       };
     },
   };
+}
+
+/** A thread of this attempt's own. That of the attempt before, which its worker's death may have left, is removed. */
+async function freshThread(agent: CheckedAgent, { name, turns }: Check): Promise<ConversationThread> {
+  const { info, log } = Context.current();
+  const { workflowExecution, activityId, attempt } = info;
+  const { workflowId = '', runId = '' } = workflowExecution ?? {};
+  const idOf = (of: number): string => uuidOf([workflowId, runId, activityId, name, of].join('/'));
+  const onLeft = (error: unknown): void => {
+    log.warn('the thread of a check could not be removed', { error: scrubText(String(error)) });
+  };
+  if (turns !== undefined && attempt > 1) await removeThread(agent, idOf(attempt - 1)).catch(ifThere(onLeft));
+  return { id: idOf(attempt), onLeft };
+}
+
+function ifThere(onLeft: ConversationThread['onLeft']): ConversationThread['onLeft'] {
+  return (error) => {
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_FOUND') onLeft(error);
+  };
+}
+
+/** A uuid that a text always gives, of the form of version 8. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/u, '$1-$2-8$3-8$4-$5');
 }
 
 /** Records the verdict on the run's trace. The verdict stands whether or not that succeeds. */

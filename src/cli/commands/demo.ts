@@ -7,7 +7,7 @@ import { isCodedError } from '@slipway/contract/codedError';
 
 import { createRunApiClient } from '../../clients/runApi.ts';
 import { type LoadedConfig, loadConfig } from '../../config/loadConfig.ts';
-import { answerText } from '../../domain/check/check.ts';
+import { answerText } from '../../domain/check/answer.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';

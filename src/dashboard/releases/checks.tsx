@@ -1,7 +1,8 @@
-import type { Check, Expectation } from '../../domain/check/check.ts';
+import type { Check, Turn } from '../../domain/check/check.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { Chip, RevisionId } from '../page/marks.tsx';
 import { durationText } from '../page/times.tsx';
+import { expectationText } from './expectationText.ts';
 
 interface ChecksProps {
   readonly verdicts: readonly CheckVerdict[];
@@ -32,16 +33,7 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
               <p class="reason">{reason}</p>
             ))}
             <dl class="qa">
-              {asked === undefined ? null : (
-                <>
-                  <dt>Question</dt>
-                  <dd>
-                    <pre tabindex={0}>{shown(asked.input)}</pre>
-                  </dd>
-                  <dt>Expected</dt>
-                  <dd>{expectationText(asked.expect)}</dd>
-                </>
-              )}
+              {asked === undefined ? null : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
               <dt>Answer</dt>
               <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
               {verdict.runId === null ? null : (
@@ -60,6 +52,19 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
   );
 }
 
+function Question({ turn }: { readonly turn: Turn }) {
+  return (
+    <>
+      <dt>{turn.input === undefined ? 'Resumed with' : 'Question'}</dt>
+      <dd>
+        <pre tabindex={0}>{turn.input === undefined ? JSON.stringify(turn.resume) : shown(turn.input)}</pre>
+      </dd>
+      <dt>Expected</dt>
+      <dd>{expectationText(turn.expect)}</dd>
+    </>
+  );
+}
+
 /** A question's only text as it is; anything else as JSON. */
 function shown(input: Check['input']): string {
   const { messages } = input as { readonly messages?: unknown };
@@ -68,16 +73,4 @@ function shown(input: Check['input']): string {
     return only.content;
   }
   return JSON.stringify(input, null, 2);
-}
-
-function expectationText(expect: Expectation): string {
-  const { status = 'success', contains, matches, path, equals, maxLatencyMs } = expect;
-  const what = path === undefined ? 'the answer' : `“${path}”`;
-  return [
-    `the run ends in ${status}`,
-    ...(contains === undefined ? [] : [`${what} contains “${contains}”`]),
-    ...(matches === undefined ? [] : [`${what} matches /${matches}/`]),
-    ...(equals === undefined ? [] : [`${what} equals ${JSON.stringify(equals)}`]),
-    ...(maxLatencyMs === undefined ? [] : [`within ${durationText(maxLatencyMs)}`]),
-  ].join('; ');
 }

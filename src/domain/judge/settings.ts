@@ -1,4 +1,4 @@
-import type { Expectation } from '../check/check.ts';
+import type { Expectation } from '../check/expectation.ts';
 import type { WholeNumber } from '../scalars.ts';
 import type { MetricName } from './metric.ts';
 

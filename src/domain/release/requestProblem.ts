@@ -4,7 +4,9 @@ import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
 import { storeUrlProblem } from '../artifact/storeUrl.ts';
 import { jsonBytes } from '../bounds.ts';
-import { type Check, type Expectation, patternProblem } from '../check/check.ts';
+import { type Check, type Turn, turnProblem, TURNS_MAX } from '../check/check.ts';
+import { type Expectation, type ExpectedNumber, patternProblem } from '../check/expectation.ts';
+import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
 import { DURATION_MAX_MS } from '../duration.ts';
 import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
@@ -56,6 +58,7 @@ const LEVELS_MAX = 100;
 const TEXT = text(1_000);
 const DURATION = whole(1, DURATION_MAX_MS);
 const DURATION_OR_NONE = whole(0, DURATION_MAX_MS);
+const COUNT = whole(0, Number.MAX_SAFE_INTEGER);
 const URL_OF_SERVICE = textWhere(1_000, serviceUrlProblem);
 const URL_OF_STORE = textWhere(1_000, storeUrlProblem);
 const INSTANT = textLike(
@@ -105,20 +108,62 @@ const ARTIFACT = variants<Artifact>(() => ({
   git: { ref: TEXT },
 }));
 
+const ANY_TEXT: Rule = (value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`);
+const ANY_NUMBER = number(-Number.MAX_VALUE, Number.MAX_VALUE);
+
+const EXPECTED_TOOLS = object<ExpectedTools>(() => ({
+  mode: optional(choice<ToolMode>({ strict: true, unordered: true, subset: true, superset: true })),
+  argsMode: optional(choice<ArgsMode>({ exact: true, subset: true, superset: true })),
+  calls: list(
+    object<ExpectedCall>(() => ({ name: TEXT, args: optional(record) })),
+    100,
+  ),
+}));
+
+const EXPECTATION: Rule = object<Expectation>(() => ({
+  status: optional(
+    choice<NonNullable<Expectation['status']>>({ success: true, error: true, interrupted: true }),
+  ),
+  contains: optional(ANY_TEXT),
+  matches: optional(textWhere(1_000, patternProblem)),
+  path: optional(TEXT),
+  equals: anything,
+  jsonSchema: optional(record),
+  number: optional(
+    object<ExpectedNumber>(() => ({
+      equals: optional(ANY_NUMBER),
+      tolerance: optional(number(0, Number.MAX_VALUE)),
+      min: optional(ANY_NUMBER),
+      max: optional(ANY_NUMBER),
+    })),
+  ),
+  tools: optional(EXPECTED_TOOLS),
+  maxToolCalls: optional(COUNT),
+  maxTokens: optional(COUNT),
+  maxLatencyMs: optional(DURATION_OR_NONE),
+  not: optional((value, path) => EXPECTATION(value, path)),
+  anyOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
+}));
+
+const TURNS = both(
+  list(
+    object<Turn>(() => ({ input: optional(record), resume: anything, expect: EXPECTATION })),
+    TURNS_MAX,
+  ),
+  (value, path) => {
+    const problem = turnProblem(value as readonly Turn[]);
+    return problem === undefined
+      ? undefined
+      : `"${path}.${problem.turn}.${problem.field}": ${problem.message}`;
+  },
+);
+
 const CHECK = object<Check>(() => ({
   name: TEXT,
   assistant: TEXT,
   input: record,
-  expect: object<Expectation>(() => ({
-    status: optional(
-      choice<NonNullable<Expectation['status']>>({ success: true, error: true, interrupted: true }),
-    ),
-    contains: optional((value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`)),
-    matches: optional(textWhere(1_000, patternProblem)),
-    path: optional(TEXT),
-    equals: anything,
-    maxLatencyMs: optional(DURATION_OR_NONE),
-  })),
+  expect: EXPECTATION,
+  turns: optional(TURNS),
   timeoutMs: DURATION,
   feedbackKey: optional(TEXT),
 }));

@@ -13,8 +13,8 @@ export interface Finding {
 }
 
 /** What makes two checks the same. No digest, because workflow code can compute none. */
-export function checkIdentity({ assistant, input, expect }: Check): string {
-  return canonicalJson({ assistant, input, expect });
+export function checkIdentity({ assistant, input, expect, turns }: Check): string {
+  return canonicalJson({ assistant, input, expect, ...(turns === undefined ? {} : { turns }) });
 }
 
 /** How an attempt to restore a revision failed. */

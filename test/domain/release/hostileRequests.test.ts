@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 import { artifactIdentity, describeArtifact } from '../../../src/domain/artifact/artifact.ts';
 import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
-import { judge } from '../../../src/domain/check/check.ts';
+import { checkSchema } from '../../../src/config/answerSchema.ts';
+import { judge } from '../../../src/domain/check/judge.ts';
 import { patchedFields } from '../../../src/domain/deployment/revision.ts';
 import { formatDuration } from '../../../src/domain/duration.ts';
 import { freezeSpans } from '../../../src/domain/freeze/freeze.ts';
@@ -118,7 +119,11 @@ function useAll(request: ReleaseRequest): void {
     }
   }
   for (const { name, assistant, expect: expected, input, timeoutMs, feedbackKey = '' } of checks) {
-    judge(expected, { status: 'success', values: { messages: [{ content: 'hello' }] }, latencyMs: 1 });
+    judge(
+      expected,
+      { status: 'success', values: { messages: [{ content: 'hello' }] }, latencyMs: 1 },
+      checkSchema,
+    );
     expect([name.trim(), assistant.trim(), feedbackKey.trim(), typeof input]).toBeDefined();
     if (expected.matches !== undefined) new RegExp(expected.matches, 'u');
     expect(timeoutMs).toBeLessThanOrEqual(LONGEST_WAIT_MS);

@@ -160,8 +160,11 @@ function stepLines(steps: readonly PlannedStep[], style: Style): string[] {
   return tableLines(headings, rows, Infinity, (text) => style.faint(text)).map((line) => `    ${line}`);
 }
 
-function checkLine({ name, assistant, timeoutMs, expect }: Check): string {
-  return `    ${name}: asks ${assistant}, within ${formatDuration(timeoutMs)}, expects ${JSON.stringify(expect)}`;
+function checkLine({ name, assistant, timeoutMs, expect, turns }: Check): string {
+  const asked = `    ${name}: asks ${assistant}, within ${formatDuration(timeoutMs)}`;
+  if (turns === undefined) return `${asked}, expects ${JSON.stringify(expect)}`;
+  const expected = turns.map((turn) => JSON.stringify(turn.expect)).join(', then ');
+  return `${asked} for each of ${turns.length} turns, expects ${expected}`;
 }
 
 function shown(value: unknown): string {

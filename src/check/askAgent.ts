@@ -1,0 +1,85 @@
+import { observeRun, type ObservedStream } from '../clients/observeRun.ts';
+import type { RunApiClient } from '../clients/runApi.ts';
+import { checkSchema } from '../config/answerSchema.ts';
+import type { Check, Turn } from '../domain/check/check.ts';
+import { judge, type Judgement } from '../domain/check/judge.ts';
+
+/** What checks need of an agent. */
+export type CheckedAgent = Pick<
+  RunApiClient,
+  'streamStatelessRun' | 'streamRun' | 'createThread' | 'deleteThread'
+>;
+
+/** What came of asking an agent once. */
+export interface Answered {
+  readonly judgement: Judgement;
+  /** The last run, with its time. Of a conversation: the time of all its runs. */
+  readonly seen: ObservedStream;
+  /** How many runs it took. */
+  readonly runs: number;
+}
+
+/** The thread of a conversation. */
+export interface ConversationThread {
+  /** Its id, which no thread of the agent has yet. */
+  readonly id: string;
+  /** Called if it could not be removed: it stays at the agent. */
+  readonly onLeft: (error: unknown) => void;
+}
+
+/** How long removing a thread may take, in milliseconds. Its check has ended, perhaps because it was canceled. */
+const REMOVAL_MS = 5_000;
+
+/**
+ * Asks an agent what a check asks, once, and judges the answer: one run without a thread, or the runs of a conversation
+ * on a thread that is removed afterwards.
+ *
+ * @param canceled - ends it; what it throws then is the client's error.
+ * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where a stream broke off.
+ */
+export async function askAgent(
+  agent: CheckedAgent,
+  check: Check,
+  thread: ConversationThread,
+  canceled: AbortSignal,
+): Promise<Answered> {
+  const { turns, input, expect } = check;
+  if (turns !== undefined) return converse(agent, check, turns, thread, canceled);
+  const seen = await observeRun(agent, { ...check, input }, canceled);
+  return { judgement: judge(expect, seen.run, checkSchema), seen, runs: 1 };
+}
+
+async function converse(
+  agent: CheckedAgent,
+  { name, assistant, timeoutMs, feedbackKey }: Check,
+  turns: readonly Turn[],
+  { id: threadId, onLeft }: ConversationThread,
+  signal: AbortSignal,
+): Promise<Answered> {
+  await agent.createThread({ thread_id: threadId, metadata: { slipway_check: name } }, { signal });
+  try {
+    let latencyMs = 0;
+    for (const [index, { expect, input, resume }] of turns.entries()) {
+      const run = { assistant, timeoutMs, feedbackKey, threadId, input, resume };
+      const seen = await observeRun(agent, run, signal);
+      latencyMs += seen.run.latencyMs;
+      const judgement = judge(expect, seen.run, checkSchema);
+      const runs = index + 1;
+      if (judgement.passed && runs < turns.length) continue;
+      const reasons = judgement.reasons.map((reason) => `turn ${runs} of ${turns.length}: ${reason}`);
+      return {
+        judgement: { ...judgement, reasons },
+        seen: { ...seen, run: { ...seen.run, latencyMs } },
+        runs,
+      };
+    }
+    throw new TypeError('a conversation has at least one turn');
+  } finally {
+    await removeThread(agent, threadId).catch(onLeft);
+  }
+}
+
+/** Removes the thread of a conversation, whatever has become of its check. */
+export async function removeThread(agent: CheckedAgent, threadId: string): Promise<void> {
+  await agent.deleteThread(threadId, { signal: AbortSignal.timeout(REMOVAL_MS), timeoutMs: REMOVAL_MS });
+}

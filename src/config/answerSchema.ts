@@ -1,0 +1,81 @@
+import { createRequire } from 'node:module';
+
+import type { Ajv, Ajv as AjvClass, ErrorObject, ValidateFunction } from 'ajv';
+
+import type { SchemaCheck } from '../domain/check/judge.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Ajv is loaded when a schema is used: most commands and checks need none. */
+const load = createRequire(import.meta.url);
+
+const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\//u;
+
+/** How much of what is wrong is told. */
+const PROBLEMS_MAX = 3;
+
+/**
+ * Checks answers against JSON Schemas: of draft 2020-12, unless `$schema` says draft 7. Schemas are read strictly, so that
+ * a keyword with a typo is a problem, and nothing is fetched.
+ */
+export const checkSchema: SchemaCheck = (schema, value) => {
+  const validate = compiled(schema);
+  if (typeof validate === 'string') return { problem: validate, isSchema: true };
+  if (validate(value)) return null;
+  const told = (validate.errors ?? []).slice(0, PROBLEMS_MAX).map(problemText);
+  return { problem: told.join('; '), isSchema: false };
+};
+
+/** What is wrong with a JSON Schema; `undefined` if nothing is. */
+export function schemaProblem(schema: Schema): string | undefined {
+  const validate = compiled(schema);
+  return typeof validate === 'string' ? validate : undefined;
+}
+
+/** Of schemas that are asked again and again: a check's, of each row of its dataset. */
+const COMPILED = new WeakMap<Schema, ValidateFunction | string>();
+
+/** A schema, ready to be asked; or what is wrong with it. */
+function compiled(schema: Schema): ValidateFunction | string {
+  const known = COMPILED.get(schema);
+  if (known !== undefined) return known;
+  const made = compile(schema);
+  COMPILED.set(schema, made);
+  return made;
+}
+
+function compile(schema: Schema): ValidateFunction | string {
+  if ('$async' in schema) return '$async is not supported: remove it';
+  try {
+    return ajvFor(schema).compile(schema);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return error.message;
+  }
+}
+
+function problemText({ instancePath, message = 'is wrong', params }: ErrorObject): string {
+  const { additionalProperty, allowedValues } = params as Readonly<Record<string, unknown>>;
+  const what =
+    additionalProperty ?? (allowedValues === undefined ? undefined : JSON.stringify(allowedValues));
+  const where = instancePath === '' ? 'it' : instancePath;
+  return `${where} ${message}${typeof what === 'string' ? ` (${what})` : ''}`;
+}
+
+/** A new one for each schema: it keeps what it compiled, by the schema's `$id`. */
+function ajvFor({ $schema }: Schema): Ajv {
+  const isDraft7 = typeof $schema === 'string' && DRAFT_7.test($schema);
+  const { default: Ajv } = load(isDraft7 ? 'ajv' : 'ajv/dist/2020.js') as {
+    readonly default: typeof AjvClass;
+  };
+  const { default: addFormats } = load('ajv-formats') as { readonly default: (ajv: Ajv) => void };
+  const ajv = new Ajv({
+    strictSchema: true,
+    strictTypes: false,
+    strictTuples: false,
+    allErrors: true,
+    logger: false,
+  });
+  addFormats(ajv);
+  return ajv;
+}

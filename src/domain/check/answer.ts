@@ -1,0 +1,52 @@
+import { isRecord } from '../scalars.ts';
+
+/**
+ * The text that a person would call the agent's answer: the last message of a chat graph's `messages`,
+ * otherwise the values as JSON.
+ */
+export function answerText(values: unknown): string {
+  if (isRecord(values) && Array.isArray(values['messages'])) {
+    const messages: unknown[] = values['messages'];
+    return messageText(messages.at(-1));
+  }
+  return asText(values);
+}
+
+function messageText(message: unknown): string {
+  if (!isRecord(message)) return asText(message);
+  const content = message['content'];
+  if (!Array.isArray(content)) return asText(content);
+  return content
+    .map((part: unknown) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
+}
+
+/** What stands at a dot path into values; `undefined` where there is nothing. */
+export function valueAt(values: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => {
+    if (Array.isArray(value)) return /^-?\d+$/.test(key) ? (value as unknown[]).at(Number(key)) : undefined;
+    return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  }, values);
+}
+
+/** A value as it is shown and searched: text as it is, anything else as JSON. */
+export function asText(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The JSON that a text is; `undefined` if it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The numbers in a text, as English writes them: `-3`, `0.5`, `1e6`, `1,234.5`. */
+export function numbersIn(text: string): readonly number[] {
+  const found = text.match(/(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])/giu);
+  return (found ?? []).map((written) => Number(written.replaceAll(',', '')));
+}

@@ -1,0 +1,138 @@
+import type { WholeNumber } from '../scalars.ts';
+import type { ExpectedTools } from './trajectory.ts';
+
+/** What a check expects of its run. Every field that is present must be met. */
+export interface Expectation {
+  /** How the run must end. Default: `success`; of a part of `not` or `anyOf`: in any way. */
+  readonly status?: 'success' | 'error' | 'interrupted';
+  /** Text that the answer must contain. */
+  readonly contains?: string;
+  /** A regular expression that the answer must match. */
+  readonly matches?: string;
+  /**
+   * A dot path into the run's final values that `equals`, `contains`, `matches`, `jsonSchema` and `number` look at.
+   * Default: the answer; of a part of `not` or `anyOf`: that of the expectation around it.
+   */
+  readonly path?: string;
+  /** The value that the path must lead to. */
+  readonly equals?: unknown;
+  /** The JSON Schema of the value at the path, or of the JSON that the answer is. */
+  readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  /** The number at the path, or the only one in the answer. */
+  readonly number?: ExpectedNumber;
+  /** The tools that the agent calls. */
+  readonly tools?: ExpectedTools;
+  /** How many tool calls the agent makes at most. */
+  readonly maxToolCalls?: WholeNumber;
+  /** How many tokens the agent's messages report at most, input and output together. */
+  readonly maxTokens?: WholeNumber;
+  /** The longest time from request to end. */
+  readonly maxLatencyMs?: WholeNumber;
+  /** What must not hold as a whole. */
+  readonly not?: Expectation;
+  /** Of these, one at least must hold. */
+  readonly anyOf?: readonly Expectation[];
+}
+
+/** A number that is expected: `equals` within the tolerance, and between `min` and `max`. */
+export interface ExpectedNumber {
+  readonly equals?: number;
+  /** How far from `equals` it may be. Default: 0. */
+  readonly tolerance?: number;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** How long the regular expression of an expectation may be. */
+export const PATTERN_MAX_CHARACTERS = 500;
+
+/** What is wrong with the regular expression of an expectation; `undefined` if nothing is. */
+export function patternProblem(pattern: string): string | undefined {
+  if (pattern.length > PATTERN_MAX_CHARACTERS) return `longer than ${PATTERN_MAX_CHARACTERS} characters`;
+  try {
+    new RegExp(pattern, 'u');
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Why no run can meet an expectation, or why every run does; with the field that is wrong. */
+export interface ImpossibleExpectation {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** What is impossible in an expectation, and in its parts. */
+export function impossibilities(expect: Expectation): readonly ImpossibleExpectation[] {
+  const { number, tools, not, anyOf = [] } = expect;
+  return [
+    ...(number === undefined ? [] : at('number', impossibleNumber(number))),
+    ...textImpossibilities(expect),
+    ...toolImpossibilities(tools, expect.maxToolCalls),
+    ...(not === undefined ? [] : [...at('not', emptyPart(not)), ...within(['not'], impossibilities(not))]),
+    ...anyOf.flatMap((part, index) => [
+      ...within(['anyOf', index], emptyPart(part) ?? []),
+      ...within(['anyOf', index], impossibilities(part)),
+    ]),
+  ];
+}
+
+type Found = readonly ImpossibleExpectation[];
+
+function found(message: string, ...path: readonly PropertyKey[]): Found {
+  return [{ path, message }];
+}
+
+function within(path: readonly PropertyKey[], problems: Found): Found {
+  return problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
+}
+
+function at(field: string, problems: Found | undefined): Found {
+  return within([field], problems ?? []);
+}
+
+function emptyPart(part: Expectation): Found | undefined {
+  const says = Object.entries(part).some(([field, value]) => field !== 'path' && value !== undefined);
+  return says ? undefined : found('expects nothing, so every run meets it: name what is expected');
+}
+
+function impossibleNumber({ equals, tolerance, min, max }: ExpectedNumber): Found | undefined {
+  if (equals === undefined && min === undefined && max === undefined) {
+    return found('expected equals, min or max');
+  }
+  if (tolerance !== undefined && equals === undefined) {
+    return found('has no effect without equals: set equals, or widen min and max', 'tolerance');
+  }
+  if (min !== undefined && max !== undefined && min > max) {
+    return found(`no number is at least ${min} and at most ${max}: swap min and max`, 'min');
+  }
+  if (equals === undefined) return undefined;
+  const reach = tolerance ?? 0;
+  const isOutside = equals + reach < (min ?? -Infinity) || equals - reach > (max ?? Infinity);
+  return isOutside ? found('lies outside of min and max: no number meets both', 'equals') : undefined;
+}
+
+function textImpossibilities({ equals, contains, matches }: Expectation): Found {
+  if (typeof equals !== 'string') return [];
+  if (contains !== undefined && !equals.includes(contains)) {
+    return found('does not contain what "contains" names: no answer meets both', 'equals');
+  }
+  const isUnmatched =
+    matches !== undefined && patternProblem(matches) === undefined && !new RegExp(matches, 'u').test(equals);
+  return isUnmatched ? found('does not match "matches": no answer meets both', 'equals') : [];
+}
+
+function toolImpossibilities(tools: ExpectedTools | undefined, most: number | undefined): Found {
+  if (tools === undefined) return [];
+  const { mode = 'strict', calls } = tools;
+  if (mode === 'superset' && calls.length === 0) {
+    return found(
+      'every run meets it: list the calls that must be made, or use mode strict',
+      'tools',
+      'calls',
+    );
+  }
+  if (mode === 'subset' || most === undefined || calls.length <= most) return [];
+  return found(`allows fewer than the ${calls.length} calls of "tools": no run meets both`, 'maxToolCalls');
+}

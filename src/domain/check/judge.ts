@@ -1,0 +1,193 @@
+import { canonicalJson } from '@slipway/contract/canonicalJson';
+
+import { cutText } from '../bounds.ts';
+import { answerText, asText, numbersIn, parsedJson, valueAt } from './answer.ts';
+import type { ObservedRun } from './check.ts';
+import { type Expectation, type ExpectedNumber, patternProblem } from './expectation.ts';
+import { trajectoryOf, trajectoryProblem } from './trajectory.ts';
+
+/** The judgement of one check. */
+export interface Judgement {
+  readonly passed: boolean;
+  /** Why not: one sentence for each part of the expectation that did not hold. Empty when passed. */
+  readonly reasons: readonly string[];
+  /** The answer as the check read it, cut to {@link ANSWER_MAX_BYTES}. */
+  readonly answer: string;
+  /** The whole answer. */
+  readonly wholeAnswer: string;
+}
+
+/**
+ * Checks a value against a JSON Schema, which takes a library that no workflow may load: what is wrong with the value,
+ * or with the schema itself; `null` if nothing is.
+ */
+export type SchemaCheck = (
+  schema: Readonly<Record<string, unknown>>,
+  value: unknown,
+) => { readonly problem: string; readonly isSchema: boolean } | null;
+
+/** What a verdict holds of an answer, and of each other text in it; whole answers belong in the artifact store. */
+const ANSWER_MAX_BYTES = 400;
+
+/** Judges a run by an expectation. */
+export function judge(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): Judgement {
+  const text = asText(lookedAt(expect, run));
+  const whole = { status: 'success', ...expect } as const;
+  const reasons = findings(whole, run, schemaCheck).map(({ reason }) => reason);
+  return { passed: reasons.length === 0, reasons, answer: shorten(text), wholeAnswer: text };
+}
+
+/** One thing that did not hold. */
+interface Finding {
+  readonly reason: string;
+  /** Whether the run does not show if it held: then its opposite did not hold either. */
+  readonly isUnknown?: true;
+}
+
+function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
+  const { status, contains, matches, equals, maxLatencyMs } = expect;
+  const looked = lookedAt(expect, run);
+  const text = asText(looked);
+  const where = placeOf(expect);
+  const reasons: string[] = [];
+  if (status !== undefined && run.status !== status) {
+    const why = run.error === undefined ? '' : `: ${shorten(run.error)}`;
+    reasons.push(`the run ended "${run.status}" instead of "${status}"${why}`);
+  }
+  if (contains !== undefined && !text.includes(contains)) {
+    reasons.push(`${where} does not contain ${quote(contains)}: ${quote(text)}`);
+  }
+  if (matches !== undefined) {
+    if (patternProblem(matches) !== undefined) {
+      reasons.push(`"${shorten(matches)}" is not a regular expression`);
+    } else if (!new RegExp(matches, 'u').test(text)) {
+      reasons.push(`${where} does not match /${shorten(matches)}/: ${quote(text)}`);
+    }
+  }
+  if (equals !== undefined && canonicalJson(looked) !== canonicalJson(equals)) {
+    reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(equals))}`);
+  }
+  if (maxLatencyMs !== undefined && run.latencyMs > maxLatencyMs) {
+    reasons.push(`the run took ${Math.round(run.latencyMs)} ms, at most ${maxLatencyMs} ms are allowed`);
+  }
+  return [
+    ...reasons.map((reason) => ({ reason })),
+    ...schemaFindings(expect, run, schemaCheck),
+    ...numberFindings(expect, looked),
+    ...trajectoryFindings(expect, run),
+    ...partFindings(expect, run, schemaCheck),
+  ];
+}
+
+function lookedAt({ path }: Expectation, run: ObservedRun): unknown {
+  return path === undefined ? answerText(run.values) : valueAt(run.values, path);
+}
+
+function placeOf({ path }: Expectation): string {
+  return path === undefined ? 'the answer' : `"${path}"`;
+}
+
+function schemaFindings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
+  const { jsonSchema, path } = expect;
+  if (jsonSchema === undefined) return [];
+  const where = placeOf(expect);
+  const looked = lookedAt(expect, run);
+  const value = path === undefined ? parsedJson(looked as string) : looked;
+  if (value === undefined) {
+    return [
+      { reason: `${where} ${path === undefined ? 'is not JSON' : 'is missing'}: ${quote(asText(looked))}` },
+    ];
+  }
+  const found = schemaCheck(jsonSchema, value);
+  if (found === null) return [];
+  return found.isSchema
+    ? [{ reason: `jsonSchema is no JSON Schema: ${shorten(found.problem)}`, isUnknown: true }]
+    : [{ reason: `${where} does not fit its JSON Schema: ${shorten(found.problem)}` }];
+}
+
+function numberFindings(expect: Expectation, looked: unknown): readonly Finding[] {
+  const { number } = expect;
+  if (number === undefined) return [];
+  const where = placeOf(expect);
+  const numbers = typeof looked === 'number' ? [looked] : typeof looked === 'string' ? numbersIn(looked) : [];
+  const [only, another] = numbers;
+  if (only === undefined) return [{ reason: `${where} has no number: ${quote(asText(looked))}` }];
+  if (another !== undefined) {
+    const reason = `${where} has ${numbers.length} numbers, so none is compared: ${quote(asText(looked))}`;
+    return [{ reason }];
+  }
+  return numberProblems(number, only).map((problem) => ({ reason: `${where} is ${only}: ${problem}` }));
+}
+
+function numberProblems({ equals, tolerance = 0, min, max }: ExpectedNumber, value: number): string[] {
+  const isOff = equals !== undefined && !(Math.abs(value - equals) <= tolerance);
+  const within = tolerance === 0 ? '' : ` within ${tolerance}`;
+  return [
+    ...(isOff ? [`expected ${equals}${within}`] : []),
+    ...(min !== undefined && !(value >= min) ? [`expected at least ${min}`] : []),
+    ...(max !== undefined && !(value <= max) ? [`expected at most ${max}`] : []),
+  ];
+}
+
+function trajectoryFindings(
+  { tools, maxToolCalls, maxTokens }: Expectation,
+  run: ObservedRun,
+): readonly Finding[] {
+  if (tools === undefined && maxToolCalls === undefined && maxTokens === undefined) return [];
+  const trajectory = trajectoryOf(run.values);
+  if (trajectory === null) {
+    const reason = 'the run’s values have no messages, so its tool calls and tokens are unknown';
+    return [{ reason, isUnknown: true }];
+  }
+  const { calls, tokens } = trajectory;
+  const problem = tools === undefined ? undefined : trajectoryProblem(tools, calls);
+  return [
+    ...(problem === undefined ? [] : [{ reason: `the tool calls differ: ${shorten(problem)}` }]),
+    ...(maxToolCalls !== undefined && calls.length > maxToolCalls
+      ? [{ reason: `the agent made ${calls.length} tool calls, at most ${maxToolCalls} are allowed` }]
+      : []),
+    ...tokenFindings(maxTokens, tokens),
+  ];
+}
+
+function tokenFindings(most: number | undefined, tokens: number | null): readonly Finding[] {
+  if (most === undefined) return [];
+  if (tokens === null) {
+    return [
+      { reason: 'no message reports its tokens (usage_metadata), so maxTokens is unknown', isUnknown: true },
+    ];
+  }
+  return tokens > most ? [{ reason: `the run took ${tokens} tokens, at most ${most} are allowed` }] : [];
+}
+
+function partFindings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
+  const { not, anyOf, path } = expect;
+  const of = (part: Expectation) => findings(path === undefined ? part : { path, ...part }, run, schemaCheck);
+  return [
+    ...(not === undefined ? [] : notFindings(of(not), not)),
+    ...(anyOf === undefined ? [] : anyFindings(anyOf.map(of))),
+  ];
+}
+
+/** A part that does not hold for sure is what `not` asks for. */
+function notFindings(part: readonly Finding[], not: Expectation): readonly Finding[] {
+  if (part.some(({ isUnknown }) => isUnknown !== true)) return [];
+  if (part.length > 0) return part;
+  return [{ reason: `what "not" names holds: ${shorten(JSON.stringify(not))}` }];
+}
+
+function anyFindings(parts: readonly (readonly Finding[])[]): readonly Finding[] {
+  if (parts.length === 0 || parts.some((part) => part.length === 0)) return [];
+  const all = parts.map((part) => part.map(({ reason }) => reason).join(', and '));
+  const reason = `none of "anyOf" holds: ${all.map((each, index) => `(${index + 1}) ${each}`).join('; ')}`;
+  const isUnknown = parts.some((part) => part.every((finding) => finding.isUnknown === true));
+  return [{ reason: shorten(reason, ANSWER_MAX_BYTES * 2), ...(isUnknown ? { isUnknown } : {}) }];
+}
+
+function quote(text: string): string {
+  return JSON.stringify(shorten(text));
+}
+
+function shorten(text: string, bytes = ANSWER_MAX_BYTES): string {
+  return cutText(text, bytes);
+}

@@ -1,0 +1,153 @@
+import { canonicalJson } from '@slipway/contract/canonicalJson';
+
+import { isRecord, type WholeNumber } from '../scalars.ts';
+import { parsedJson } from './answer.ts';
+
+/**
+ * How tool calls are compared with the expected ones, as in the public `agentevals`: the same ones in the same order; in
+ * any order; none but expected ones; all expected ones, perhaps among others.
+ */
+export const TOOL_MODES = ['strict', 'unordered', 'subset', 'superset'] as const;
+export type ToolMode = (typeof TOOL_MODES)[number];
+
+/** How a call's arguments are compared: equal; none but expected ones; all expected ones, perhaps among others. */
+export const ARGS_MODES = ['exact', 'subset', 'superset'] as const;
+export type ArgsMode = (typeof ARGS_MODES)[number];
+
+/** One tool call that is expected. */
+export interface ExpectedCall {
+  readonly name: string;
+  /** Absent: the arguments are not compared. */
+  readonly args?: Readonly<Record<string, unknown>>;
+}
+
+/** The tool calls that are expected of a run. */
+export interface ExpectedTools {
+  /** Default: `strict`. */
+  readonly mode?: ToolMode;
+  /** How the arguments of calls that have some are compared. Default: `exact`. */
+  readonly argsMode?: ArgsMode;
+  readonly calls: readonly ExpectedCall[];
+}
+
+/** A tool call that an agent made. */
+export interface ToolCall {
+  readonly name: string;
+  readonly args: unknown;
+}
+
+/** What an agent did since it was last spoken to, as its messages show it. */
+export interface Trajectory {
+  readonly calls: readonly ToolCall[];
+  /** The tokens that its messages report, input and output together. `null`: none of them reports any. */
+  readonly tokens: WholeNumber | null;
+}
+
+/** What the messages after the last one of a person show; `null` if the values have no `messages`. */
+export function trajectoryOf(values: unknown): Trajectory | null {
+  const messages = isRecord(values) ? values['messages'] : undefined;
+  if (!Array.isArray(messages)) return null;
+  const own = messages.slice(messages.findLastIndex(isPersons) + 1).filter(isRecord);
+  const counts = own.map(tokensOf).filter((count) => count !== undefined);
+  return {
+    calls: own.flatMap(callsOf),
+    tokens: counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0),
+  };
+}
+
+function isPersons(message: unknown): boolean {
+  return isRecord(message) && (message['type'] === 'human' || message['role'] === 'user');
+}
+
+/** The calls of a message, in the form of LangChain or in that of OpenAI. */
+function callsOf(message: Readonly<Record<string, unknown>>): ToolCall[] {
+  const calls: unknown = message['tool_calls'];
+  if (!Array.isArray(calls)) return [];
+  return calls.filter(isRecord).map((call) => {
+    const called = isRecord(call['function']) ? call['function'] : call;
+    const args: unknown = called['args'] ?? called['arguments'];
+    const name = called['name'];
+    return {
+      name: typeof name === 'string' ? name : '',
+      args: typeof args === 'string' ? parsedJson(args) : args,
+    };
+  });
+}
+
+function tokensOf({ usage_metadata: usage }: Readonly<Record<string, unknown>>): number | undefined {
+  if (!isRecord(usage)) return undefined;
+  const { total_tokens: total, input_tokens: input, output_tokens: output } = usage;
+  if (typeof total === 'number') return total;
+  if (typeof input !== 'number' && typeof output !== 'number') return undefined;
+  return (typeof input === 'number' ? input : 0) + (typeof output === 'number' ? output : 0);
+}
+
+/** Why calls are not the expected ones, in words; `undefined` if they are. */
+export function trajectoryProblem(expected: ExpectedTools, calls: readonly ToolCall[]): string | undefined {
+  const { mode = 'strict', argsMode = 'exact' } = expected;
+  const fits = (call: ToolCall, wanted: ExpectedCall): boolean =>
+    call.name === wanted.name && (wanted.args === undefined || argsFit(call.args, wanted.args, argsMode));
+  if (mode === 'strict') {
+    const isSame =
+      calls.length === expected.calls.length &&
+      expected.calls.every((wanted, index) => fits(calls[index] as ToolCall, wanted));
+    return isSame ? undefined : `${listed(calls)} instead of ${listed(expected.calls)}`;
+  }
+  const pairs = pairedCalls(calls, expected.calls, fits);
+  const missing = expected.calls.filter((_, index) => !pairs.has(index));
+  const taken = new Set(pairs.values());
+  const extra = calls.filter((_, index) => !taken.has(index));
+  const problems = [
+    ...(mode === 'subset' || missing.length === 0 ? [] : [`${listed(missing)} is missing`]),
+    ...(mode === 'superset' || extra.length === 0 ? [] : [`${listed(extra)} was not expected`]),
+  ];
+  return problems.length === 0 ? undefined : `${problems.join(', and ')}: ${listed(calls)}`;
+}
+
+/**
+ * Pairs as many expected calls as possible with one call each, because a call may fit several: augmenting paths.
+ *
+ * @returns the index of the call, by that of the expected one.
+ */
+function pairedCalls(
+  calls: readonly ToolCall[],
+  expected: readonly ExpectedCall[],
+  fits: (call: ToolCall, wanted: ExpectedCall) => boolean,
+): ReadonlyMap<number, number> {
+  const pairOf = new Map<number, number>();
+  const holderOf = new Map<number, number>();
+  const find = (wanted: number, seen: Set<number>): boolean => {
+    for (const [index, call] of calls.entries()) {
+      if (seen.has(index) || !fits(call, expected[wanted] as ExpectedCall)) continue;
+      seen.add(index);
+      const holder = holderOf.get(index);
+      if (holder !== undefined && !find(holder, seen)) continue;
+      holderOf.set(index, wanted);
+      pairOf.set(wanted, index);
+      return true;
+    }
+    return false;
+  };
+  for (const wanted of expected.keys()) find(wanted, new Set());
+  return pairOf;
+}
+
+function argsFit(args: unknown, wanted: Readonly<Record<string, unknown>>, mode: ArgsMode): boolean {
+  const given = isRecord(args) ? args : {};
+  const within = (
+    part: Readonly<Record<string, unknown>>,
+    whole: Readonly<Record<string, unknown>>,
+  ): boolean =>
+    Object.entries(part).every(
+      ([name, value]) => Object.hasOwn(whole, name) && canonicalJson(whole[name]) === canonicalJson(value),
+    );
+  const hasNoOthers = mode === 'superset' || within(given, wanted);
+  return hasNoOthers && (mode === 'subset' || within(wanted, given));
+}
+
+function listed(calls: readonly ExpectedCall[] | readonly ToolCall[]): string {
+  if (calls.length === 0) return 'no tool call';
+  return calls
+    .map(({ name, args }) => (args === undefined ? name : `${name}(${JSON.stringify(args)})`))
+    .join(', ');
+}
