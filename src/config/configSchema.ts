@@ -295,7 +295,6 @@ export const Config = z
     const names = Object.keys(targets ?? {});
     for (const { path, message } of [
       ...promotionProblems(promotions ?? {}, names),
-      ...identityProblems(promotions ?? {}, targets ?? {}),
       ...notifyProblems(notify, names),
       ...stepProblems(checks, steps),
     ]) {
@@ -314,22 +313,6 @@ interface LooseConfig {
 }
 
 export type TargetConfig = Config['targets'][string];
-
-/** A promotion may start by itself, and asks in the place of its target: nobody proves who asked for it. */
-function* identityProblems(promotions: LoosePromotions, targets: object): Iterable<FieldIssue> {
-  for (const [name, promotion] of Object.entries(promotions)) {
-    const to: unknown = Object.entries(targets).find(([target]) => target === promotion?.to)?.[1];
-    const approval = isRecord(to) ? to['approval'] : undefined;
-    if (!isRecord(approval) || approval['identity'] === undefined) continue;
-    const message = `asks for "approval.identity", which promotions do not support: release on it with "slipway release"`;
-    yield { path: ['promotions', name, 'to'], message };
-  }
-}
-
-interface FieldIssue {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
 
 /** Steps that run one check in each attempt, and steps that run all of them. */
 const ONE_CHECK = ['check', 'baseline'];

@@ -63,7 +63,9 @@ const Promotion = z.strictObject({
     .refine((every) => every >= 1_000, { message: 'expected at least 1s' })
     .describe('How often the checks are repeated meanwhile. Default: 5m'),
   judge: Judge.optional().describe('How it is judged against what serves on to. Absent: it is not'),
-  approval: Approval.optional().describe('Who must agree. Absent: as the target to asks for it'),
+  approval: Approval.optional().describe(
+    'Who must agree, in the place of the approval of the target to. Absent: as that asks for it',
+  ),
   freezes: FreezeList.optional().describe('When it does not release, beside the freezes of the target to'),
 });
 

@@ -66,8 +66,16 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
     freezes: [...(target.freezes ?? []), ...(promotion.freezes ?? [])],
     differences: configDifferences(releaseSettings(config, from), target),
     judge,
-    // In the place of its target's, so that a person is asked only once.
-    approval: promotion.approval ?? target.approval,
+    approval: approvalOf(promotion, target),
     schedule,
   };
+}
+
+/** In the place of its target's, so that a person is asked only once. Whether names are proved is the target's to say. */
+function approvalOf(
+  { approval }: PromotionConfig,
+  { approval: ofTarget }: { readonly approval?: ApprovalPolicy },
+): ApprovalPolicy | undefined {
+  if (approval === undefined || ofTarget?.identity === undefined) return approval ?? ofTarget;
+  return { ...approval, identity: ofTarget.identity };
 }

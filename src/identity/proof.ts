@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 import { calculateJwkThumbprint, CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 
-import type { Statement } from '../domain/identity/statement.ts';
+import type { Prove, Statement } from '../domain/identity/statement.ts';
+import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 
 /**
  * What proves who asked for something: a record of the artifact store, so that no message, and so no history, has a token.
@@ -32,6 +34,40 @@ export async function putProof(
   const name = newProofName();
   await store.putRecord(name, { ...proof, at: new Date().toISOString() } satisfies Proof);
   return name;
+}
+
+/** What is refused without a proof. Everything else is said under a claimed name then. */
+const REFUSED_UNPROVED: ReadonlySet<Statement['action']> = new Set(['release', 'promote', 'approve']);
+/** How long everything else waits for its proof to be made, in milliseconds. */
+const IN_TIME_MS = 2_000;
+
+/**
+ * What proves who says something to a target, a release or a promotion; `undefined`: its approval asks for no proof.
+ *
+ * @param keep - puts the proof of a statement into the artifact store.
+ * @param onClaimed - called with why there is no proof of what goes on without one.
+ */
+export function proverFor(
+  approval: Pick<ApprovalPolicy, 'identity'> | undefined,
+  keep: (statement: Statement) => Promise<string>,
+  onClaimed: (why: string) => void,
+): Prove | undefined {
+  if (approval?.identity === undefined) return undefined;
+  return async (statement) => {
+    if (REFUSED_UNPROVED.has(statement.action)) return keep(statement);
+    const ended = new AbortController();
+    const late = setTimeout(IN_TIME_MS, undefined, { signal: ended.signal }).then(() => {
+      throw new Error(`no proof was made within ${IN_TIME_MS / 1_000} s`);
+    });
+    try {
+      return await Promise.race([keep(statement), late]);
+    } catch (error) {
+      onClaimed(error instanceof Error ? error.message : String(error));
+      return undefined;
+    } finally {
+      ended.abort();
+    }
+  };
 }
 
 /** A name that nobody guesses. */

@@ -1,6 +1,7 @@
 import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
+import type { Actor } from '../domain/actor.ts';
 import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { RunningCall } from '../domain/heartbeat.ts';
@@ -102,6 +103,14 @@ export class Journal {
   /** Notes what was said to it. */
   intervention(record: InterventionRecord): void {
     this.#update({ interventions: addIntervention(this.#progress.interventions, record) });
+  }
+
+  /** Notes who said what was taken, once that is proved. */
+  provedIntervention(id: string, by: Actor): void {
+    const { interventions } = this.#progress;
+    this.#update({
+      interventions: interventions.map((said) => (said.taken && said.id === id ? { ...said, by } : said)),
+    });
   }
 
   /** Notes that a step was left out. */

@@ -1,10 +1,9 @@
-import { setTimeout } from 'node:timers/promises';
-
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { Statement } from '../../domain/identity/statement.ts';
+import type { Prove, Statement } from '../../domain/identity/statement.ts';
+import type { ApprovalPolicy } from '../../domain/intervention/intervention.ts';
 import { isRecord } from '../../domain/scalars.ts';
-import { personProof, type Proof, putProof, statementAudience } from '../../identity/proof.ts';
+import { personProof, type Proof, proverFor, putProof, statementAudience } from '../../identity/proof.ts';
 import type { CommandContext } from '../context.ts';
 import { readCredentials } from './credentials.ts';
 
@@ -26,35 +25,22 @@ export async function keepProof(
   return putProof(store, await proofOf(environment, statement));
 }
 
-/** How long a rollback waits for its proof to be made, in milliseconds. */
-const IN_TIME_MS = 2_000;
-
 /**
- * Makes the proof of who rolls back, if that is quickly done: a rollback goes on without it, and the record then says
- * that the name is claimed.
+ * What proves who says something by a command; `undefined`: the approval asks for no proof. A note says why a name stays
+ * claimed.
  *
- * @returns the record's name; `undefined`: there is no proof, and a note says why.
+ * @param open - opens the artifact store that the worker looks into.
  */
-export async function proveInTime(
+export function commandProver(
   { environment, output }: Pick<CommandContext, 'environment' | 'output'>,
-  store: Pick<ArtifactStore, 'putRecord'>,
-  statement: Statement,
-): Promise<string | undefined> {
-  const ended = new AbortController();
-  try {
-    return await Promise.race([
-      keepProof(environment, store, statement),
-      setTimeout(IN_TIME_MS, undefined, { signal: ended.signal }).then(() => {
-        throw new Error(`no proof was made within ${IN_TIME_MS / 1_000} s`);
-      }),
-    ]);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    output.note(output.style.warn(`the record of this rollback will have a claimed name: ${why}`));
-    return undefined;
-  } finally {
-    ended.abort();
-  }
+  approval: ApprovalPolicy | undefined,
+  open: () => Pick<ArtifactStore, 'putRecord'>,
+): Prove | undefined {
+  return proverFor(
+    approval,
+    (statement) => keepProof(environment, open(), statement),
+    (why) => output.note(output.style.warn(`the record will have a claimed name: ${why}`)),
+  );
 }
 
 async function proofOf(environment: Environment, statement: Statement): Promise<Omit<Proof, 'at'>> {

@@ -20,7 +20,7 @@ interface SignedInIdentity {
  *
  * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser keeps no ID token; SLIPWAY_ARTIFACT_STORE_….
  */
-export type Prove = (store: string, statement: Statement) => Promise<string>;
+export type KeepProof = (store: string, statement: Statement) => Promise<string>;
 
 const COOKIE = 'identity';
 /** Browsers may drop a larger cookie, name and attributes included (RFC 6265, 6.1). In bytes. */
@@ -52,7 +52,7 @@ export function forgetIdentity(c: Context, address: Address, cookies: SealedCook
 }
 
 /** What proves who a session's person is. */
-export function proverOf(c: Context, address: Address, cookies: SealedCookies, { csrf }: Session): Prove {
+export function proverOf(c: Context, address: Address, cookies: SealedCookies, { csrf }: Session): KeepProof {
   return async (store, statement) => {
     const kept = cookies.read(c, address, COOKIE);
     // One that another sign-in has left behind is another person's.
@@ -75,13 +75,13 @@ export function proverOf(c: Context, address: Address, cookies: SealedCookies, {
 const KEY = 'prove';
 
 /** Puts it into a request's context. */
-export function setProver(c: Context, prove: Prove): void {
-  c.set(KEY, prove);
+export function setProver(c: Context, keep: KeepProof): void {
+  c.set(KEY, keep);
 }
 
 /** What proves who looks at the page; a route that `requireViewer` does not stand before fails. */
-export function viewersProof(c: Context): Prove {
-  const prove = c.get(KEY) as Prove | undefined;
-  if (prove === undefined) throw new Error('A route was reached without asking who looks at it.');
-  return prove;
+export function viewersProof(c: Context): KeepProof {
+  const keep = c.get(KEY) as KeepProof | undefined;
+  if (keep === undefined) throw new Error('A route was reached without asking who looks at it.');
+  return keep;
 }

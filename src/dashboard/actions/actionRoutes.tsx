@@ -5,6 +5,7 @@ import { type Context, Hono } from 'hono';
 import { SlipwayError } from '../../domain/errors.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
+import { proverFor } from '../../identity/proof.ts';
 import type { PageEnv } from '../access/access.ts';
 import { csrfOf } from '../access/session.ts';
 import { viewersProof } from '../access/signedInIdentity.ts';
@@ -60,9 +61,16 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
       try {
         const reason = requireReason(fields['reason']);
         const message = { ...senderOf(viewerOf(c), reason), requestId };
-        const came = await subject.send(fields, message, viewersProof(c));
+        const [keep, claimed] = [viewersProof(c), [] as string[]];
+        const came = await subject.send(fields, message, (store, approval) =>
+          proverFor(
+            approval,
+            (statement) => keep(store, statement),
+            (why) => claimed.push(`The record has a claimed name, because ${why}.`),
+          ),
+        );
         count('done');
-        return c.redirect(actionResultAddress(c, subject.back.address, came), 303);
+        return c.redirect(actionResultAddress(c, subject.back.address, [came, ...claimed].join(' ')), 303);
       } catch (error) {
         count(error instanceof SlipwayError ? 'refused' : 'failed');
         if (!(error instanceof SlipwayError)) throw error;

@@ -39,12 +39,13 @@ export async function promotionSubject(
   return {
     order,
     back,
-    send: async (fields, message) => {
+    send: async (fields, message, proverFor) => {
+      const prove = proverFor(request.store, request.approval);
       try {
         const what = kind === 'skip' ? { what: fields['what'] } : {};
         return takenText(
           order.button,
-          await intervenePromotion(temporal, workflowId, kind, { ...message, ...what }),
+          await intervenePromotion(temporal, workflowId, kind, { ...message, ...what }, prove),
         );
       } catch (error) {
         const result = isWrongMoment(error) ? await lastResult(temporal, workflowId) : undefined;

@@ -45,7 +45,6 @@ export async function releaseSubject(
   const request = (started?.input as ReleaseInput | undefined)?.request ?? queued?.request;
   // A rollback is started from a request of another kind.
   if (request === undefined || !('artifact' in request)) return undefined;
-  const mustProve = kind === 'approve' && request.approval?.identity !== undefined;
   const name = `${releaseId} on ${snapshot.name}`;
   const serving = servingSentences(snapshot, releaseId, request);
   const known = progress ?? UNASKED;
@@ -58,16 +57,14 @@ export async function releaseSubject(
   return {
     order,
     back: { address: releaseAddress(targetId, releaseId), name },
-    send: async (fields, message, prove) => {
+    send: async (fields, message, proverFor) => {
+      const prove = proverFor(request.recordStore, request.approval);
       try {
         const what = kind === 'skip' ? { what: fields['what'] } : {};
         const taken =
           kind === 'abort'
-            ? await stopRelease(temporal, targetId, releaseId, message)
-            : await intervene(
-                ...([temporal, targetId, kind, { ...message, ...what }, releaseId] as const),
-                mustProve ? (statement) => prove(request.recordStore, statement) : undefined,
-              );
+            ? await stopRelease(temporal, targetId, releaseId, message, prove)
+            : await intervene(temporal, targetId, kind, { ...message, ...what }, releaseId, prove);
         return takenText(order.button, taken);
       } catch (error) {
         const work = isWrongMoment(error) ? await findWork(temporal, workflowId) : undefined;

@@ -36,14 +36,17 @@ export async function targetSubject(
   return {
     order: silence === null ? order : { ...order, sentences: [silence, ...order.sentences] },
     back: { address: targetAddress(workflowId), name },
-    send: (fields, message) => {
+    send: async (fields, message, proverFor) => {
       switch (action) {
         case 'rollback': {
           const { to = NEWEST_VERIFIED, serving } = fields;
           const what = to === NEWEST_VERIFIED ? { serving } : { to };
-          return rollBack(temporal, workflowId, { ...message, ...what }).then((taken) =>
-            rollbackText(name, taken),
-          );
+          const { lastRequest } = view.state;
+          const prove =
+            lastRequest === null ? undefined : proverFor(lastRequest.recordStore, lastRequest.approval);
+          const { requestId } = message;
+          const identity = await prove?.({ action, workflowId, requestId });
+          return rollbackText(name, await rollBack(temporal, workflowId, { ...message, ...what, identity }));
         }
         case 'hold':
         case 'unhold':

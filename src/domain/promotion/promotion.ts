@@ -52,6 +52,12 @@ export interface PromotionRequest {
   /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
   readonly trace?: string;
   readonly requestedBy: Actor;
+  /** The proof of who asked. Absent: a schedule did, or their name is claimed. */
+  readonly asked?: {
+    readonly requestId: string;
+    /** The record with the proof. */
+    readonly identity: string;
+  };
 }
 
 /** The whole record of a promotion, as the artifact store keeps it. */

@@ -202,7 +202,8 @@ const FREEZE = both(
 
 const APPROVAL = both(
   object<ApprovalPolicy>(() => ({
-    required: whole(1, 100),
+    // 0: the promotion has asked for it.
+    required: whole(0, 100),
     approvers: optional(list(TEXT, 100)),
     withinMs: DURATION,
     otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),

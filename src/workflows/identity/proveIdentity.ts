@@ -1,4 +1,4 @@
-import { ActivityCancellationType, type ActivityOptions } from '@temporalio/workflow';
+import { ActivityCancellationType, type ActivityOptions, CancellationScope } from '@temporalio/workflow';
 
 import type { Actor } from '../../domain/actor.ts';
 import type { Statement } from '../../domain/identity/statement.ts';
@@ -44,5 +44,24 @@ export async function proveIdentity(
     const { canceled, message } = explain(error);
     if (canceled) throw error;
     return message;
+  }
+}
+
+/**
+ * Proves who asked for something while it is done: nothing waits for it. If nothing is proved, the name stays claimed.
+ *
+ * @param onProved - called with the actor and what was proved.
+ */
+export async function proveMeanwhile(
+  store: string,
+  by: Actor,
+  asked: Asked,
+  onProved: (proved: Actor) => void,
+): Promise<void> {
+  try {
+    const proved = await CancellationScope.nonCancellable(() => proveIdentity(store, by, asked));
+    if (typeof proved !== 'string') onProved(proved);
+  } catch {
+    // Canceled with the workflow.
   }
 }

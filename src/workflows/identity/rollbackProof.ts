@@ -1,9 +1,7 @@
-import { CancellationScope } from '@temporalio/workflow';
-
 import type { Actor } from '../../domain/actor.ts';
 import type { RollbackRequest } from '../../domain/release/release.ts';
 import { now } from '../journal.ts';
-import { proveIdentity } from './proveIdentity.ts';
+import { proveMeanwhile } from './proveIdentity.ts';
 
 /**
  * The proof of who asked for a rollback, verified while it runs. Nothing waits for it: if it fails, or is not there when
@@ -23,16 +21,9 @@ export class RollbackProof {
     if (identity === undefined || this.#requestId !== undefined) return;
     this.#requestId = requestId;
     const statement = { action: 'rollback', workflowId: target, requestId } as const;
-    const proving = CancellationScope.nonCancellable(() =>
-      proveIdentity(store, requestedBy, { statement, identity, at: now() }),
-    );
-    proving.then(
-      (proved) => {
-        if (typeof proved !== 'string') this.#proved = proved;
-      },
-      // The name stays claimed.
-      () => undefined,
-    );
+    void proveMeanwhile(store, requestedBy, { statement, identity, at: now() }, (proved) => {
+      this.#proved = proved;
+    });
   }
 
   /** The request as records have it: with who was proved so far, and without the name of the proof. */

@@ -12,4 +12,6 @@ export type IntervenedRequest = Pick<
     readonly judged?: boolean;
     /** The proof of who asked. Absent: there can be none. */
     readonly asked?: Asked;
+    /** A schedule asked, and no person. */
+    readonly scheduled?: boolean;
   };

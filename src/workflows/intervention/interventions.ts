@@ -21,7 +21,7 @@ import {
   INTERVENTION_UPDATES,
 } from '../../messages/release.ts';
 import { explain, refuse } from '../failure.ts';
-import { ApprovalProofs } from '../identity/approvalProofs.ts';
+import { InterventionProofs } from '../identity/interventionProofs.ts';
 import { type Journal, now } from '../journal.ts';
 import type { IntervenedRequest } from './intervenedRequest.ts';
 import { decisionNote, stepOf } from './interventionText.ts';
@@ -42,7 +42,7 @@ export class Interventions {
   readonly #journal: Journal;
   readonly #request: IntervenedRequest;
   readonly #forward: CancellationScope;
-  readonly #proofs: ApprovalProofs;
+  readonly #proofs: InterventionProofs;
   readonly #onPersonAwaited: (waiting: Waiting) => void;
   /** What was answered, by the id of the message. */
   readonly #answers = new Map<string, InterventionAnswer>();
@@ -57,6 +57,7 @@ export class Interventions {
   #rejection: Intervention | null = null;
   #stopReason: string | null = null;
   #requestedBy: Actor;
+  #requesterKnown = false;
 
   /**
    * @param forward - the scope of the way forward, which an abort cancels.
@@ -71,7 +72,7 @@ export class Interventions {
     this.#journal = journal;
     this.#request = request;
     this.#requestedBy = request.requestedBy;
-    this.#proofs = new ApprovalProofs(journal.store);
+    this.#proofs = new InterventionProofs(journal.store);
     this.#forward = forward;
     this.#onPersonAwaited = onPersonAwaited;
     this.#skips = new Skips(request, forward);
@@ -180,22 +181,33 @@ export class Interventions {
     await this.#waitFor('freeze', Math.max(until - Date.now(), 1), note, () => false);
   }
 
+  /** Has it proved who asked, once, if approvals ask for it. Without a proof it ends; a schedule is nobody who approves. */
+  async proveRequester(): Promise<void> {
+    const { approval, asked, scheduled = false } = this.#request;
+    if (approval?.identity === undefined || this.#requesterKnown) return;
+    if (!(asked === undefined && scheduled)) {
+      const requester = await this.#proofs.requester(this.#requestedBy, asked);
+      if (typeof requester === 'string') throw this.stop(requester);
+      this.#requestedBy = requester;
+    }
+    this.#requesterKnown = true;
+  }
+
   /** Waits until those who must approve have. */
   async approval(): Promise<void> {
     const policy = this.#request.approval;
     if (policy === undefined || policy.required <= 0) return;
     const { required, withinMs, approvers } = policy;
-    if (policy.identity !== undefined) {
-      const requester = await this.#proofs.requester(this.#requestedBy, this.#request.asked);
-      if (typeof requester === 'string') throw this.stop(requester);
-      this.#requestedBy = requester;
-    }
+    await this.proveRequester();
     const answered = (): boolean => this.#approvedBy.length >= required || this.#rejection !== null;
     const note = `${required === 1 ? 'one approval is' : `${required} approvals are`} needed before anything is changed`;
     const inTime = await this.#proofs.while(policy, () =>
       this.#waitFor('approval', withinMs, note, answered, approvers),
     );
-    if (this.#rejection !== null) throw this.stop(`rejected by ${whoAndWhy(this.#rejection.by)}`);
+    if (this.#rejection !== null) {
+      await this.#proofs.ofRejection(this.#rejection);
+      throw this.stop(`rejected by ${whoAndWhy(this.#rejection.by)}`);
+    }
     if (!inTime && policy.otherwise !== 'approve') {
       throw this.stop(
         `approved by ${this.#approvedBy.length} of ${required} within ${formatDuration(withinMs)}`,
@@ -288,9 +300,16 @@ export class Interventions {
     const problem = interventionProblem(this.#standing, said);
     const mustProve = kind === 'approve' && this.#request.approval?.identity !== undefined;
     if (problem === undefined && mustProve) return this.#takeProved(said, origin);
-    return problem === undefined
-      ? this.#record(said, true, this.#act(said))
-      : this.#record(said, false, problem);
+    if (problem !== undefined) return this.#record(said, false, problem);
+    const answer = this.#record(said, true, this.#act(said));
+    if (said.identity !== undefined) this.#proofs.meanwhile(said, (by) => this.#isProved(said, by));
+    return answer;
+  }
+
+  /** Notes who was proved to have said what was taken under a claimed name. */
+  #isProved({ id }: Intervention, by: Actor): void {
+    this.#journal.provedIntervention(id, by);
+    if (this.#rejection?.id === id) this.#rejection = { ...this.#rejection, by };
   }
 
   /** Takes an approval once it is proved who gives it. Refused, an update fails; a signal is recorded alone. */

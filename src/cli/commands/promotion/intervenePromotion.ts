@@ -6,7 +6,9 @@ import type { InterventionMessage } from '../../../messages/release.ts';
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
@@ -28,11 +30,14 @@ export async function runPromotionIntervention(
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const name = choosePromotion(config, wanted);
-  const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
+  const { to: target, approval } = promotionSettings(config, name);
+  const { spec: to } = await chooseTargetSpec(context, config, target);
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { ...options.said, who, from, reason };
+  const prove = commandProver(context, approval, () => artifactStoreOf({ config, folder }, context));
   return withTemporal(context, async (temporal) => {
-    const taken = await intervenePromotion(temporal, promotionWorkflowId({ name, to }), kind, message);
+    const workflowId = promotionWorkflowId({ name, to });
+    const taken = await intervenePromotion(temporal, workflowId, kind, message, prove);
     output.event({ event: 'intervention', kind, promotion: name, ...taken });
     output.print(`${kind} ${name}: ${taken.note}`);
     return 0;

@@ -13,7 +13,7 @@ import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
-import { promotionRequest } from './promotionRequest.ts';
+import { promotionRequest, withProof } from './promotionRequest.ts';
 
 /** The options of `slipway promote [PROMOTION]`. */
 export interface PromoteOptions {
@@ -49,7 +49,8 @@ export async function runPromoteCommand(
   const temporal = await openTemporal(context);
   try {
     await store();
-    const asked = overrideFreeze ? { ...request, overrideFreeze } : request;
+    const proved = await withProof(context, request);
+    const asked = overrideFreeze ? { ...proved, overrideFreeze } : proved;
     const { workflowId, disposition } = await startPromotion(temporal, asked);
     const { from, to, differences } = settings;
     describeSpan({ 'slipway.promotion': name, 'slipway.target': to, 'slipway.disposition': disposition });

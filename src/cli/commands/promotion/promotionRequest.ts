@@ -1,14 +1,21 @@
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { type PromotionSettings, promotionSettings } from '../../../config/promotionSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
-import type { PromotionJudge, PromotionRequest } from '../../../domain/promotion/promotion.ts';
+import {
+  type PromotionJudge,
+  type PromotionRequest,
+  promotionWorkflowId,
+} from '../../../domain/promotion/promotion.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
+import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
+import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { digestFile } from '../../../artifact/digest.ts';
 import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { noInput } from '../../../judge/inputs.ts';
@@ -66,6 +73,22 @@ export async function promotionRequest(
       if (judged?.inputs != null) await store.put(judged.inputs.file, judged.inputs.digest);
     },
   };
+}
+
+/**
+ * The request, with the proof of who asks if its approval needs one.
+ *
+ * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED.
+ */
+export async function withProof(
+  context: CommandContext,
+  request: PromotionRequest,
+): Promise<PromotionRequest> {
+  const prove = commandProver(context, request.approval, () => openArtifactStore(request.store));
+  const requestId = randomUUID();
+  const statement = { action: 'promote', workflowId: promotionWorkflowId(request), requestId } as const;
+  const identity = await prove?.(statement);
+  return identity === undefined ? request : { ...request, asked: { requestId, identity } };
 }
 
 /** A promotion's judge, and the file of its inputs, which has to be in the store when it judges. */

@@ -9,6 +9,7 @@ import type { Actor } from '../../../domain/actor.ts';
 import type { Artifact } from '../../../domain/artifact/artifact.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Injection } from '../../../domain/rehearsal/injection.ts';
+import type { ApprovalPolicy } from '../../../domain/intervention/intervention.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { Rehearsal } from '../../../rehearsal/play.ts';
 import { readInjections } from '../../../rehearsal/readInjections.ts';
@@ -143,7 +144,10 @@ export async function rehearsalOf(
       const offline = (target: string) => Promise.resolve(specOf(file, target));
       const { request } = await promotionRequest(context, file, name, REHEARSAL, offline);
       const schedule = config.promotions[name]?.schedule;
-      return { request, schedule: schedule === undefined ? null : declaredSchedule(schedule) };
+      return {
+        request: { ...request, approval: unproved(request.approval) },
+        schedule: schedule === undefined ? null : declaredSchedule(schedule),
+      };
     }),
   );
   const ends = promotions.map(({ request }) => request.to.name);
@@ -161,10 +165,8 @@ export async function rehearsalOf(
       const settings = releaseSettings(config, name);
       const target = config.targets[name];
       if (target === undefined) throw new Error(`no target "${name}"`);
-      // Nobody signs in within a rehearsal.
-      const approval = settings.approval && { ...settings.approval, identity: undefined };
       return releaseRequest(
-        { ...settings, approval },
+        { ...settings, approval: unproved(settings.approval) },
         {
           target: specOf(file, name),
           artifact: artifactOfVersion(target, version, store),
@@ -178,6 +180,11 @@ export async function rehearsalOf(
     injections,
     timeZone: promotions.find(({ schedule }) => schedule !== null)?.schedule?.timeZone ?? 'UTC',
   };
+}
+
+/** Nobody signs in within a rehearsal. */
+function unproved(approval: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
+  return approval && { ...approval, identity: undefined };
 }
 
 /** The target, without asking its control plane: where the file has the deployment's id alone, that is its name here. */

@@ -17,7 +17,7 @@ import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
-import { keepProof } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity/keepProof.ts';
 import type { Output } from '../../output.ts';
 import { gitIn, readRequester, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
@@ -101,7 +101,7 @@ export async function releaseTarget(
       overrideFreeze: overrideFreeze || undefined,
     },
   );
-  const request = await withProof(environment, asked);
+  const request = await withProof(context, asked);
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
   const answer = await submitRelease(temporal, request);
@@ -200,14 +200,12 @@ export async function releaseTarget(
 }
 
 /** The request, with the proof of who asks if its approval needs one. */
-async function withProof(
-  environment: CommandContext['environment'],
-  request: ReleaseRequest,
-): Promise<ReleaseRequest> {
-  if (request.approval?.identity === undefined) return request;
-  const { target, requestKey: requestId, recordStore } = request;
+async function withProof(context: CommandContext, request: ReleaseRequest): Promise<ReleaseRequest> {
+  const { target, requestKey: requestId, recordStore, approval } = request;
+  const prove = commandProver(context, approval, () => openArtifactStore(recordStore));
   const statement = { action: 'release', workflowId: targetWorkflowId(target), requestId } as const;
-  return { ...request, identity: await keepProof(environment, openArtifactStore(recordStore), statement) };
+  const identity = await prove?.(statement);
+  return identity === undefined ? request : { ...request, identity };
 }
 
 /** A hold that Temporal has not heard of holds all the same. */

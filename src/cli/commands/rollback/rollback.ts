@@ -11,7 +11,7 @@ import { reportInCi } from '../../ci/reportInCi.ts';
 import { describeSpan } from '../../../traces/trace.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { proveInTime } from '../../identity/keepProof.ts';
+import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -69,14 +69,13 @@ export async function runRollbackCommand(
     const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
     const requestId = randomUUID();
     const statement = { action: 'rollback', workflowId: targetWorkflowId(spec), requestId } as const;
-    const proving =
-      settings.approval?.identity === undefined
-        ? undefined
-        : proveInTime(context, artifactStoreOf({ config, folder }, context), statement);
+    const prove = commandProver(context, settings.approval, () =>
+      artifactStoreOf({ config, folder }, context),
+    );
     const [temporal, serving, identity] = await Promise.all([
       connectOrSayHow(context, name),
       reading,
-      proving,
+      prove?.(statement),
     ]);
     try {
       const { who, from, reason } = requestedBy;

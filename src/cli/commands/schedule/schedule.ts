@@ -15,7 +15,7 @@ import {
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
-import { type PreparedPromotion, promotionRequest } from '../promotion/promotionRequest.ts';
+import { type PreparedPromotion, promotionRequest, withProof } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
 
@@ -124,8 +124,8 @@ export async function runScheduleTrigger(
   const by = await readRequester(context.environment, gitIn(file.folder), options.reason);
   return withTemporal(context, async (temporal) => {
     const schedule = await readSchedule(temporal, scheduleId);
-    const { request } = schedule;
-    await triggerSchedule(temporal, schedule, by);
+    const request = await withProof(context, schedule.request);
+    await triggerSchedule(temporal, { ...schedule, request }, by);
     context.output.event({ event: 'triggered', name: request.name, scheduleId });
     context.output.print(`${request.name}: triggered now`);
     return 0;

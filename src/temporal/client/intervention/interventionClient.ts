@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Statement } from '../../../domain/identity/statement.ts';
+import type { Prove } from '../../../domain/identity/statement.ts';
 import type { InterventionAnswer, InterventionKind } from '../../../domain/intervention/intervention.ts';
 import { lookUp } from '../../../domain/target/targetState.ts';
 import {
@@ -45,7 +45,7 @@ export interface Intervened {
  *
  * @param workflowId - the target's.
  * @param releaseId - the release that is meant, if given: another one gets nothing.
- * @param prove - proves who approves a release, and returns the record's name. Absent: nothing is proved.
+ * @param prove - proves who says it. Absent: nothing is proved.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release has no use for it now, or none runs;
  * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -55,14 +55,12 @@ export async function intervene(
   kind: InterventionKind,
   message: InterventionMessage,
   releaseId?: string,
-  prove?: (statement: Statement) => Promise<string>,
+  prove?: Prove,
 ): Promise<Intervened> {
   const requestId = message.requestId ?? randomUUID();
   const identified = { ...message, requestId };
-  const sayToOne = async (meant: { releaseId: string; workflowId: string }, gone: string) => {
-    const identity = await prove?.({ action: 'approve', workflowId: meant.workflowId, requestId });
-    return sayTo(temporal, meant, kind, { ...identified, identity }, wrongMoment(gone));
-  };
+  const sayToOne = (meant: { releaseId: string; workflowId: string }, gone: string) =>
+    sayTo(temporal, meant, kind, identified, wrongMoment(gone), prove);
   let running;
   try {
     running = await runningRelease(temporal, workflowId, releaseId);
@@ -73,7 +71,7 @@ export async function intervene(
       return sayToOne(meant, `${releaseId} does not run`);
     }
     // A proof names one release, and it is not known which one runs.
-    if (prove !== undefined) throw error;
+    if (kind === 'approve' && prove !== undefined) throw error;
     await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
     return kept(null);
   }
@@ -91,12 +89,13 @@ export async function stopRelease(
   workflowId: string,
   releaseId: string,
   message: InterventionMessage,
+  prove?: Prove,
 ): Promise<Intervened> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID() };
   const notRunning = wrongMoment(`${releaseId} does not run`);
   try {
     const release = { releaseId, workflowId: `${workflowId}/${releaseId}` };
-    return await sayTo(temporal, release, 'abort', identified, notRunning);
+    return await sayTo(temporal, release, 'abort', identified, notRunning, prove);
   } catch (error) {
     if (error !== notRunning) throw error;
   }
@@ -112,14 +111,18 @@ export async function stopRelease(
  * Says something to one release, or to a promotion, which has no release's id.
  *
  * @param gone - what is thrown if it does not run (any more).
+ * @param prove - proves who says it. Absent: nothing is proved.
  */
 export async function sayTo(
   temporal: TemporalConnection,
   { releaseId, workflowId }: { readonly releaseId: string | null; readonly workflowId: string },
   kind: InterventionKind,
-  message: InterventionMessage,
+  said: InterventionMessage & { readonly requestId: string },
   gone: SlipwayError,
+  prove?: Prove,
 ): Promise<Intervened> {
+  const { requestId } = said;
+  const message = { ...said, identity: await prove?.({ action: kind, workflowId, requestId }) };
   const handle = temporal.client.workflow.getHandle(workflowId);
   const answer = await ask(temporal, workflowId, {
     update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] }),

@@ -8,6 +8,7 @@ import {
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
 import { SlipwayError } from '../../../domain/errors.ts';
+import type { Prove } from '../../../domain/identity/statement.ts';
 import type { InterventionKind } from '../../../domain/intervention/intervention.ts';
 import {
   type PromotionRequest,
@@ -73,6 +74,7 @@ export async function startPromotion(
 /**
  * Says something to a promotion under way.
  *
+ * @param prove - proves who says it. Absent: nothing is proved.
  * @returns what it answers; its `disposition` is `kept` where no worker answered, and Temporal keeps it.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has no use for it now, or has ended: then with how.
  */
@@ -81,11 +83,12 @@ export async function intervenePromotion(
   workflowId: string,
   kind: InterventionKind,
   message: InterventionMessage,
+  prove?: Prove,
 ): Promise<Intervened> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID() };
   const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is under way');
   try {
-    return await sayTo(temporal, { releaseId: null, workflowId }, kind, identified, gone);
+    return await sayTo(temporal, { releaseId: null, workflowId }, kind, identified, gone, prove);
   } catch (error) {
     if (error !== gone) throw error;
     const ended = await lastResult(temporal, workflowId);
