@@ -25,6 +25,11 @@ export function nameAndProof({ who, proved }: Actor): string {
   return `${who} (${proved === undefined ? 'claimed' : `proved by ${proved.issuer}`})`;
 }
 
+/** The same in a row of a list: `ada@example.com (proved)`, or `ada (claimed)`. */
+export function nameAndMark({ who, proved }: Actor): string {
+  return `${who} (${proved === undefined ? 'claimed' : 'proved'})`;
+}
+
 /** `ada: a bad answer`, or `ada` without a reason. */
 export function whoAndWhy({ who, reason }: Actor): string {
   return reason === undefined ? who : `${who}: ${reason}`;

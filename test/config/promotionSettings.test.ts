@@ -62,9 +62,13 @@ describe('a promotion of slipway.yaml', () => {
     });
   });
 
-  it('does not lead to a target that asks who releases and approves', () => {
+  it('asks for proofs if its target does, also with an approval of its own', () => {
     const asking = CHAIN.replaceAll('approval: { required: 2 }', 'approval: { identity: oidc }');
-    expect(problemsOf(asking)).toContain('which promotions do not support');
+    const proving = parseConfig(asking, 'slipway.yaml');
+    expect(promotionSettings(proving, 'to-canary')).toMatchObject({ approval: { identity: 'oidc' } });
+    expect(promotionSettings(proving, 'to-production')).toMatchObject({
+      approval: { identity: 'oidc', approvers: ['bo'], otherwise: 'approve' },
+    });
   });
 
   it('is chosen by its name, or by the target that it alone leads to', () => {

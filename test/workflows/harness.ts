@@ -209,7 +209,7 @@ function dispatch(
   /** The world behind an address, however it is spelled. */
   const worldAt = (place: string): World => {
     const { hostname, pathname, href } = new URL(place);
-    const id = hostname.replace(/\.test$/, '') || pathname.slice(1);
+    const id = hostname.replace(/\.test$/, '') || pathname.slice(pathname.lastIndexOf('/') + 1);
     const world = targets.find((target) => target.world.id === id)?.world;
     if (world === undefined) throw new Error(`there is no world at ${href}`);
     return world;

@@ -13,6 +13,7 @@ import type { PollUntil } from '../../src/activities/polling.ts';
 import { track } from '../../src/activities/track.ts';
 import { checksDigest, keepChecks, readKeptChecks } from '../../src/artifact/artifactStore.ts';
 import { memoryStore } from '../../src/artifact/memoryStore.ts';
+import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import {
   memoryAgent,
   MemoryControlPlane,
@@ -84,6 +85,8 @@ export class World {
   readonly kept = new Map<string, unknown>();
   /** Verifies proofs as a worker that trusts a real issuer. `null`: there is no issuer. */
   verifier: Pick<Verifier, 'verify'> | null = null;
+  /** Whether proofs are in the folder that a request names as its record store: a page writes them there. */
+  proofsInFolder = false;
   readonly controlPlane: MemoryControlPlane;
   /** The notices that receivers got, in order. */
   readonly noticed: { readonly receiver: string; readonly notice: Notice }[] = [];
@@ -112,6 +115,9 @@ export class World {
   readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #tries = new Map<ActivityName, Fault[]>();
   readonly #gates = new Set<Gate>();
+  readonly #proofStores = {
+    openStore: (store: string) => (this.proofsInFolder ? openArtifactStore(store) : memoryStore(this.kept)),
+  };
   #waiters: (() => void)[] = [];
   #revisions = 0;
 
@@ -141,7 +147,7 @@ export class World {
       lookAtFreezes: ({ at }) =>
         Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
       // Unless there is an issuer, a token is the name of a person, signed by nobody; its statement is the real one.
-      ...identityActivities(outside, {
+      ...identityActivities(this.#proofStores, {
         verify: ({ token, statement: signed, at: made }, statement, at) => {
           if (this.verifier !== null)
             return this.verifier.verify({ token, statement: signed, at: made }, statement, at);

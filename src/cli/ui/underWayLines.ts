@@ -1,4 +1,4 @@
-import { nameAndProof } from '../../domain/actor.ts';
+import { nameAndMark, nameAndProof } from '../../domain/actor.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
@@ -122,8 +122,9 @@ function pauseLines(taken: readonly InterventionRecord[], addressed: string): re
   return [`${label('pauses')}before its next step, ${byText(last)}; slipway resume ${addressed}`];
 }
 
-function byText({ by: { who, reason }, at }: InterventionRecord): string {
-  return `asked by ${who} at ${exactText(at)}${reason === undefined ? '' : ` (${reason})`}`;
+function byText({ by, at }: InterventionRecord): string {
+  const { reason } = by;
+  return `asked by ${nameAndMark(by)} at ${exactText(at)}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
 function untilText(until: string, now: number): string {

@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../domain/actor.ts';
 import type { InterventionKind, Standing } from '../../domain/intervention/intervention.ts';
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { Progress } from '../../domain/release/release.ts';
@@ -42,9 +43,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
       title: 'Approve',
       button: 'Approve',
       sentences: [
-        ...(approvedBy.length === 0
-          ? []
-          : [`Approved so far by ${approvedBy.map(({ who }) => who).join(', ')}.`]),
+        ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.map(nameAndMark).join(', ')}.`]),
         missing > 0
           ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
           : 'With your approval it continues at once.',

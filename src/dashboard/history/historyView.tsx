@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../domain/actor.ts';
 import { releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 import { ArtifactName, Commit, OutcomeChip, ScrollTable } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
@@ -142,7 +143,7 @@ function HistoryRow(release: NamedRelease) {
       </td>
       <td>{commit === null ? null : <Commit commit={commit} />}</td>
       <td>{artifact === null ? null : <ArtifactName artifact={artifact} />}</td>
-      <td>{requestedBy.who}</td>
+      <td>{nameAndMark(requestedBy)}</td>
       <td class="why">{[requestedBy.reason, reason].filter(Boolean).join(': ')}</td>
     </tr>
   );

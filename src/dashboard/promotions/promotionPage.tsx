@@ -1,3 +1,4 @@
+import { nameAndProof } from '../../domain/actor.ts';
 import type { TimedRelease } from '../../domain/release/timeSplit.ts';
 import { PromotionActions } from '../actions/actionLinks.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
@@ -8,6 +9,7 @@ import { renderText } from '../page/html.ts';
 import { ArtifactName, Chip, Commit, Origin, TemporalLink } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 import { Checks } from '../releases/checks.tsx';
+import { SaidByPeople } from '../releases/saidByPeople.tsx';
 import { TimeBar, Timeline } from '../releases/timeline.tsx';
 import { JudgeDetails, type JudgementShown } from './judgement.tsx';
 import { Flow, type PromotionsProps } from './promotionsPage.tsx';
@@ -29,6 +31,7 @@ export function PromotionDetails(props: PromotionProps) {
   const record = view.state === 'running' ? view.progress : view.state === 'ended' ? view.result : undefined;
   const timed = timedOf(promotion);
   const result = view.state === 'ended' ? view.result : undefined;
+  const { requestedBy } = result ?? request;
   return (
     <div id="promotion" class="stack" data-announce={`${request.name}: ${words}`}>
       <header class="title">
@@ -41,8 +44,8 @@ export function PromotionDetails(props: PromotionProps) {
       <dl class="table">
         <dt>Requested</dt>
         <dd>
-          {`by ${request.requestedBy.who}, from `}
-          <Origin from={request.requestedBy.from} />
+          {`by ${nameAndProof(requestedBy)}, from `}
+          <Origin from={requestedBy.from} />
         </dd>
         {promotion.startedAt === null ? null : (
           <>
@@ -93,6 +96,7 @@ export function PromotionDetails(props: PromotionProps) {
           <Checks verdicts={record.verdicts} checks={request.release.checks} answers={new Map()} />
         </section>
       )}
+      {record === undefined ? null : <SaidByPeople interventions={record.interventions} />}
       {request.differences.length === 0 ? null : (
         <section>
           <h2>{`How ${request.from.name} and ${request.to.name} are configured differently`}</h2>

@@ -13,6 +13,7 @@ import { ArtifactName, Chip, Commit, Origin, OutcomeChip, RevisionId, TemporalLi
 import { durationText, Elapsed, Moment } from '../page/times.tsx';
 import { Checks } from './checks.tsx';
 import type { ChangedSince, ReleaseStory } from './releaseStory.ts';
+import { SaidByPeople } from './saidByPeople.tsx';
 import { TimeBar, Timeline } from './timeline.tsx';
 import { Wait } from './waits.tsx';
 
@@ -86,19 +87,7 @@ export function Story(props: StoryProps) {
           <Checks verdicts={record.verdicts} checks={checks} answers={answers} />
         </section>
       )}
-      {record === null || record.interventions.length === 0 ? null : (
-        <section>
-          <h2>What people said</h2>
-          <ul class="lines">
-            {record.interventions.map(({ at, kind, what, by, note, taken }) => (
-              <li>
-                <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
-                {` by ${nameAndProof(by)}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {record === null ? null : <SaidByPeople interventions={record.interventions} />}
       {changed === null ? null : <Changed changed={changed} story={story} />}
       <TemporalLink address={workflowUrl} />
     </div>

@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../domain/actor.ts';
 import type { KnownRevision } from '../../domain/release/release.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
 import { TargetActions } from '../actions/actionLinks.tsx';
@@ -99,7 +100,7 @@ function TargetPast({
                   <OutcomeChip outcome={row.outcome} kind={row.kind} />
                 </td>
                 <td>{row.commit === null ? '' : <Commit commit={row.commit} />}</td>
-                <td>{row.requestedBy.who}</td>
+                <td>{nameAndMark(row.requestedBy)}</td>
                 <td>
                   <Moment at={row.endedAt} />
                 </td>

@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../domain/actor.ts';
 import type { Actor } from '../../domain/actor.ts';
 import type { Hold, Quarantined, TargetState } from '../../domain/target/targetState.ts';
 import { describeUndelivered } from '../../domain/notify/noticeText.ts';
@@ -138,7 +139,7 @@ export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetS
       <h3>Waits</h3>
       <ul>
         {rollbacks.map(({ to, requestedBy }) => (
-          <li>{`rollback to ${to ?? 'the newest verified revision'}, by ${requestedBy.who}`}</li>
+          <li>{`rollback to ${to ?? 'the newest verified revision'}, by ${nameAndMark(requestedBy)}`}</li>
         ))}
         {queue.map(({ releaseId, queuedAt, request: { commit, requestedBy } }) => (
           <li>
@@ -149,7 +150,7 @@ export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetS
                 <Commit commit={commit} />
               </>
             )}
-            {` by ${requestedBy.who} `}
+            {` by ${nameAndMark(requestedBy)} `}
             <Elapsed since={queuedAt} />
           </li>
         ))}

@@ -96,13 +96,13 @@ const SENTENCES: readonly (readonly [string, Progress, UnderWay, readonly string
     'a requested pause',
     { ...deploys, interventions: [said({})] },
     NOTHING,
-    ['pauses   before its next step, asked by bo at 2026-11-21 12:09:00Z; slipway resume production'],
+    ['pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production'],
   ],
   [
     'a skipped check',
     { ...deploys, interventions: [said({ kind: 'skip', what: 'greets' })] },
     NOTHING,
-    ['skips    greets, asked by bo at 2026-11-21 12:09:00Z'],
+    ['skips    greets, asked by bo (claimed) at 2026-11-21 12:09:00Z'],
   ],
   [
     'the soak’s time left',
@@ -130,7 +130,7 @@ describe('watch', () => {
     const lines = COMMANDS['watch in a log']!({ ...deploys, interventions: [said({})] }, DEPLOYING);
     expect(lines.map((line) => line.trim().split('; ')[0])).toEqual([
       'now      revision r2 is DEPLOYING',
-      'pauses   before its next step, asked by bo at 2026-11-21 12:09:00Z',
+      'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z',
       'added 12 packages',
       'build done',
     ]);

@@ -31,8 +31,8 @@ describe('what something waits for', () => {
     const skip = said({ kind: 'skip', what: 'greets', by: { who: 'ada', from: 'cli', reason: 'known' } });
     const progress = { ...sampleProgress([]), interventions: [said({}), skip] };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
-      'pauses   before its next step, asked by bo at 2026-11-21 12:09:00Z; slipway resume production',
-      'skips    greets, asked by ada at 2026-11-21 12:09:00Z (known)',
+      'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production',
+      'skips    greets, asked by ada (claimed) at 2026-11-21 12:09:00Z (known)',
     ]);
     const resumed = { ...progress, interventions: [said({}), said({ kind: 'resume' }), skip] };
     const reached = sampleStep({ step: 'check', subject: 'greets', status: 'skipped' });
@@ -43,7 +43,7 @@ describe('what something waits for', () => {
     const waiting = { for: 'resume', since: at, until, note: 'paused: no further step begins' } as const;
     const interventions = [said({ by: { who: 'bo', from: 'cli', reason: 'look first' } })];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
-      '; asked by bo at 2026-11-21 12:09:00Z (look first); slipway resume production or slipway abort',
+      '; asked by bo (claimed) at 2026-11-21 12:09:00Z (look first); slipway resume production or slipway abort',
     );
   });
 

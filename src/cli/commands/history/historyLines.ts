@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../../domain/actor.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
@@ -41,7 +42,7 @@ export function historyLines(
         : []),
       { text: shortArtifact(release.artifact) },
       { text: commit === null ? '-' : shortCommit(commit) },
-      { text: requestedBy.who },
+      { text: nameAndMark(requestedBy) },
       { text: why.replace(/: $/, '') },
     ];
   });

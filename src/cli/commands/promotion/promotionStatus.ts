@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../../domain/actor.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { pageLink, promotionAddress } from '../../../domain/dashboard/addresses.ts';
 import { formatDuration } from '../../../domain/duration.ts';
@@ -116,7 +117,7 @@ function viewLines(name: string, view: PromotionView, now: number, style: Style)
       const ago = formatDuration(Math.max(now - Date.parse(endedAt), 0));
       const why = fitLine(reason, REASON_MAX_CHARACTERS);
       return [
-        `  last     ${mark} ${words} ${ago} ago, by ${requestedBy.who}: ${why}`,
+        `  last     ${mark} ${words} ${ago} ago, by ${nameAndMark(requestedBy)}: ${why}`,
         // A record of before there were judges has none.
         ...(judgement == null ? [] : [judgedLine(judgement)]),
       ];

@@ -1,3 +1,4 @@
+import { nameAndMark } from '../../../domain/actor.ts';
 import type { WorkFact } from '../../../domain/audit/facts.ts';
 import { wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
@@ -65,12 +66,12 @@ export function statusLines(
   }
   for (const request of state.rollbacks) {
     lines.push(
-      `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${request.requestedBy.who}`,
+      `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${nameAndMark(request.requestedBy)}`,
     );
   }
   for (const { releaseId, queuedAt, request } of state.queue) {
     const waited = formatDuration(now - Date.parse(queuedAt));
-    lines.push(`  waiting  ${releaseId} by ${request.requestedBy.who}, for ${waited}`);
+    lines.push(`  waiting  ${releaseId} by ${nameAndMark(request.requestedBy)}, for ${waited}`);
   }
   for (const { artifact, by } of state.quarantined) {
     const why = by.reason === undefined ? '' : `: ${fitLine(by.reason, REASON_MAX_CHARACTERS)}`;
@@ -144,8 +145,8 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
   const word = text.slice(text.indexOf(' ') + 1);
   const ago = endedAt === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(endedAt), 0))} ago`;
-  const { who, reason: why } = requestedBy;
-  const by = why === undefined ? who : `${who} (${fitLine(why, REASON_MAX_CHARACTERS)})`;
+  const { reason: why } = requestedBy;
+  const by = `${nameAndMark(requestedBy)}${why === undefined ? '' : ` (${fitLine(why, REASON_MAX_CHARACTERS)})`}`;
   const came = reason === null ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;
   return `    ${paint(mark)} ${releaseId}: ${word}${ago}, by ${by}${came}`;
 }

@@ -33,10 +33,10 @@ const RELEASES = [
 describe('the table of releases', () => {
   it('tells each in a row: outcome, when, artifact, commit, by whom and why', () => {
     expect(historyLines(RELEASES, NOW, Infinity, styleOf(false))).toEqual([
-      'RELEASE      OUTCOME        WHEN         AT                    ARTIFACT             COMMIT              BY   WHY',
-      'release-12   … running      3m00s ago    2026-11-21 12:07:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada  faster',
-      'rollback-11  ✔ rolled back  2m00s ago    2026-11-21 12:08:00Z  -                    -                   ada  faster: it serves',
-      'release-10   ✖ rolled back  11 days ago  2026-11-10 12:08:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada  faster: it serves',
+      'RELEASE      OUTCOME        WHEN         AT                    ARTIFACT             COMMIT              BY             WHY',
+      'release-12   … running      3m00s ago    2026-11-21 12:07:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada (claimed)  faster',
+      'rollback-11  ✔ rolled back  2m00s ago    2026-11-21 12:08:00Z  -                    -                   ada (claimed)  faster: it serves',
+      'release-10   ✖ rolled back  11 days ago  2026-11-10 12:08:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada (claimed)  faster: it serves',
     ]);
   });
 
@@ -55,7 +55,7 @@ describe('the table of releases', () => {
   it('leaves the exact times out of a narrow window, and cuts the reason', () => {
     const lines = historyLines([past({ reason: 'r'.repeat(100) })], NOW, 100, styleOf(false));
     expect(lines[1]).not.toContain('12:08:00Z');
-    expect(lines[1]).toMatch(/ada {2}faster: r+…$/);
+    expect(lines[1]).toMatch(/ada \(claimed\) {2}faster: r+…$/);
     expect(lines[1]?.length).toBeLessThanOrEqual(100);
   });
 

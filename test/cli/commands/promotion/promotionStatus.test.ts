@@ -86,7 +86,7 @@ describe('the status of a promotion', () => {
       judgement: JUDGEMENT,
     } as unknown as PromotionResult;
     const [, last, judged] = lines({ view: { state: 'ended', result } });
-    expect(last).toMatch(/^last {5}\S+ failed.* 2m00s ago, by ada: too slow$/);
+    expect(last).toMatch(/^last {5}\S+ failed.* 2m00s ago, by ada \(claimed\): too slow$/);
     expect(judged).toContain('judged   inconclusive');
     const nothing = { ...result, outcome: 'released', nothingToDo: true, judgement: null } as const;
     expect(lines({ view: { state: 'ended', result: nothing } })[1]).toContain('nothing to do');

@@ -198,7 +198,7 @@ describe('the status of a target', () => {
   it('tells why a person asked for what ended', () => {
     const requestedBy = { who: 'ada', from: 'cli', reason: 'it lies' };
     const view = { state: { ...EMPTY_TARGET, history: [row({ requestedBy })] }, running: null };
-    expect(lines({ view }).at(-1)).toBe('✔ release-1: released 2m00s ago, by ada (it lies): it serves');
+    expect(lines({ view }).at(-1)).toBe('✔ release-1: released 2m00s ago, by ada (claimed) (it lies): it serves');
   });
 
   it('tells what serves, runs and waits', () => {
@@ -224,8 +224,8 @@ describe('the status of a target', () => {
       'on hold since 2026-11-21T12:00:00.000Z, set by eve: no reason given',
       'running  release-2',
       expect.stringMatching(/^… deployed +10m00s$/) as string,
-      'waiting  rollback to revision-0, by ada',
-      'waiting  release-3 by bob, for 30.0s',
+      'waiting  rollback to revision-0, by ada (claimed)',
+      'waiting  release-3 by bob (claimed), for 30.0s',
       'page     https://page/t',
       'Temporal http://ui/w',
     ]);
@@ -240,8 +240,8 @@ describe('the status of a target', () => {
     const said = lines({ view: { state: { ...EMPTY_TARGET, history }, running: null } }, 2);
     expect(said.slice(-3)).toEqual([
       'last',
-      '✔ rollback-3: rolled back 2m00s ago, by ada: asked for',
-      '✖ release-2: rolled back 2m00s ago, by ada: too slow',
+      '✔ rollback-3: rolled back 2m00s ago, by ada (claimed): asked for',
+      '✖ release-2: rolled back 2m00s ago, by ada (claimed): too slow',
     ]);
   });
 });

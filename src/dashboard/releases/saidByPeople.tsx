@@ -1,0 +1,21 @@
+import { nameAndProof } from '../../domain/actor.ts';
+import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
+import { Moment } from '../page/times.tsx';
+
+/** What people said to a release or a promotion, who of them was proved, and what came of it. */
+export function SaidByPeople({ interventions }: { readonly interventions: readonly InterventionRecord[] }) {
+  if (interventions.length === 0) return null;
+  return (
+    <section>
+      <h2>What people said</h2>
+      <ul class="lines">
+        {interventions.map(({ at, kind, what, by, note, taken }) => (
+          <li>
+            <Moment at={at} /> <strong>{`${kind}${what === undefined ? '' : ` ${what}`}`}</strong>
+            {` by ${nameAndProof(by)}${by.reason === undefined ? '' : ` (${by.reason})`}: ${taken ? '' : 'not taken, '}${note}`}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
