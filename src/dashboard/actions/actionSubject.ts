@@ -15,7 +15,7 @@ export interface Message {
  *
  * @param store - the artifact store that the worker looks into.
  */
-export type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
+type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
 
 /** What an action is about, and how it is done. */
 export interface ActionSubject {

@@ -96,7 +96,9 @@ const SENTENCES: readonly (readonly [string, Progress, UnderWay, readonly string
     'a requested pause',
     { ...deploys, interventions: [said({})] },
     NOTHING,
-    ['pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production'],
+    [
+      'pauses   before its next step, asked by bo (claimed) at 2026-11-21 12:09:00Z; slipway resume production',
+    ],
   ],
   [
     'a skipped check',

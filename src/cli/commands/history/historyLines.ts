@@ -6,8 +6,8 @@ import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, exactText } from '../../ui/text.ts';
 
-/** From this width on there is room for exact times, too. */
-const WIDE = 110;
+/** From this width on there is room for exact times and whole names of artifacts, too. */
+const WIDE = 125;
 const DIGEST_CHARACTERS = 'sha256:'.length + 12;
 const COMMIT_CHARACTERS = 12;
 
@@ -40,7 +40,7 @@ export function historyLines(
       ...(isWide
         ? [{ text: at === null ? '' : exactText(at), paint: (text: string) => style.faint(text) }]
         : []),
-      { text: shortArtifact(release.artifact) },
+      { text: shortArtifact(release.artifact).replace(isWide ? '' : /^sha256:/u, '') },
       { text: commit === null ? '-' : shortCommit(commit) },
       { text: nameAndMark(requestedBy) },
       { text: why.replace(/: $/, '') },

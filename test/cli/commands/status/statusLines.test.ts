@@ -198,7 +198,9 @@ describe('the status of a target', () => {
   it('tells why a person asked for what ended', () => {
     const requestedBy = { who: 'ada', from: 'cli', reason: 'it lies' };
     const view = { state: { ...EMPTY_TARGET, history: [row({ requestedBy })] }, running: null };
-    expect(lines({ view }).at(-1)).toBe('✔ release-1: released 2m00s ago, by ada (claimed) (it lies): it serves');
+    expect(lines({ view }).at(-1)).toBe(
+      '✔ release-1: released 2m00s ago, by ada (claimed) (it lies): it serves',
+    );
   });
 
   it('tells what serves, runs and waits', () => {
