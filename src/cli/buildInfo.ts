@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 
-/** What the build wrote down of itself (`scripts/build/writeBuildInfo.mjs`). */
+/** Facts about the build, written by `scripts/build/writeBuildInfo.mjs`. */
 interface BuildInfo {
-  /** `null`: it was built outside of a checkout. */
+  /** `null`: built outside a git checkout. */
   readonly commit: string | null;
-  /** The workflow bundle's id. Workers with the same one run the same workflow code. */
+  /** The workflow bundle's id. Workers with the same id run the same workflow code. */
   readonly bundle: string;
 }
 
 /**
- * The version for people: `0.1.0 (commit 0123456789ab, bundle ba9876543210)`. Sources that run without a build have neither.
+ * The version for people: `0.1.0 (commit 0123456789ab, bundle ba9876543210)`. Without a build, only the version number.
  *
- * @param place - the file that the build wrote.
+ * @param place - the build info file.
  */
 export function versionText(version: string, place: URL): string {
   const info = readBuildInfo(place);

@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { slipwayHome } from '../config/home.ts';
 import { createOutput, type Output } from './output.ts';
 
-/** What every command works with. */
+/** The context of every command. */
 export interface CommandContext {
   readonly output: Output;
-  /** Where Slipway's state is on this machine: an absolute path. */
+  /** The folder of Slipway's state on this machine: an absolute path. */
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

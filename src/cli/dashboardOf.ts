@@ -4,10 +4,10 @@ import type { TemporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 
 /**
- * The page that a command links to: on the Temporal of a `slipway dev` the one of that `dev`, which alone shows it; else the
- * one of `SLIPWAY_DASHBOARD_URL`. An address that is not valid is a warning, because a link must not block a rollback.
+ * The page that a command links to. For the Temporal of a `slipway dev`: that `dev`'s page. Else:
+ * `SLIPWAY_DASHBOARD_URL`. An invalid address is only a warning, because a link must not block a rollback.
  *
- * @returns `https://HOST`; `null`: there are no links.
+ * @returns `https://HOST`; `null`: no links.
  */
 export function dashboardOf(
   { environment, output }: Pick<CommandContext, 'environment' | 'output'>,

@@ -1,11 +1,11 @@
-/** Exit code of what Ctrl-C ended before it was done, as shells count it. */
+/** The exit code after Ctrl-C: 128 + SIGINT, as in shells. */
 export const INTERRUPTED = 130;
 
 /**
- * Takes SIGINT and SIGTERM: the first one ends the command in order, a second one ends the process at once.
+ * Handles SIGINT and SIGTERM: the first one ends the command gracefully, a second one ends the process at once.
  *
- * @param onSecond - done before the process ends at once.
- * @returns a signal that the first one aborts, and what hands the signals back.
+ * @param onSecond - called before the process ends at once.
+ * @returns an abort signal for the first one, and a function that removes the handlers.
  */
 export function onInterruption(onSecond: () => void = () => undefined) {
   const controller = new AbortController();
@@ -28,8 +28,8 @@ export function onInterruption(onSecond: () => void = () => undefined) {
 }
 
 /**
- * Ends this process as SIGTERM does once its stdin ends, where `SLIPWAY_EXIT_WITH_PARENT=1` says that the other end is
- * held by whoever started it: it must not outlive that process, however that ends.
+ * With `SLIPWAY_EXIT_WITH_PARENT=1`, ends this process like SIGTERM when its stdin closes. The parent holds the other
+ * end, so this process does not outlive it, even if the parent is killed.
  */
 export function exitWithParent(environment: Readonly<Record<string, string | undefined>>): void {
   if (environment['SLIPWAY_EXIT_WITH_PARENT'] !== '1') return;
@@ -41,6 +41,6 @@ export function exitWithParent(environment: Readonly<Record<string, string | und
   };
   const { stdin } = process;
   stdin.once('end', end).once('error', end).once('close', end).resume();
-  // Listening to it must not keep a process alive that has nothing else to do. What is no socket cannot.
+  // The listener must not keep the process alive. Only a socket can do that, so only a socket has `unref`.
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
 }

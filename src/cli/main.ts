@@ -8,15 +8,15 @@ import { commandContext, type CommandContext, type CommonOptions } from './conte
 import { buildProgram } from './program/program.ts';
 import { printError } from './ui/errorReport.ts';
 
-/** As a shell reports a program that SIGPIPE ended: Node's programs are not sent it. */
+/** The exit code that a shell reports for SIGPIPE. Node ignores that signal. */
 const READER_GONE = 141;
 
-// The reader of our output has gone, as `head` does. What was started elsewhere goes on.
+// The reader of our output has closed it, as `head` does. Started releases continue.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (!isReaderGone(error)) throw error;
   process.exit(READER_GONE);
 });
-// What is told by the way is not what anything ends for.
+// A closed stderr must not end a command.
 process.stderr.on('error', (error: NodeJS.ErrnoException) => {
   if (!isReaderGone(error)) throw error;
 });
@@ -34,7 +34,7 @@ async function main(argv: readonly string[]): Promise<void> {
     versionText: versionText(number, new URL('../build.json', import.meta.url)),
     onExit: (code) => (process.exitCode = code),
   });
-  // Where the command line is not understood, commander throws before any command has its options.
+  // If the command line is invalid, commander throws before any command has its options.
   const fallback: CommonOptions = { json: argv.includes('--json'), verbose: argv.includes('--verbose') };
   try {
     await program.parseAsync([...argv]);
@@ -43,11 +43,11 @@ async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** `command`: the words of the command that was called. */
+/** @param command - the words of the called command. */
 async function endWith(context: CommandContext, error: unknown, command: string): Promise<number> {
   const { output } = context;
   if (!(error instanceof CommanderError)) return printError(output, error);
-  // Help and the version were asked for, or are what commander has just shown.
+  // Commander has printed the help or the version.
   if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode;
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = more.map((line) => line.replace(/^\(|\)$/g, '')).join(' ');

@@ -3,12 +3,12 @@ import { temporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { dashboardOf } from './dashboardOf.ts';
 
-/** A Temporal that has not answered by then is named, in milliseconds. */
+/** After this time without an answer, the command prints Temporal's address, in milliseconds. */
 const SLOW_MS = 1_000;
 
 /**
- * Connects to the Temporal that this command uses, and prints where it connects to if that takes longer than a second. Its
- * settings have the page that the command links to.
+ * Connects to the Temporal that this command uses, and prints the address if that takes longer than a second. The
+ * settings include the page that the command links to.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_CONFIG_INVALID.
  */

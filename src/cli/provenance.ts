@@ -7,12 +7,12 @@ import { ciRun } from './ci/ciRun.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Runs git in a folder; `undefined` where it does not answer: no git, no repository, nothing configured. */
+/** Runs git in a folder; `undefined` if it fails: no git, no repository, nothing configured. */
 export type Git = (...args: readonly string[]) => Promise<string | undefined>;
 
 /**
- * Who asks, and from where: in CI the one who triggered the run, and the run's URL; elsewhere the name that git commits
- * under, else the user's, and `cli`.
+ * The requester and the origin. In CI: who triggered the run, and the run's URL. Elsewhere: git's `user.name`, else the
+ * system user, and `cli`.
  */
 export async function readRequester(
   environment: Environment,
@@ -25,8 +25,8 @@ export async function readRequester(
 }
 
 /**
- * The commit that the source stands at: the one that CI names, else git's, with `-dirty` where files differ from it.
- * `undefined` outside of a repository.
+ * The source's commit: the one that CI names, else git's, with `-dirty` if files differ from it. `undefined` outside a
+ * repository.
  *
  * @param git - in the source's folder.
  */
@@ -40,8 +40,8 @@ export async function sourceCommit(environment: Environment, git: Git): Promise<
 }
 
 /**
- * When the commit that the source stands at was made, as git says. `undefined` outside of a repository, where git has not
- * fetched the commit that CI names, or where files differ from it.
+ * The commit time of the source's commit, from git. `undefined` outside a repository, if git has not fetched the commit
+ * that CI names, or if files differ from it.
  *
  * @param commit - of {@link sourceCommit}.
  */
@@ -51,12 +51,12 @@ export async function sourceCommittedAt(git: Git, commit: string | undefined): P
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-/** The branch or tag that the source stands at: the one that CI names, else git's branch. */
+/** The source's branch or tag: the one that CI names, else git's branch. */
 export async function sourceRef(environment: Environment, git: Git): Promise<string | undefined> {
   return ciRun(environment)?.ref ?? (await git('symbolic-ref', '--short', 'HEAD'));
 }
 
-/** The source's repository on its host, `owner/name`: the one that GitHub Actions names, else that of the remote `origin`. */
+/** The source's repository on its host, `owner/name`: from GitHub Actions, else from the remote `origin`. */
 export async function sourceRepository(environment: Environment, git: Git): Promise<string | undefined> {
   const named = ciRun(environment)?.system === 'github' ? environment['GITHUB_REPOSITORY'] : undefined;
   if (named !== undefined && named !== '') return named;
@@ -64,7 +64,7 @@ export async function sourceRepository(environment: Environment, git: Git): Prom
   return /[/:](?<repository>[\w.-]+\/[\w.-]+?)(?:\.git)?\/?$/u.exec(remote ?? '')?.groups?.['repository'];
 }
 
-/** Git in a folder. */
+/** Runs git in a folder. */
 export function gitIn(folder: string): Git {
   return async (...args) => {
     try {
@@ -72,7 +72,7 @@ export function gitIn(folder: string): Git {
       const text = stdout.trim();
       return text === '' ? undefined : text;
     } catch {
-      // Not knowing who and where is no reason not to release: it is recorded as far as it is known.
+      // A release does not fail because git fails: it records what is known.
       return undefined;
     }
   };
@@ -82,7 +82,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container's user need not have a name.
+    // A container's user may have no name.
     return 'unknown';
   }
 }

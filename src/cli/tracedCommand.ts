@@ -6,9 +6,9 @@ import type { CommandContext } from './context.ts';
 type Run<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<number>;
 
 /**
- * A command whose calls, and what comes of them elsewhere, make one trace, if the environment asks for traces.
+ * Wraps a command so that its calls, and the work they cause in other processes, form one trace if tracing is on.
  *
- * @param name - of the trace's first span.
+ * @param name - the name of the trace's first span.
  */
 export function traced<Given extends unknown[]>(name: string, run: Run<Given>): Run<Given> {
   return async (context, ...given) => {

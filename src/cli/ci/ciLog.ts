@@ -7,13 +7,13 @@ import type { Output } from '../output.ts';
 import { reportError } from '../ui/errorReport.ts';
 import { ciRun } from './ciRun.ts';
 
-/** How a CI system shows a log. Elsewhere, and with `--json`, nothing is said. */
+/** Commands for the log of a CI system. Prints nothing outside CI or with `--json`. */
 interface CiLog {
-  /** Begins a part of the log that can be folded up. @returns what ends it; once is enough. */
+  /** Begins a foldable section of the log. @returns a function that ends it; further calls do nothing. */
   open(title: string): () => void;
-  /** Puts a word at the run, beside its log. */
+  /** Adds an annotation to the CI run. */
   annotate(level: 'error' | 'warning', title: string, message: string): void;
-  /** Puts what a command failed with at the run; what is wrong in `slipway.yaml`, at its lines. */
+  /** Annotates the run with a command's error; problems of `slipway.yaml` are annotated at their lines. */
   annotateError(error: unknown): void;
 }
 
@@ -30,10 +30,10 @@ export function ciLog({ output, environment }: Pick<CommandContext, 'output' | '
   }
 }
 
-/** An end that somebody wanted, or at least one that leaves nothing to be done. */
+/** The exit code of an ending that a person asked for, or that needs no action. */
 const STOPPED = 4;
 
-/** Puts an end that is not the one asked for at the run. */
+/** Annotates the run if the command did not reach what it was asked for. */
 export function annotateEnd(
   context: Pick<CommandContext, 'output' | 'environment'>,
   exitCode: number,
@@ -80,7 +80,7 @@ function githubLog(output: Output, workspace = process.cwd()): CiLog {
   };
 }
 
-/** As GitHub's own toolkit writes what would otherwise end a command. */
+/** Escapes the characters that would end a workflow command, as GitHub's toolkit does. */
 function escaped(text: string, what: RegExp): string {
   return text.replaceAll(
     what,

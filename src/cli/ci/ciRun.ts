@@ -1,6 +1,6 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The systems whose environment is read by name. */
+/** The CI systems whose environment variables are known. */
 type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
 
 /** One run of a CI system, read from its environment. */
@@ -102,12 +102,12 @@ function firstSet(
   return names.map((name) => environment[name]).find((value) => isSet(value) && accept(value));
 }
 
-/** `CI=false` is a common way to say that it is not. */
+/** Users commonly set `CI=false` to turn CI mode off. */
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== '' && value !== 'false';
 }
 
-/** A build may be asked for `HEAD`: then git knows what that was. */
+/** A build can be requested for `HEAD`; then git is asked for the commit. */
 function isCommit(value: string): boolean {
   return value !== 'HEAD';
 }

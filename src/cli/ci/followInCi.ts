@@ -13,8 +13,8 @@ import { cell, checksSection, code, type Fact, factsTable, stepsSection } from '
 import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
- * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI its steps can be folded up in the log,
- * an end that is not the one asked for stands at the run, and on GitHub the job gets a summary and the step its outputs.
+ * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI, its steps are a foldable section of
+ * the log, and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
  */
 export async function followInCi(
   context: CommandContext,
@@ -78,14 +78,16 @@ function outputs(ending: Ending): Outputs {
   };
 }
 
-/** What a job's summary is made from. */
+/** The data of a job summary. */
 interface Summarized extends Links {
   readonly asked: Asked;
   readonly target: string;
   readonly ending: Ending;
 }
 
-/** How a release ended, as Markdown: outcome, what was put back and why, steps with times, checks with answers, links. */
+/**
+ * How a release ended, as Markdown: outcome, restored revisions and why, steps with times, checks with answers, links.
+ */
 export function jobSummary({ asked, target, ending, ...links }: Summarized): string {
   const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
   const mark = endingExitCode(asked, ending) === 0 ? MARKS.done : MARKS.failed;

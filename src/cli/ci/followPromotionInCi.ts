@@ -13,8 +13,8 @@ import { cell, checksSection, code, type Fact, factsTable, stepsSection } from '
 import { reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
- * Follows a promotion to its end, as {@link followPromotion} does. In CI its steps can be folded up in the log, an end
- * that is not the one asked for stands at the run, and on GitHub the job gets a summary and the step its outputs.
+ * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,
+ * and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
  *
  * @returns the exit code.
  */
@@ -54,7 +54,7 @@ export async function followPromotionInCi(
 }
 
 /**
- * How a promotion ended, as Markdown: outcome, what was promoted, what the judge found, steps with times, checks with
+ * How a promotion ended, as Markdown: outcome, promoted artifact, the judge's findings, steps with times, checks with
  * answers, links.
  */
 export function promotionSummary(result: PromotionResult, { dashboardUrl, workflowUrl }: Links): string {

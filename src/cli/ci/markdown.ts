@@ -6,7 +6,7 @@ import { exactText } from '../ui/text.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 
-/** A fact of a summary; one without a value is left out. */
+/** A fact of a summary. Facts without a value are left out. */
 export type Fact = readonly [what: string, value: string | null | undefined];
 
 /** Facts as a table without headings. */
@@ -15,7 +15,7 @@ export function factsTable(facts: readonly Fact[]): readonly string[] {
   return known.length === 0 ? [] : table(['', ''], known);
 }
 
-/** The steps with their times. `endedAt`: when it was over, ISO 8601. */
+/** The steps with their times. `endedAt`: the end of the last step, ISO 8601. */
 export function stepsSection(steps: readonly StepRecord[], endedAt: string): readonly string[] {
   return section(
     '### Steps',
@@ -59,12 +59,12 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
   return [line(headings), line(headings.map(() => '---')), ...rows.map(line), ''];
 }
 
-/** A name in code, where there is one. */
+/** A name as Markdown code; `null` stays `null`. */
 export function code(text: string | null): string | null {
   return text === null ? null : `\`${text}\``;
 }
 
-/** A text in one cell: what an agent answers must not become a table, a tag or a picture. */
+/** A text in one table cell, escaped: an agent's answer must not become a table, a tag or an image. */
 export function cell(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')

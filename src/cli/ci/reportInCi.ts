@@ -6,23 +6,23 @@ import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell } from './markdown.ts';
 
-/** How a command ended that followed nothing to its end: rejected, queued, timed out. */
+/** The ending of a command that did not follow anything to its end: rejected, queued, timed out. */
 interface CiReport {
   readonly exitCode: number;
   readonly title: string;
-  /** Why, and what to do: a paragraph each. */
+  /** Why, and what to do: one paragraph each. */
   readonly why: readonly string[];
   readonly outputs: Outputs;
 }
 
-/** Reports such an end to CI: at the run unless it is the one asked for, in the job's summary and the step's outputs. */
+/** Reports this ending to CI: as an annotation if it is unwanted, in the job summary, and in the step outputs. */
 export async function reportInCi(context: CommandContext, report: CiReport): Promise<void> {
   const { exitCode, title, why, outputs } = report;
   annotateEnd(context, exitCode, title, why.join('\n'));
   await writeJobSummary(context, headed(report), outputs);
 }
 
-/** Reports what a command failed with to CI, in the same places. */
+/** Reports a command's error to CI, in the same places. */
 export async function reportErrorInCi(context: CommandContext, error: unknown): Promise<void> {
   ciLog(context).annotateError(error);
   const { code, message, hint, exitCode } = reportError(error);
@@ -30,16 +30,16 @@ export async function reportErrorInCi(context: CommandContext, error: unknown): 
   await writeJobSummary(context, headed({ exitCode, title: code, why }), { 'error-code': code });
 }
 
-/** What has no steps to show: one heading and why. */
+/** A summary without steps: a heading and the reasons. */
 function headed({ exitCode, title, why }: Omit<CiReport, 'outputs'>): string {
   const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
   return [`## ${mark} ${cell(title)}\n`, ...why.map((each) => `${cell(each)}\n`)].join('\n');
 }
 
-/** The outputs of `action.yml`, by their names. */
+/** The outputs of `action.yml`, by name. */
 export type Outputs = Readonly<Record<string, string>>;
 
-/** Gives a job its summary, in Markdown, and the step its outputs: on GitHub, which names the files. */
+/** Writes the job summary (Markdown) and the step outputs, to the files that GitHub names. */
 export async function writeJobSummary(
   context: CommandContext,
   summary: string,
@@ -52,7 +52,7 @@ export async function writeJobSummary(
   await append(context, 'GITHUB_OUTPUT', lines.join(''));
 }
 
-/** Appends to a file that GitHub names. One that cannot be written never changes how a release ended. */
+/** Appends to a file that GitHub names. A failed write never changes a release's outcome. */
 async function append(
   { environment, output }: CommandContext,
   variable: 'GITHUB_STEP_SUMMARY' | 'GITHUB_OUTPUT',

@@ -24,10 +24,10 @@ export interface AuditOptions {
 const BROKEN = 3;
 
 /**
- * `slipway audit [TARGET]`: holds every history of a target that Temporal still has, and what its control plane has,
- * against the rules that hold always. Changes nothing.
+ * `slipway audit [TARGET]`: checks a target's histories in Temporal and its revisions against Slipway's safety rules.
+ * Changes nothing.
  *
- * @returns the exit code: 0 where no rule was broken, else 3.
+ * @returns the exit code: 0 if no rule was broken, else 3.
  */
 export async function runAuditCommand(
   context: CommandContext,
@@ -84,7 +84,9 @@ export async function runAuditCommand(
   return exitCode;
 }
 
-/** Every revision of the deployment; `null` where the control plane cannot be asked from here, or has no such one. */
+/**
+ * Every revision of the deployment; `null` if the control plane cannot be asked from here, or has no such deployment.
+ */
 async function observedRevisions(
   context: CommandContext,
   spec: TargetSpec,
@@ -105,7 +107,7 @@ async function observedRevisions(
   }
 }
 
-/** The secrets of a target that are to be had here: their values must stand in no history. */
+/** The secrets of a target that this process can read: their values must not appear in any history. */
 function knownSecrets({ environment }: CommandContext, config: Config, name: string): string[] {
   const { target } = releaseSettings(config, name);
   const references = [target.apiKey, target.agentApiKey, ...(target.secrets ?? [])];

@@ -22,7 +22,7 @@ import { releaseTarget } from './release/releaseTarget.ts';
 
 /** The options of `slipway demo`. */
 interface DemoOptions {
-  /** Leave everything running at the end, to look at, until Ctrl-C. */
+  /** Leave everything running at the end, until Ctrl-C. */
   readonly keep?: boolean;
 }
 
@@ -35,11 +35,11 @@ const RELEASE_TIMEOUT_MS = 5 * 60_000;
 const RUN_TIMEOUT_MS = 30_000;
 
 /**
- * `slipway demo`: on a fresh state, releases an example agent, releases a broken one over it, sees it rolled back, and
- * asks the restored revision a question. Tells the story; leaves nothing behind.
+ * `slipway demo`: on a fresh state, releases an example agent, releases a broken one over it, waits for the rollback,
+ * and asks the restored revision a question. Prints each part; leaves nothing behind.
  *
- * @returns 0 only if all of it happened.
- * @throws SlipwayError SLIPWAY_DEMO_FAILED, which says what did not happen; what starting anything throws.
+ * @returns 0 only if every part succeeded.
+ * @throws SlipwayError SLIPWAY_DEMO_FAILED, which names what did not happen; the errors of starting a service.
  */
 export async function runDemoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
   const interruption = onInterruption();
@@ -67,7 +67,7 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
   }
 }
 
-/** How the demo ends: with the page, as long as there is one. */
+/** The last lines of the demo; they name the page if it keeps running. */
 export function lastLines(dashboard: string, keeps: boolean): readonly string[] {
   return keeps
     ? [`See it on the page: ${dashboard}`, 'Everything keeps running until Ctrl-C.']
@@ -77,7 +77,7 @@ export function lastLines(dashboard: string, keeps: boolean): readonly string[] 
       ];
 }
 
-/** Starts everything for the demo, and ends it whatever happens. */
+/** Starts everything for the demo, and always stops it. */
 async function withStack(
   context: CommandContext,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ async function withStack(
 ): Promise<void> {
   const { output } = context;
   const name = `slipway-demo-${process.pid}`;
-  // A Temporal that others use too has workers of theirs: they must not take this demo's work.
+  // A shared Temporal may have other workers, which must not take this demo's tasks.
   const environment = { ...context.environment, SLIPWAY_TASK_QUEUE: name };
   const stack = await startLocalStack({
     home: context.home,
@@ -111,7 +111,7 @@ async function withStack(
   }
 }
 
-/** The story. */
+/** The parts of the demo. */
 class Demo {
   readonly #context: CommandContext;
   readonly #stack: LocalStack;
@@ -203,7 +203,7 @@ class Demo {
     return ending.result;
   }
 
-  /** The example's own file, with the control plane of this demo in place of the usual one. */
+  /** The example's `slipway.yaml`, with this demo's control plane instead of the default one. */
   async #configOf(example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
     const { config, folder } = await loadConfig(join(EXAMPLES, example, 'slipway.yaml'));
     const targets = Object.entries(config.targets).map(([name, target]) => [
@@ -218,7 +218,7 @@ class Demo {
     return { config: { ...config, targets: Object.fromEntries(targets) as typeof config.targets }, folder };
   }
 
-  /** A real run on the agent, where everybody reaches it. @returns its answer. */
+  /** A real run on the agent, at its public URL. @returns its answer. */
   async #ask(servingRevisionId: string): Promise<string> {
     const { output } = this.#context;
     const { state, apiKey } = this.#stack;

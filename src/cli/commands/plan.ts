@@ -4,8 +4,8 @@ import { planPromotionsOf } from './promotion/promotionPlan.ts';
 import { type PlanOptions, planReleaseOn } from './release/releasePlanned.ts';
 
 /**
- * `slipway plan release [TARGET]`: what a release would do at this moment. `slipway plan promotion [PROMOTION]`: what
- * promotions will do in the coming days. Changes nothing.
+ * `slipway plan release [TARGET]`: prints what a release would do now. `slipway plan promotion [PROMOTION]`: prints
+ * what promotions will do in the coming days. Changes nothing.
  *
  * @returns the exit code.
  */

@@ -20,9 +20,10 @@ export interface WatchOptions {
 const LOOK_MS = 1_000;
 
 /**
- * `slipway watch [TARGET]`: follows what runs on a target to its end; where nothing does, what runs next.
+ * `slipway watch [TARGET]`: follows the running release of a target to its end. If none runs, it waits for the next
+ * one.
  *
- * @returns the exit code of what was followed, or 5 where that was given up.
+ * @returns the followed release's exit code, or 5 if the command stopped following.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
  */
 export async function runWatchCommand(
@@ -70,13 +71,13 @@ export async function runWatchCommand(
   }
 }
 
-/** What has never run: there is nothing to follow. */
+/** Outcomes of releases that never ran, so there is nothing to follow. */
 const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
 
 /**
- * What runs on a target, or is about to; else what has run since the first look and was over before the next.
+ * The running or next release of a target; else one that ran between two looks.
  *
- * @param ended - what had ended before the first look.
+ * @param ended - the releases that had ended before the first look.
  */
 function underWay(
   view: Awaited<ReturnType<typeof viewTarget>>,

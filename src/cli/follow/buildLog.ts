@@ -8,10 +8,10 @@ import type { CommandContext } from '../context.ts';
 const LOOK_MS = 2_000;
 
 /**
- * Reads the newest lines of the build every other second, beside what follows the release, so that a control plane that
- * is slow to answer delays nothing else.
+ * Reads the newest lines of the build log every 2 s. It runs beside the code that follows the release, so a slow
+ * control plane does not delay it.
  *
- * @param latest - where the release stands.
+ * @param latest - the release's current progress.
  * @param signal - ends it.
  */
 export async function tailBuildLog(

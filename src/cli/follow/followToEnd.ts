@@ -12,7 +12,7 @@ import { type Asked, endingExitCode, endingLines, type Links } from '../ui/endin
 import { tailBuildLog } from './buildLog.ts';
 import { FollowView } from './followView.ts';
 
-/** What is followed. */
+/** What to follow. */
 export interface Followed {
   /** A release's id, or a rollback's request id. */
   readonly id: string;
@@ -21,28 +21,28 @@ export interface Followed {
   readonly spec: TargetSpec;
   /** The target's workflow. */
   readonly workflowId: string;
-  /** How long, in milliseconds. */
+  /** How long to follow, in milliseconds. */
   readonly timeoutMs: number;
-  /** Told how it ended, before that is shown: the outcome stands last. */
+  /** Called with the ending, before it is printed: the outcome is the last output. */
   readonly onEnd?: (ending: Ending) => Promise<void>;
-  /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, what is followed goes on. */
+  /** Called when Ctrl-C stops the following; returns its result as text. Default: nothing; the release continues. */
   readonly onStopped?: () => Promise<string>;
 }
 
-/** How following ended. Without an ending it was given up: what was followed goes on. */
+/** How following ended. Without an ending, the command stopped following, and the release continues. */
 export interface FollowedToEnd {
   readonly exitCode: 0 | 2 | 3 | 4 | 5;
   readonly ending: Ending | undefined;
-  /** Why it was given up, and what becomes of what was followed. */
+  /** Why the command stopped following, and what happens to the release. */
   readonly gaveUp?: string;
 }
 
-/** Exit code of a command that timed out while the release goes on (design, "The command"). */
+/** The exit code of a command that timed out while the release continues (design, "The command"). */
 export const GAVE_UP = 5;
 
 /**
- * Follows a release or a rollback to its end and shows it live. Ctrl-C, and the time running out, end the following
- * alone: the last line says that the release goes on, or what `onStopped` has to say.
+ * Follows a release or a rollback to its end and shows it live. Ctrl-C and the timeout end only the following. The last
+ * line then says that the release continues, or what `onStopped` returns.
  *
  * @param signal - aborted by Ctrl-C.
  */
@@ -98,7 +98,7 @@ export async function followToEnd(
   }
 }
 
-/** @param of - `workflowId` is the target's, `child` the release's, if it was seen to run. */
+/** @param of - `workflowId` is the target's; `child` is the release's, if it was seen running. */
 function endingLinks(
   settings: TemporalSettings,
   of: { readonly workflowId: string; readonly child: string | undefined; readonly ending: Ending },
@@ -132,10 +132,10 @@ const GAVE_UP_BECAUSE = {
 } as const;
 
 /**
- * Reports that following was given up.
+ * Reports that the command stopped following.
  *
- * @param see - the command that shows what becomes of it.
- * @param became - what becomes of what was followed, if the target knows it.
+ * @param see - the command that shows how it continues.
+ * @param became - what happens to the release, if the target knows it.
  */
 export function tellGaveUp(
   output: Output,
@@ -150,20 +150,20 @@ export function tellGaveUp(
   return message;
 }
 
-/** What an interrupt asks to abort, and how. */
+/** What an interrupt aborts, and how. */
 interface Abortable {
   /** A release's id, or a promotion's name. */
   readonly id: string;
-  /** What says the same later: `slipway abort staging`. */
+  /** The command that aborts it later: `slipway abort staging`. */
   readonly command: string;
-  /** Asks it. */
+  /** Requests the abort. */
   readonly ask: () => Promise<Intervened>;
 }
 
 /**
- * Asks what is followed to abort, because the command was interrupted.
+ * Aborts what is followed, because the command was interrupted.
  *
- * @returns what came of it, in words: they stand in the last line.
+ * @returns the result as text, for the last line.
  */
 export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {
   output.note(`asking ${id} to abort; a second interrupt exits at once`);
@@ -180,5 +180,5 @@ export async function abortOnInterrupt(output: Output, { id, command, ask }: Abo
   }
 }
 
-/** Why an abort was asked for, as it stands in the record. */
+/** The recorded reason of such an abort. */
 export const INTERRUPTED_REASON = 'the command that followed it was interrupted';

@@ -10,8 +10,8 @@ import { styleOf } from '../ui/style.ts';
 import { buildLine, underWayLines } from '../ui/underWayLines.ts';
 
 /**
- * Shows what `follow` tells: each step on a line of its own once it has ended; below them the step that runs and what it
- * waits for, rewritten in place. With `--json` each change is an event.
+ * Shows the events of `follow`: each ended step on its own line; below them the running step and what it waits for,
+ * rewritten in place. With `--json` each change is an event.
  */
 export class FollowView {
   readonly #output: Output;
@@ -23,13 +23,13 @@ export class FollowView {
   #toldWaiting: string | null = null;
   #toldUnderWay = '';
   readonly #addressed: string;
-  /** What was printed of what it waits for, if lines cannot be rewritten: each thing once. */
+  /** The waiting lines printed so far, if lines cannot be rewritten: each is printed once. */
   readonly #toldLines = new Set<string>();
   #progress: Progress | null = null;
   #call: RunningCall | null = null;
   #buildLog: readonly string[] = [];
 
-  /** @param addressed - how a command names what is followed: `production`, `--promotion up`. */
+  /** @param addressed - what is followed, as command arguments: `production`, `--promotion up`. */
   constructor(output: Output, addressed: string) {
     this.#output = output;
     this.#addressed = addressed;
@@ -75,7 +75,7 @@ export class FollowView {
     }
   }
 
-  /** Shows the newest lines of the build of the revision that is waited for. */
+  /** Shows the newest build log lines of the awaited revision. */
   showBuildLog(lines: readonly string[]): void {
     if (lines.at(-1) === this.#buildLog.at(-1) && lines.length === this.#buildLog.length) return;
     const begins = this.#buildLog.length === 0;
@@ -85,18 +85,18 @@ export class FollowView {
       for (const line of lines) this.#live.say(buildLine(line, this.#output.style));
   }
 
-  /** Takes away what is rewritten in place. */
+  /** Removes the lines that are rewritten in place. */
   close(): void {
     this.#live.hide();
   }
 
-  /** Shows that nothing happens, and why: at once also where lines cannot be rewritten. */
+  /** Shows that it waits, and why. If lines cannot be rewritten, it prints this at once. */
   #wait(render: () => string): void {
     if (!this.#output.live) this.#output.info(render());
     this.#live.show(() => [fitLine(render(), this.#columns)]);
   }
 
-  /** A line of the terminal's whole width would begin another one. */
+  /** A line of the terminal's full width would wrap. */
   get #columns(): number {
     return this.#output.live ? this.#output.columns() - 1 : Infinity;
   }
@@ -122,7 +122,7 @@ export class FollowView {
       this.#showVerdicts(progress, step);
       this.#announceRestoring(progress, step);
       this.#tellStep(step);
-      // A log keeps the whole line; a terminal would break it in the middle of an id.
+      // A log keeps the whole line; a terminal would wrap it in the middle of an id.
       this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, this.#columns));
     }
     const running = progress.steps[settled];
@@ -141,7 +141,7 @@ export class FollowView {
       this.#live.show(() => [...stepLines(), ...this.#underWayLines(progress, Date.now())]);
   }
 
-  /** Tells a program once that a release waits for a person, or for a freeze to end. */
+  /** Prints one event when a release waits for a person, or for a freeze to end. */
   #tellWaiting({ waiting }: Progress): void {
     if (waiting !== null && this.#toldWaiting !== waiting.since) {
       this.#output.event({ event: 'waiting', ...waiting });
@@ -149,7 +149,7 @@ export class FollowView {
     this.#toldWaiting = waiting?.since ?? null;
   }
 
-  /** Tells each change of what it waits for: a program by an event; a log by a line for each thing that is new. */
+  /** Prints each change of what it waits for: an event with `--json`, and in a log a line for each new item. */
   #tellUnderWay(progress: Progress): void {
     const { watchUntil, interventions } = progress;
     const underWay = {
@@ -164,7 +164,7 @@ export class FollowView {
     this.#toldUnderWay = shown;
     if (this.#output.live) return;
     const lines = this.#linesForLog(progress, Date.now());
-    // How much time is left does not make a line new.
+    // A line is new only if more than its remaining time has changed.
     for (const [index, key] of this.#linesForLog(progress, 0).entries()) {
       if (this.#toldLines.has(key)) continue;
       this.#toldLines.add(key);
@@ -177,7 +177,7 @@ export class FollowView {
     return underWayLines(shown, now, this.#output.style, this.#columns);
   }
 
-  /** Whether what it waits for has lasted for so long that a log says it; short waits are over with their step. */
+  /** Whether a wait is long enough for a line in a log. A short wait ends with its step. */
   get #isLong(): boolean {
     return this.#call !== null && Date.now() - Date.parse(this.#call.since) >= PLAIN_EVERY_MS;
   }
@@ -210,7 +210,7 @@ export class FollowView {
   }
 }
 
-/** Nothing that is worth an event of its own. */
+/** A state that needs no event. */
 const NOTHING = JSON.stringify({ call: null, buildLog: [], interventions: [] });
 
 function silence(event: FollowEvent & { kind: 'silent' }, now: number): string {

@@ -3,32 +3,32 @@ import type { Command } from 'commander';
 import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
 
 /**
- * Makes the action of a command: loads what it runs, calls that with the context, the arguments and the options, and
- * reports its exit code.
+ * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports its
+ * exit code.
  */
 export type Runs = (
-  // Commander knows the types of what it gives no better.
+  // Commander does not type these arguments.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   load: () => Promise<(context: CommandContext, ...given: any[]) => Promise<number>>,
 ) => (...given: unknown[]) => Promise<void>;
 
-/** Where commands are put that share the options, the help and the way of telling errors of them all. */
+/** Adds commands with the common options, help and error reporting. */
 export interface CommandTable {
-  /** What all of them are commands of. */
+  /** The program that the commands belong to. */
   readonly program: Command;
   /** Slipway's. */
   readonly version: string;
   /** A command with the common options, and its examples below its help. */
   readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
-  /** A name above several commands, which does nothing by itself. */
+  /** A parent of several commands, without an action. */
   readonly group: (name: string, description: string) => Command;
   readonly runs: Runs;
 }
 
 /**
- * A table that puts its commands under a program.
+ * A table that adds its commands to a program.
  *
- * @param onExit - told the exit code of the command that ran.
+ * @param onExit - called with the exit code of the command that ran.
  */
 export function commandTable(
   program: Command,
@@ -55,7 +55,7 @@ export function commandTable(
     runs:
       (load) =>
       async (...given) => {
-        // Commander adds the command itself, which knows the options of those above it, too.
+        // Commander's last argument is the command, which also knows its parents' options.
         const options = (given.at(-1) as Command).optsWithGlobals<CommonOptions>();
         const context = commandContext(options);
         const { printError } = await import('../ui/errorReport.ts');
@@ -70,7 +70,7 @@ export function commandTable(
   };
 }
 
-/** Gives a command the options of how it tells what it has to tell. */
+/** Adds the output options to a command. */
 export function withOutputOptions(command: Command): Command {
   return command
     .option('--json', 'print one JSON object per line (docs/json.md)')
@@ -78,5 +78,5 @@ export function withOutputOptions(command: Command): Command {
     .option('--verbose', 'show stacks and causes of errors');
 }
 
-/** What is wrong with the command line is told by the caller, in the one way that errors are told. */
+/** Commander prints no usage errors: the caller reports them like all other errors. */
 export const SILENT = { outputError: () => undefined } as const;

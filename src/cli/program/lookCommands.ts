@@ -5,7 +5,7 @@ import { configOption, numberOption, timeoutOption } from './options.ts';
 
 const TAIL_LINES = 200;
 
-/** Looking at targets: what runs on them, what came of their releases, and what their revisions wrote. */
+/** Adds the commands that read targets: what runs, how releases ended, and the revisions' logs. */
 export function addLookCommands({ command, runs }: CommandTable): void {
   command(
     'status [target]',

@@ -19,7 +19,7 @@ interface AgentOptions {
   readonly config?: string;
 }
 
-/** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
+/** Adds the commands that run services on this machine, together or one by one, and check what is missing. */
 export function addMachineCommands(table: CommandTable): void {
   addDevelopmentCommands(table);
   addServiceCommands(table);
@@ -135,7 +135,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     );
 }
 
-/** Puts `rollout` under `slipway worker`. */
+/** Adds `rollout` under `slipway worker`. */
 function addRolloutCommand(worker: Command, runs: Runs): void {
   const changes = ['current', 'back', 'moveFrom'];
   withOutputOptions(worker.command('rollout [version]'))

@@ -6,7 +6,7 @@ import type { QuarantineOptions } from '../commands/target/quarantine.ts';
 import type { CommandTable } from './commandTable.ts';
 import { configOption } from './options.ts';
 
-/** Saying one thing to a target, or to the release that runs on it. */
+/** Adds the commands that control a target or its running release. */
 export function addMessageCommands({ command, runs }: CommandTable): void {
   for (const [name, holding, description] of [
     ['hold', true, 'Put a target on hold: it rejects releases until the hold ends'],

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { parseRetentionAge } from '../../domain/artifact/retention.ts';
 import { parseDuration } from '../../domain/duration.ts';
 
-/** Reads an option that is a duration (`90s`, `5m`), in milliseconds. */
+/** Parses a duration (`90s`, `5m`) into milliseconds. */
 export function durationOption(text: string): number {
   const milliseconds = parseDuration(text);
   if (milliseconds === undefined || milliseconds === 0) {
@@ -12,7 +12,7 @@ export function durationOption(text: string): number {
   return milliseconds;
 }
 
-/** Reads an option that is the age from which on artifacts may be removed (`30d`, `12h`), in milliseconds. */
+/** Parses the age from which artifacts may be removed (`30d`, `12h`) into milliseconds. */
 export function retentionAgeOption(text: string): number {
   const milliseconds = parseRetentionAge(text);
   if (milliseconds === undefined)
@@ -20,7 +20,7 @@ export function retentionAgeOption(text: string): number {
   return milliseconds;
 }
 
-/** Reads an option that is a port; 0 takes a free one. */
+/** Parses a port; 0: any free port. */
 export function portOption(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) {
@@ -29,7 +29,7 @@ export function portOption(text: string): number {
   return port;
 }
 
-/** Reads an option that is a share in percent. */
+/** Parses a percentage. */
 export function percentageOption(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) > 100) {
     throw new InvalidArgumentError('Expected a whole number from 0 to 100.');
@@ -37,13 +37,13 @@ export function percentageOption(text: string): number {
   return Number(text);
 }
 
-/** Reads an option that is a whole number from 1. */
+/** Parses a whole number from 1. */
 export function numberOption(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1.');
   return Number(text);
 }
 
-/** What the platform runs agents as. */
+/** `--isolation`: how the platform isolates agents. */
 export function isolationOption(): Option {
   return new Option(
     '--isolation <how>',
@@ -62,7 +62,7 @@ export function metricsOption(): Option {
 
 const FOLLOW_FOR = '1h';
 
-/** `--timeout`: how long a release, or what releases, is followed. Default: an hour. */
+/** `--timeout`: how long to follow a release or a promotion. Default: an hour. */
 export function timeoutOption(followFor = FOLLOW_FOR): Option {
   return new Option('--timeout <duration>', 'stop following after this long: 90s, 5m, 1h30m')
     .argParser(durationOption)
@@ -74,7 +74,7 @@ export function configOption(): Option {
   return new Option('--config <file>', 'the file (default: slipway.yaml, here or in a folder above)');
 }
 
-/** `--abort-on-interrupt`: what Ctrl-C and SIGTERM do to what is followed. */
+/** `--abort-on-interrupt`: whether Ctrl-C and SIGTERM abort what is followed. */
 export function abortOnInterruptOption(what: 'release' | 'promotion'): Option {
   return new Option(
     '--abort-on-interrupt',

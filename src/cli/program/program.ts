@@ -8,12 +8,12 @@ import { addMessageCommands } from './messageCommands.ts';
 import { addPromotionCommands } from './promotionCommands.ts';
 import { addReleaseCommands } from './releaseCommands.ts';
 
-/** How the command line is built. */
+/** Options of the command line. */
 interface ProgramOptions {
   readonly version: string;
   /** What `--version` prints. Default: `version`. */
   readonly versionText?: string;
-  /** Told the exit code of the command that ran. */
+  /** Called with the exit code of the command that ran. */
   readonly onExit: (exitCode: number) => void;
 }
 

@@ -5,7 +5,7 @@ import { traced } from '../tracedCommand.ts';
 import type { CommandTable } from './commandTable.ts';
 import { abortOnInterruptOption, configOption, numberOption, timeoutOption } from './options.ts';
 
-/** A promotion may soak for a day: it is followed for longer than a release. */
+/** A promotion may soak for a day, so it is followed longer than a release. */
 const FOLLOW_FOR = '24h';
 const PLANNED_DAYS = 14;
 const REHEARSED_DAYS = 7;

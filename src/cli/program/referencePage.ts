@@ -17,12 +17,12 @@ Every command takes these options, too:
 | \`--help\`       | show the help of the command                                 |
 `;
 
-/** Told once, for all of them. */
+/** The options of all commands, documented once. */
 const COMMON = new Set(['--json', '--quiet', '--verbose', '--home']);
 
 /**
- * The reference of the command line as Markdown, published as `docs/commands.md`: a section per group, in it each command
- * with its usage, options and examples.
+ * The command reference as Markdown, published as `docs/commands.md`: a section per group, with the usage, options and
+ * examples of each command.
  *
  * @param program - the command line, see `buildProgram`.
  */
@@ -35,10 +35,10 @@ export function commandReferencePage(program: Command): string {
   return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
 }
 
-/** A command that does something, and those below it. */
+/** The sections of a command and its subcommands. */
 function commandSections(command: Command): readonly string[] {
   const below = command.commands.flatMap(commandSections);
-  // A name above several commands does nothing by itself; `platform` does.
+  // A parent of several commands has no action, except `platform`.
   const isGroup = below.length > 0 && command.options.length === 0;
   return isGroup ? below : [commandSection(command), ...below];
 }
@@ -81,7 +81,7 @@ function whatOf({
   return extras.length === 0 ? description : `${description} (${extras.join('; ')})`;
 }
 
-/** What its help says below the options, for example examples. */
+/** The text below the options in its help, such as examples. */
 function afterHelp(command: Command): { readonly examples: string; readonly rest: string } {
   let whole = '';
   command.configureOutput({ writeOut: (text) => (whole += text), getOutHelpWidth: () => 1_000 });

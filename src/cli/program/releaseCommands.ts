@@ -8,7 +8,7 @@ import {
   timeoutOption,
 } from './options.ts';
 
-/** Releasing and rolling back, and what stands before that: what would be shipped, and whether it is right. */
+/** Adds the commands that release and roll back, and those that prepare and check a release. */
 export function addReleaseCommands({ command, runs }: CommandTable): void {
   command(
     'release [target]',

@@ -5,13 +5,13 @@ import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
 import { MARKS, type Style } from './style.ts';
 
-/** What the command asked for: its exit code depends on it. */
+/** What the command requested. The exit code depends on it. */
 export type Asked = 'release' | 'rollback';
 
-/** The command's exit code for how it ended (design, "The command"). */
+/** The command's exit code for an ending (design, "The command"). */
 export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
   const { outcome, code = null } = ended(ending);
-  // A rollback that stopped a release before it changed anything: what was to serve again has never stopped serving.
+  // A rollback that stopped a release before any change: the requested revision never stopped serving.
   const stoppedInTime =
     asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
   if (stoppedInTime && outcome === 'aborted' && code !== 'SLIPWAY_REVISION_NOT_REACHED') return 0;
@@ -39,18 +39,18 @@ export function endingLines(
   return lines;
 }
 
-/** Where a browser shows it; each `null` if its address is not known. */
+/** Links for a browser; `null` if the address is not known. */
 export interface Links {
   readonly dashboardUrl: string | null;
   readonly workflowUrl: string | null;
 }
 
-/** The line that leads to the page, of what goes on without the command or is only just beginning. */
+/** The link to the page, for a release that starts or continues without the command. */
 export function onPageLines(dashboardUrl: string | null): readonly string[] {
   return dashboardUrl === null ? [] : [`On the page: ${dashboardUrl}`];
 }
 
-/** Outcomes as people say them. */
+/** Outcomes in plain words. */
 export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   released: 'released',
   rolled_back: 'rolled back',

@@ -8,7 +8,7 @@ import { printProblems } from '../commands/lint/problemLines.ts';
 import type { EventOf } from '../events/index.ts';
 import type { Output } from '../output.ts';
 
-/** What is printed of anything that was thrown. An unexpected error is `SLIPWAY_INTERNAL`. */
+/** The printed form of any thrown value. An unexpected error is `SLIPWAY_INTERNAL`. */
 export function reportError(error: unknown): EventOf<'error'> {
   const known = isCodedError(error)
     ? error
@@ -27,8 +27,7 @@ export function reportError(error: unknown): EventOf<'error'> {
 
 /**
  * Prints an error: `error SLIPWAY_X: message`, then the place, the hint and the code's page; with `--verbose` the stack
- * and its causes.
- * What is wrong in `slipway.yaml` is told before it, as `slipway lint` does.
+ * and its causes. Problems of `slipway.yaml` are printed before it, as `slipway lint` does.
  *
  * @returns the exit code.
  */
@@ -40,11 +39,11 @@ export function printError(output: Output, error: unknown): number {
     return report.exitCode;
   }
   const { style } = output;
-  // Its problems have been told, each with its place.
+  // Its problems have been printed, each with its place.
   const shown =
     error instanceof ConfigError ? { message: `${error.file} is not valid`, place: null } : report;
   output.note(`${style.bad('error')} ${style.strong(report.code)}: ${shown.message}`);
-  // A place that the message names already is not repeated.
+  // A place that is already in the message is not repeated.
   if (shown.place !== null && !shown.message.includes(shown.place)) output.note(`  at ${shown.place}`);
   if (report.hint !== null) output.note(`  ${report.hint}`);
   output.note(style.faint(`  ${errorPage(report.code)}`));
@@ -52,7 +51,7 @@ export function printError(output: Output, error: unknown): number {
   return report.exitCode;
 }
 
-/** A message with what caused it: the SDK's own messages say little without. */
+/** A message with its causes: the SDK's own messages say little without them. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -4,10 +4,10 @@ import { formatInstant } from '../../domain/freeze/zonedTime.ts';
 import type { Output } from '../output.ts';
 
 /**
- * Says before anything is packed what a freeze will do to a release. The release itself looks again: what is said here
- * saves a person the wait.
+ * Prints, before anything is packed, how a freeze affects the release. The release checks again later; this early
+ * message saves time.
  *
- * @throws SlipwayError SLIPWAY_TARGET_FROZEN where a freeze refuses it; SLIPWAY_USAGE for an override without a reason.
+ * @throws SlipwayError SLIPWAY_TARGET_FROZEN if a freeze refuses it; SLIPWAY_USAGE for an override without a reason.
  */
 export function announceFreezes(
   output: Output,

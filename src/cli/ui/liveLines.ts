@@ -7,20 +7,20 @@ const CLEAR_TO_END = '\u001b[J';
 
 /**
  * The last lines on a terminal, rewritten in place while something runs. If lines cannot be rewritten, they are printed
- * every half minute instead, so that a CI log shows that something goes on.
+ * every half minute instead, so that a CI log shows progress.
  */
 export class LiveLines {
   readonly #output: Output;
   #render: (() => readonly string[]) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** How many lines stand on the terminal. */
+  /** How many lines are on the terminal now. */
   #drawn = 0;
 
   constructor(output: Output) {
     this.#output = output;
   }
 
-  /** Shows lines, made anew at each refresh. Each must fit the terminal's width. */
+  /** Shows lines, rendered again at each refresh. Each must fit the terminal's width. */
   show(render: () => readonly string[]): void {
     this.#render = render;
     this.#draw();
@@ -28,7 +28,7 @@ export class LiveLines {
     this.#timer.unref();
   }
 
-  /** Takes the lines away. */
+  /** Removes the lines. */
   hide(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

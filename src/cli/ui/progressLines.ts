@@ -7,14 +7,14 @@ const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
 const DETAIL_MAX_CHARACTERS = 200;
 const DETAIL_MIN_CHARACTERS = 8;
-/** What stands before the detail: the mark, the title and the time, with the spaces around them. */
+/** The width before the detail: mark, title, time and the spaces between them. */
 const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
 
 /**
- * One step as one line: a mark, what it is, how long it took (up to `now`, in milliseconds since 1970, while it runs),
- * attempts where there was more than one, and what came of it.
+ * One step as one line: a mark, its title, its duration (up to `now`, in milliseconds since 1970, while it runs),
+ * attempts if more than one, and its result.
  *
- * @param columns - the terminal's width: what came of a step that is done is cut to it. What failed is told whole.
+ * @param columns - the terminal's width. The detail of a completed step is cut to it; a failure is shown in full.
  */
 export function stepLine(
   step: StepRecord,
@@ -33,19 +33,19 @@ export function stepLine(
   return `${line}  ${step.status === 'done' ? fitLine(notes, room) : notes}`;
 }
 
-/** How many steps at the beginning have ended: what is said of them does not change any more. */
+/** How many leading steps have ended, so that their lines no longer change. */
 export function settledSteps(progress: Progress): number {
   const running = progress.steps.findIndex((step) => step.status === 'running');
   return running === -1 ? progress.steps.length : running;
 }
 
-/** A text in at most so many characters of a terminal, on one line. Knows nothing of colors. */
+/** Cuts a text to one line of at most `columns` characters. The text must have no color codes. */
 export function fitLine(text: string, columns: number): string {
   const line = text.replaceAll(/\s*\n\s*/g, ' ');
   return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
 }
 
-/** A text in lines of at most so many characters, broken at spaces; all but the first are indented. */
+/** Wraps a text at spaces into lines of at most `columns` characters; all but the first are indented. */
 export function wrapLine(text: string, columns: number, indent: number): readonly string[] {
   if (text.length <= columns) return [text];
   const space = text.lastIndexOf(' ', columns);
@@ -54,7 +54,7 @@ export function wrapLine(text: string, columns: number, indent: number): readonl
   return [text.slice(0, end), ...wrapLine(rest, Math.max(columns, 2 * indent), indent)];
 }
 
-/** A text with the beginnings of the ids in it: enough to know a revision by. */
+/** Shortens the ids in a text to their first characters, which identify a revision. */
 export function shortIds(text: string): string {
   return text.replaceAll(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '$1');
 }
@@ -64,7 +64,7 @@ function mark(step: StepRecord, style: Style): string {
     case 'done':
       return style.good(MARKS.done);
     case 'failed':
-      // A baseline that fails its checks is a finding, not a failure of this release.
+      // A baseline with failed checks is a warning, not a failure of this release.
       return step.step === 'baseline' ? style.warn(MARKS.warning) : style.bad(MARKS.failed);
     case 'canceled':
     case 'skipped':
@@ -86,7 +86,7 @@ function detailOf(step: StepRecord, verdicts: readonly CheckVerdict[]): string {
   return fitLine(step.detail, step.status === 'failed' ? 2 * DETAIL_MAX_CHARACTERS : DETAIL_MAX_CHARACTERS);
 }
 
-/** An answer in quotes; one that is JSON already, as of a run that was interrupted, would be unreadable in them. */
+/** An answer in quotes. JSON, for example of an interrupted run, gets no quotes: it would be unreadable. */
 function quoted(answer: string): string {
   const line = fitLine(answer, 80);
   return /^[{[]/.test(line) ? line : JSON.stringify(line);

@@ -1,4 +1,4 @@
-/** How parts of a line are set off from the rest: with colors, or not at all. */
+/** Functions that highlight parts of a line, with colors or not at all. */
 export type Style = ReturnType<typeof styleOf>;
 
 export function styleOf(colored: boolean) {

@@ -1,6 +1,6 @@
 import { fitLine } from './progressLines.ts';
 
-/** A cell: its text, and how it is set off. */
+/** A cell: its text and its highlighting. */
 export interface Cell {
   readonly text: string;
   readonly paint?: (text: string) => string;
@@ -10,9 +10,9 @@ const GAP = '  ';
 const LAST_MIN = 12;
 
 /**
- * Rows below their headings, in columns. The last column is cut to what the others leave of the window.
+ * Rows below headings, in columns. The last column is cut to the remaining width.
  *
- * @param columns - the window's width; `Infinity` where nothing may be cut.
+ * @param columns - the window's width; `Infinity`: nothing is cut.
  */
 export function tableLines(
   headings: readonly string[],

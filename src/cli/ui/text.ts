@@ -2,7 +2,7 @@ import { formatDuration } from '../../domain/duration.ts';
 
 const DAY_MS = 86_400_000;
 
-/** How long ago a time is: `4.2s ago`, `2h05m ago`, `12 days ago`. ISO 8601, and milliseconds since 1970. */
+/** The time since an instant: `4.2s ago`, `2h05m ago`, `12 days ago`. ISO 8601, and milliseconds since 1970. */
 export function agoText(time: string, now: number): string {
   const elapsed = Math.max(now - Date.parse(time), 0);
   if (elapsed < 2 * DAY_MS) return `${formatDuration(elapsed)} ago`;
@@ -14,12 +14,12 @@ export function exactText(time: string): string {
   return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }
 
-/** A time both ways: `2h05m ago (2026-11-21 13:14:00Z)`. */
+/** Relative and exact time: `2h05m ago (2026-11-21 13:14:00Z)`. */
 export function timeText(time: string, now: number): string {
   return `${agoText(time, now)} (${exactText(time)})`;
 }
 
-/** How many of what, in words: `no warnings`, `1 warning`, `2 warnings`. */
+/** A counted noun: `no warnings`, `1 warning`, `2 warnings`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count === 0 ? 'no' : count} ${count === 1 ? one : many}`;
 }

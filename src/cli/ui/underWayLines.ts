@@ -10,20 +10,20 @@ import { exactText } from './text.ts';
 const LABEL_WIDTH = 9;
 const BUILD_LINE_MAX_CHARACTERS = 160;
 
-/** What is shown of something under way, and for whom. */
+/** What is shown of a running release or promotion. */
 export interface UnderWayShown extends UnderWay {
-  /** `null`: no worker says where it stands. */
+  /** `null`: no worker answers. */
   readonly progress: Progress | null;
-  /** How a command names what is under way: `production`, `--promotion up`. */
+  /** What runs, as command arguments: `production`, `--promotion up`. */
   readonly addressed: string;
 }
 
 /**
- * What a release that waits says, for people: what the control plane said last, the newest lines of the build, and what
- * people asked for or must do. `status`, `watch` and `show` all print these lines.
+ * The state of a waiting release, for people: the control plane's last answer, the newest build log lines, and what
+ * people requested or must do. `status`, `watch` and `show` print these lines.
  *
  * @param now - in milliseconds since 1970.
- * @param columns - the terminal's width. Build log lines are cut to it, the others are continued on the next line.
+ * @param columns - the terminal's width. Build log lines are cut to it; other lines wrap.
  */
 export function underWayLines(
   { progress, call, buildLog, addressed }: UnderWayShown,
@@ -46,15 +46,15 @@ export function buildLine(line: string, style: Style, columns = Infinity): strin
   return `    ${style.faint(fitLine(line, Math.min(columns - 5, BUILD_LINE_MAX_CHARACTERS)))}`;
 }
 
-/** What the step under way found last, since when, and when it is given up. */
+/** What the running step found last, since when it waits, and its deadline. */
 function callLine({ says, since, until }: RunningCall, now: number): string {
   const given = until === null ? '' : `, ${untilText(until, now)}`;
   return `${label('now')}${shortIds(says)}; since ${exactText(since)}${given}`;
 }
 
 /**
- * What it waits for, or will wait for, and what a person can do, one sentence each: a wait, a requested pause, checks
- * that a person skipped and that are still ahead, the rest of a soak.
+ * What it waits for now or later, and what a person can do, one sentence each: a wait, a requested pause, skipped
+ * checks that are still ahead, the rest of a soak.
  */
 export function waitingLines(progress: Progress, addressed: string, now: number): readonly string[] {
   const { waiting, watchUntil, steps } = progress;
@@ -75,7 +75,7 @@ function watchLine(watch: string, until: string, addressed: string, now: number)
   return `${label(watch)}${untilText(until, now)}${skip}`;
 }
 
-/** What a person asked for and the release has not reached: a pause, a skipped check. */
+/** Requests that the release has not reached yet: a pause, a skipped check. */
 function aheadLines({ waiting, interventions, steps }: Progress, addressed: string): readonly string[] {
   if (steps.some(({ restoring }) => restoring)) return [];
   const taken = interventions.filter((said) => said.taken);
@@ -88,7 +88,7 @@ function aheadLines({ waiting, interventions, steps }: Progress, addressed: stri
   ];
 }
 
-/** A wait in one sentence: what for, since when, until when, who may end it, and the command that does. */
+/** A wait in one sentence: for what, since when, until when, who may end it, and the command for that. */
 function waitingText(
   waiting: Waiting,
   { interventions }: Pick<Progress, 'interventions'>,

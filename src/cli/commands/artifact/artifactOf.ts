@@ -14,15 +14,15 @@ import type { CommandContext } from '../../context.ts';
 export interface PreparedArtifact {
   readonly artifact: Artifact;
   readonly recordStore: string;
-  /** How many files and links a tarball holds. */
+  /** How many files and links a tarball contains. */
   readonly entries?: number;
 }
 
 /**
  * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
  *
- * @param look - told the source before it is packed; what it throws is thrown.
- * @param take - told the packed source before it is removed. Default: puts it in the artifact store.
+ * @param look - called with the source before it is packed. Its errors are thrown.
+ * @param take - called with the packed source before it is removed. Default: puts it in the artifact store.
  * @throws SlipwayError SLIPWAY_ARTIFACT_….
  */
 export async function artifactOf(
@@ -56,14 +56,14 @@ function putIn({ file, digest }: PackedSource, store: ArtifactStore, signal: Abo
   return store.put(file, digest, signal);
 }
 
-/** The folder that is packed for a release, and what of it. */
+/** The folder that is packed for a release, and which of its files. */
 export interface SourceToPack {
   readonly root: string;
   readonly entries: readonly SourceEntry[];
 }
 
 /**
- * The source that the file names, relative to it.
+ * The source that `slipway.yaml` names, resolved relative to that file.
  *
  * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE.
  */
@@ -76,11 +76,11 @@ export async function sourceToPack({
 }
 
 /**
- * The artifact store of releases: the one that the file names (`artifact.store`: a URL, or a folder relative to the
- * file), else that of the environment (`SLIPWAY_ARTIFACT_STORE`, relative to the working folder), else `artifacts` in
- * Slipway's home. A worker is told by each release which one it is.
+ * The artifact store of releases. First choice: the file's `artifact.store` (a URL, or a folder relative to the file).
+ * Second: `SLIPWAY_ARTIFACT_STORE` (relative to the working folder). Else `artifacts` in Slipway's home. Each release
+ * tells the worker which store to use.
  *
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL of a kind that there is no store for.
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL with an unsupported scheme.
  */
 export function artifactStoreOf(
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
@@ -91,11 +91,11 @@ export function artifactStoreOf(
   return openArtifactStore(storeScheme(store) === undefined ? resolve(folder, store) : store);
 }
 
-/** The artifact store where no file names one: that of the environment, else `artifacts` in Slipway's home. */
+/** The artifact store if no file names one: `SLIPWAY_ARTIFACT_STORE`, else `artifacts` in Slipway's home. */
 export function ownArtifactStore({ home, environment }: StoreContext): ArtifactStore {
   const store = environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
   return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
 }
 
-/** What of a command's context tells where artifacts are. */
+/** The parts of a command's context that locate artifacts. */
 type StoreContext = Pick<CommandContext, 'home' | 'environment'>;

@@ -17,7 +17,7 @@ interface PackCommandOptions {
   readonly list?: boolean;
   /** Where the tarball is written. Default: nowhere. */
   readonly output?: string;
-  /** Refuse a source that holds what looks like a secret. */
+  /** Refuse a source that contains a suspected secret. */
   readonly strict?: boolean;
 }
 
@@ -25,7 +25,7 @@ interface PackCommandOptions {
  * `slipway pack`: what a release would ship, with its digest, without shipping it.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE where the tarball cannot be written.
+ * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE if the tarball cannot be written.
  */
 export async function runPackCommand(
   { output }: CommandContext,

@@ -24,23 +24,23 @@ import { artifactStoreOf } from './artifactOf.ts';
 /** The options of `slipway prune`. */
 interface PruneOptions {
   readonly config?: string;
-  /** Nothing is removed: what would be is shown. */
+  /** Only show what would be removed. */
   readonly dryRun?: boolean;
   /** Milliseconds. Default: the file's. */
   readonly olderThan?: number;
   /** Default: the file's. */
   readonly keep?: number;
-  /** Targets that Temporal does not know, for which nothing is kept. */
+  /** Targets that Temporal does not know: prune keeps nothing for them. */
   readonly forget?: readonly string[];
 }
 
 /**
- * `slipway prune`: removes old artifacts from the artifact store. Every target, promotion and schedule of the namespace
- * is asked first what it needs; where one cannot be asked, nothing is removed.
+ * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion and schedule of
+ * the namespace which artifacts it needs. If one does not answer, nothing is removed.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TARGET_SILENT, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_RECORD_UNREADABLE: nothing was
- *   removed; SLIPWAY_ARTIFACT_STORE_….
+ * removed; SLIPWAY_ARTIFACT_STORE_….
  */
 export async function runPruneCommand(context: CommandContext, options: PruneOptions): Promise<number> {
   const { output } = context;
@@ -65,10 +65,10 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
   return 0;
 }
 
-/** A release may wait so long until the worker verifies who asked for it, in milliseconds. */
+/** How long a release may wait before the worker verifies its requester, in milliseconds. */
 const PROOF_KEPT_MS = 7 * 24 * 3_600_000;
 
-/** Removes the proofs that no message took to a worker. @returns how many. */
+/** Removes proofs of identity that no worker has used. @returns how many. */
 export async function removeOldProofs(store: ArtifactStore, dryRun: boolean): Promise<number> {
   let removed = 0;
   for (const name of await store.listRecords(IDENTITIES)) {
@@ -89,7 +89,7 @@ async function retentions(
   return withTemporal(context, async (temporal) => {
     const { uses, targets } = await artifactUses(temporal);
     const recorded = await recordedReleases(store);
-    // One of the same name that keeps its records elsewhere does not speak for those that are kept here.
+    // A target of the same name with another record store says nothing about the records in this store.
     const asked = new Set(targets.filter((target) => target.store === store.url).map(({ name }) => name));
     const releases = recorded.filter(({ target }) => asked.has(target) || !forget.includes(target));
     const needed = [...uses, ...unaskedUses(releases, asked)];
@@ -110,12 +110,12 @@ function eventOf({ artifact: { digest, sizeBytes, putAt }, last, kept, state }: 
   return { artifact: digest, sizeBytes, putAt, last, state, kept };
 }
 
-/** An artifact, and what became of it. */
+/** An artifact, and whether it was removed. */
 export interface Pruned extends Retention {
   readonly state: 'kept' | 'removed' | 'would_go';
 }
 
-/** How many artifacts there are of each kind, and how large those are that went, or would. */
+/** How many artifacts were kept and removed, and the bytes that were freed or would be. */
 interface PruneSum {
   readonly kept: number;
   readonly removed: number;
@@ -126,8 +126,8 @@ const WORDS = { kept: 'kept', removed: 'removed', would_go: 'would go' } as cons
 const HEADINGS = ['ARTIFACT', 'SIZE', 'PUT', 'LAST RELEASED', 'STATE', 'WHY'] as const;
 
 /**
- * Artifacts as a table: what goes first, then what is kept. `now` in milliseconds since 1970; `columns`: the window's
- * width.
+ * Artifacts as a table: removed ones first, then those that are kept. `now` in milliseconds since 1970; `columns`: the
+ * window's width.
  */
 export function prunedLines(
   pruned: readonly Pruned[],
@@ -157,7 +157,7 @@ export function prunedLines(
   return tableLines(HEADINGS, rows, columns, (text) => style.faint(text));
 }
 
-/** Counts what was kept and what went. */
+/** Counts kept and removed artifacts. */
 export function sumOf(pruned: readonly Pruned[]): PruneSum {
   const gone = pruned.filter(goes);
   return {
@@ -167,7 +167,7 @@ export function sumOf(pruned: readonly Pruned[]): PruneSum {
   };
 }
 
-/** What was done in all, in one line. */
+/** The totals, in one line. */
 export function sumLine(pruned: readonly Pruned[], store: string, dryRun: boolean): string {
   const { kept, removed, bytesFreed } = sumOf(pruned);
   const went = dryRun ? 'would go' : 'removed';
@@ -180,20 +180,25 @@ function goes({ state }: Pruned): boolean {
 
 /** How many records are read at once. */
 const AT_ONCE = 16;
-/** `TARGET/TIME-RELEASE.json`: no target's name begins otherwise; what others keep beside them is in other folders. */
+/**
+ * `TARGET/TIME-RELEASE.json`. A target's name begins with a letter or a digit; other kinds of records are in other
+ * folders.
+ */
 const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;
 
 /**
- * The releases of tarballs that a store's records tell of, in no order.
+ * The releases of tarballs in a store's records, in no particular order.
  *
- * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: what it does not tell may be what has to be kept.
+ * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: an unreadable record may name an artifact that must be kept.
  */
 export async function recordedReleases(store: ArtifactStore): Promise<readonly RecordedRelease[]> {
   const names = (await store.listRecords()).filter((name) => OF_A_RELEASE.test(name));
   return (await pLimit(AT_ONCE).map(names, (name) => readRelease(store, name))).flat();
 }
 
-/** None where the record is of a rollback, an image, a git ref, or nothing that was shipped; or is not there any more. */
+/**
+ * Empty for the record of a rollback, an image, a git ref, or a release without an artifact, and for a removed record.
+ */
 async function readRelease(store: ArtifactStore, name: string): Promise<readonly RecordedRelease[]> {
   const record = await recordOf(store, name);
   if (record === undefined) return [];

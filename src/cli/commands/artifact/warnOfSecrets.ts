@@ -4,9 +4,9 @@ import type { Output } from '../../output.ts';
 import type { SourceToPack } from './artifactOf.ts';
 
 /**
- * Warns of what looks like a secret in a source that is about to be packed.
+ * Warns of suspected secrets in a source that is about to be packed.
  *
- * @param strict - refuse it instead.
+ * @param strict - throw instead.
  * @throws SlipwayError SLIPWAY_ARTIFACT_HOLDS_SECRET with `strict`, naming the first places.
  */
 export async function warnOfSecrets(

@@ -12,9 +12,9 @@ import { startCodecServer } from './codecServer.ts';
 /** The options of `slipway codec`. */
 interface CodecOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Which pages may ask. Default: Temporal's UI, where it is known. */
+  /** The origins of pages that may call it. Default: Temporal's UI, if known. */
   readonly origin?: readonly string[];
 }
 
@@ -23,11 +23,12 @@ const SHORTEST_KEY = 16;
 
 /**
  * `slipway codec`: decrypts payloads for Temporal's UI and CLI, until SIGTERM or SIGINT. Prints
- * `{"event":"ready","codec":"http://…"}` once it answers. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ * `{"event":"ready","codec":"http://…"}` once it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when
+ * its stdin does.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_CODEC_OPEN, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_PAYLOAD_KEYS_INVALID, SLIPWAY_SECRET_MISSING,
- * SLIPWAY_USAGE.
+ * @throws SlipwayError SLIPWAY_CODEC_OPEN, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_PAYLOAD_KEYS_INVALID,
+ * SLIPWAY_SECRET_MISSING, SLIPWAY_USAGE.
  */
 export async function runCodecCommand(
   { output, home, environment }: CommandContext,

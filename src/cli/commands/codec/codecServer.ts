@@ -8,21 +8,21 @@ import { z } from 'zod';
 import { sameSecret } from '../../../dashboard/access/sameSecret.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 
-/** How a codec server is started. */
+/** Options of a codec server. */
 export interface CodecServerOptions {
   readonly codec: PayloadCodec;
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** What `Authorization: Bearer` has to carry. Absent: nothing is asked for. */
+  /** The token that `Authorization: Bearer` must carry. Absent: no authorization. */
   readonly key?: string;
-  /** The pages that may ask from a browser: `https://temporal.example.com`. */
+  /** The origins of pages that may call it from a browser: `https://temporal.example.com`. */
   readonly origins: readonly string[];
 }
 
 /** A running codec server. */
 export interface CodecServer {
-  /** `http://host:port`, without a slash at the end. */
+  /** `http://host:port`, without a trailing slash. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -92,7 +92,7 @@ async function answer(
       response.setHeader('access-control-allow-methods', 'POST, OPTIONS');
       response.setHeader('access-control-allow-headers', 'authorization, content-type, x-namespace');
     }
-    // Browsers send no credentials with it.
+    // Browsers send no credentials with a preflight request.
     if (request.method === 'OPTIONS') response.writeHead(204).end();
     else send(response, 200, await converted(options, request));
   } catch (error) {
@@ -105,7 +105,7 @@ async function answer(
 
 async function converted({ codec, key }: CodecServerOptions, request: IncomingMessage): Promise<unknown> {
   const { pathname } = new URL(request.url ?? '/', 'http://codec');
-  // A UI may have a path of its own before it, such as the namespace.
+  // A UI may put its own path before it, for example the namespace.
   const conversion = /\/(encode|decode)$/u.exec(pathname)?.[1];
   if (conversion === undefined) throw new Refusal(404, 'there are /encode and /decode');
   if (request.method !== 'POST') throw new Refusal(405, 'use POST');
@@ -144,7 +144,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-/** An answer that is no success. */
+/** An HTTP error response. */
 class Refusal extends Error {
   readonly status: number;
 

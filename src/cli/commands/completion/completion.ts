@@ -7,12 +7,12 @@ export interface CompletionOptions {
   readonly config?: string;
 }
 
-/** The shells that there is a completion for. */
+/** The supported shells. */
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
 /**
- * `slipway completion bash|zsh|fish`: prints the shell's completion. `slipway completion targets` and `promotions`, which
- * the shells call, print the names that `slipway.yaml` gives.
+ * `slipway completion bash|zsh|fish`: prints the completion script. `slipway completion targets` and `promotions`,
+ * which the shells call, print the names that `slipway.yaml` gives.
  *
  * @param model - every command, as it is defined.
  * @returns the exit code.
@@ -45,7 +45,7 @@ function isShell(word: string): word is keyof typeof SHELLS {
   return Object.hasOwn(SHELLS, word);
 }
 
-/** The completion of bash, from 3.2 on: to be read by `source`. */
+/** The completion script for bash 3.2 and later, loaded with `source`. */
 function bashCompletion(model: readonly CommandModel[]): string {
   return `# Completion of slipway for bash. In ~/.bashrc: source <(slipway completion bash)
 ${shellTables(model)}
@@ -70,7 +70,7 @@ complete -F _slipway slipway
 `;
 }
 
-/** The completion of zsh: to be read by `source`, after `compinit`. */
+/** The completion script for zsh, loaded with `source` after `compinit`. */
 function zshCompletion(model: readonly CommandModel[]): string {
   return `# Completion of slipway for zsh. In ~/.zshrc, after compinit: source <(slipway completion zsh)
 ${shellTables(model)}
@@ -104,7 +104,7 @@ compdef _slipway slipway
 `;
 }
 
-/** The completion of fish: to be read by `source`, or put into `~/.config/fish/completions/slipway.fish`. */
+/** The completion script for fish, loaded with `source` or put into `~/.config/fish/completions/slipway.fish`. */
 function fishCompletion(model: readonly CommandModel[]): string {
   const paths = model.map(({ path }) => fishQuoted(path)).join(' ');
   return `# Completion of slipway for fish: slipway completion fish > ~/.config/fish/completions/slipway.fish
@@ -138,7 +138,7 @@ function linesOf({ path, commands, options, values }: CommandModel): readonly st
 function optionWords({ name, description, takes }: OptionModel): string {
   const option = `-l ${name.slice(2)} -d ${fishQuoted(description)}`;
   if (takes === undefined) return option;
-  // With "-x" nothing else is offered; files are what fish offers where a value is needed.
+  // With "-x" fish offers only our values; without it, it offers files.
   return takes === 'files' || takes === 'folders'
     ? `${option} -r -F`
     : `${option} -x ${offered(takes)}`.trimEnd();
@@ -164,9 +164,8 @@ function fishQuoted(text: string): string {
 }
 
 /**
- * The commands, and where the cursor is on the line, as functions that bash and zsh understand alike. The tables
- * print lines: `name:description`, or what may stand in a place (`targets`, `promotions`, `files`, `folders`,
- * `words …`).
+ * The commands, and the position of the cursor, as functions for both bash and zsh. The tables print lines:
+ * `name:description`, or the kind of value (`targets`, `promotions`, `files`, `folders`, `words …`).
  */
 function shellTables(model: readonly CommandModel[]): string {
   return [
@@ -189,9 +188,9 @@ function shellTables(model: readonly CommandModel[]): string {
 }
 
 /**
- * `_slipway_walk` reads the words before the one that is typed into the variables `at` (the command), `position` (of the
- * argument), `expects` (what the option before it takes) and `config`; `_slipway_place` then says what may stand there.
- * (`path` is not for variables: to zsh it is where commands are looked for.)
+ * `_slipway_walk` reads the words before the one that is typed into the variables `at` (the command), `position` (of
+ * the argument), `expects` (what the option before it takes) and `config`; `_slipway_place` then prints the kind of
+ * value. (No variable is named `path`: in zsh that is the command search path.)
  */
 const WALK = `_slipway_walk() {
   local word option=''

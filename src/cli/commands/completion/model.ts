@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What may stand in a place: names from `slipway.yaml`, files, folders, words, or anything. */
+/** What an argument or option value can be: names from `slipway.yaml`, files, folders, words, or anything. */
 export type ValueKind = 'targets' | 'promotions' | 'files' | 'folders' | 'anything' | readonly string[];
 
 /** An option of a command. */
@@ -8,21 +8,21 @@ export interface OptionModel {
   /** `--config`. */
   readonly name: string;
   readonly description: string;
-  /** What its value may be; `undefined` where it takes none. */
+  /** The kind of its value; `undefined` if it takes none. */
   readonly takes: ValueKind | undefined;
 }
 
 /** A command as a shell completes it. */
 export interface CommandModel {
-  /** Its words: `platform keys create`; empty for `slipway` itself. */
+  /** Its words: `platform keys create`. Empty for `slipway` itself. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly OptionModel[];
-  /** What its arguments may be, in their order; the last one may come again where it is variadic. */
+  /** The kinds of its arguments, in order. A variadic last one can repeat. */
   readonly values: readonly ValueKind[];
 }
 
-/** Every command below a program, the program first, as it is defined. */
+/** A program and all its subcommands, the program first, in the order of their definition. */
 export function completionModel(program: Command, path: readonly string[] = []): readonly CommandModel[] {
   const own: CommandModel = {
     path: path.join(' '),
@@ -54,7 +54,7 @@ function valueOf(argument: Argument): ValueKind {
   return kindOf(argument.name(), argument.argChoices);
 }
 
-/** By the name that the definition gives the place. */
+/** The kind of a value, by the name of its placeholder in the definition. */
 function kindOf(name: string, choices: readonly string[] | undefined): ValueKind {
   if (choices !== undefined) return choices;
   return KINDS[name] ?? 'anything';

@@ -2,12 +2,12 @@ import { parse } from 'yaml';
 
 import { findConfig } from '../../../config/findConfig.ts';
 
-/** What of `slipway.yaml` is completed. */
+/** The parts of `slipway.yaml` whose names are completed. */
 type NamedPart = 'targets' | 'promotions';
 
 /**
- * The names that `slipway.yaml` gives its targets or promotions, for a shell that completes a line: none if
- * there is no such file, or it is no YAML. Nothing else in it need be right.
+ * The names of targets or promotions in `slipway.yaml`, for shell completion. Empty if the file is missing or not YAML;
+ * other errors in the file do not matter.
  */
 export async function namesInConfig(part: NamedPart, path: string | undefined): Promise<readonly string[]> {
   try {
@@ -15,7 +15,7 @@ export async function namesInConfig(part: NamedPart, path: string | undefined): 
     const file = parse(text, { logLevel: 'silent' }) as Partial<Record<NamedPart, object>> | null;
     return Object.keys(file?.[part] ?? {});
   } catch {
-    // Errors are not printed into a line being typed: "slipway lint" prints them.
+    // An error must not appear in the line being typed; `slipway lint` prints it.
     return [];
   }
 }

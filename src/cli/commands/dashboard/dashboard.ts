@@ -10,20 +10,21 @@ const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
 /** The options of `slipway dashboard`. */
 interface DashboardOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Temporal's UI. Default: the one of `slipway dev`, or of Temporal Cloud. */
+  /** Temporal's UI. Default: that of `slipway dev`, or of Temporal Cloud. */
   readonly temporalUi?: string;
   /** `host:port` on which metrics are served. Default: nowhere. */
   readonly metrics?: string;
 }
 
 /**
- * `slipway dashboard`: the page, until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once it
- * answers. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ * `slipway dashboard`: serves the page until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once
+ * it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link readAccessSettings}.
+ * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of
+ * {@link readAccessSettings}.
  */
 export async function runDashboardCommand(
   context: CommandContext,

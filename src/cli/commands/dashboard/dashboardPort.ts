@@ -1,2 +1,2 @@
-/** The dashboard's usual port, next to the control plane's. */
+/** The dashboard's default port: the control plane's plus 1. */
 export const DASHBOARD_PORT = 4701;

@@ -24,7 +24,7 @@ import { counted } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
 
 /**
- * Looks at everything that a release needs, one thing after the other, and never throws for what it finds.
+ * Checks everything that a release needs, one thing after the other. A problem is a finding, never an error.
  *
  * @param options.fix - register what is missing in Temporal, and terminate workflows that no worker can continue.
  */
@@ -175,7 +175,7 @@ async function* targetFindings(
     const here = await attempt(`secret ${from}`, async () =>
       Promise.resolve(resolveSecret({ from }, context.environment)),
     );
-    // Whether the worker has it cannot be seen from here.
+    // This process cannot see whether the worker has it.
     yield 'finding' in here
       ? warning(here.finding.name, here.finding.detail, 'set it where the worker runs')
       : ok(`secret ${from}`, 'set');
@@ -201,7 +201,7 @@ function keyFinding(name: string, target: Omit<TargetSpec, 'deployment'>): Findi
     : warning(`keys of ${name}`, `${detail}: ${problem}`, `change targets.${name}.agentOrigins`);
 }
 
-/** What the file of origins refuses of a target's own settings. */
+/** The settings of a target that the secret origins file refuses. */
 function* refusedFindings(
   name: string,
   target: Pick<TargetSpec, 'apiKey' | 'secrets' | 'controlPlane'>,
@@ -230,14 +230,14 @@ async function controlPlaneFinding(
   if (!('finding' in asked)) return ok(title, `${target.controlPlane} answers and accepts the key`);
   const { code } = asked;
   if (code !== 'SLIPWAY_SECRET_MISSING') return asked.finding;
-  // The worker may have the key all the same.
+  // The worker may still have the key.
   return warning(title, asked.finding.detail, `set ${target.apiKey.from} here too, to check the key`);
 }
 
 type Attempted<T> =
   { readonly value: T } | { readonly finding: Finding; readonly code: SlipwayError['code'] };
 
-/** Does something that may fail on purpose; a failure is a finding. */
+/** Runs work that may fail; a failure becomes a finding. */
 async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempted<T>> {
   try {
     return { value: await work() };
@@ -248,7 +248,7 @@ async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempt
   }
 }
 
-/** What the work finds; what it fails with is a finding, too. */
+/** The finding of the work; an error becomes a finding, too. */
 async function found(name: string, work: () => Promise<Finding>): Promise<Finding> {
   const attempted = await attempt(name, work);
   return 'finding' in attempted ? attempted.finding : attempted.value;

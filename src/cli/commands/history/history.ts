@@ -15,7 +15,7 @@ interface HistoryOptions {
 
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
- * the file. If a target does not answer, from the histories that Temporal keeps.
+ * the file. If a target does not answer, it reads the histories in Temporal.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.

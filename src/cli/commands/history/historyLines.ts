@@ -6,12 +6,12 @@ import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, exactText } from '../../ui/text.ts';
 
-/** From this width on there is room for exact times and whole names of artifacts, too. */
+/** The width from which exact times and full artifact names fit, too. */
 const WIDE = 125;
 const DIGEST_CHARACTERS = 'sha256:'.length + 12;
 const COMMIT_CHARACTERS = 12;
 
-/** Releases as a table, in their order. `now` in milliseconds since 1970; `columns`: the window's width. */
+/** Releases as a table, in the given order. `now` in milliseconds since 1970; `columns`: the window's width. */
 export function historyLines(
   releases: readonly PastRelease[],
   now: number,
@@ -49,7 +49,7 @@ export function historyLines(
   return tableLines(headings, rows, columns, (text) => style.faint(text));
 }
 
-/** How it ended, with its mark: what a command that asked for it would end with 0 for is good. */
+/** The outcome with its mark. It is marked good if the command that asked for it would exit with 0. */
 export function outcomeCell(
   { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
   style: Style,
@@ -57,7 +57,7 @@ export function outcomeCell(
   if (outcome === 'running') return { text: `${MARKS.running} running`, paint: (text) => style.warn(text) };
   if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: (text) => style.bad(text) };
   const isGood = outcomeExitCode(kind, outcome, code) === 0;
-  // The revision that was named does not serve: "rolled back" would look like success.
+  // The requested revision does not serve, so "rolled back" would look like success.
   const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : OUTCOME_WORDS[outcome];
   return {
     text: `${isGood ? MARKS.done : MARKS.failed} ${word}`,

@@ -22,7 +22,7 @@ import { type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 export interface InitOptions {
   /** Ask nothing. */
   readonly yes?: boolean;
-  /** Write over what is there. */
+  /** Overwrite existing files. */
   readonly force?: boolean;
   readonly ci?: CiKind;
   readonly target?: string;
@@ -30,20 +30,20 @@ export interface InitOptions {
   readonly deployment?: string;
 }
 
-/** What init is given by its surroundings. */
+/** What `init` uses of its environment. */
 export interface InitSurroundings {
   readonly folder: string;
-  /** `undefined` if there is no terminal to ask at. */
+  /** `undefined`: there is no terminal. */
   readonly terminal:
     { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream } | undefined;
 }
 
 /**
- * `slipway init`: looks at the repository in the working folder, asks what it cannot find out, and writes `slipway.yaml`
- * and, on wish, a CI file. Writes over nothing unless it is told to.
+ * `slipway init`: inspects the repository in the working folder, asks for what it cannot find out, and writes
+ * `slipway.yaml` and optionally a CI file. Overwrites a file only with `--force`.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_USAGE if a file exists already, or there is no terminal to ask at.
+ * @throws SlipwayError SLIPWAY_USAGE if a file exists already, or there is no terminal.
  */
 export async function runInitCommand(
   context: CommandContext,
@@ -103,7 +103,7 @@ async function answersOf(
   try {
     return await askAnswers(facts, questions.ask);
   } catch (error) {
-    // readline takes Ctrl-C and Ctrl-D on a terminal, so that no signal comes.
+    // readline handles Ctrl-C and Ctrl-D on a terminal, so the process gets no signal.
     const isLeft = error instanceof Error && error.name === 'AbortError';
     if (!isLeft && !interruption.signal.aborted) throw error;
     throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
@@ -113,7 +113,7 @@ async function answersOf(
   }
 }
 
-/** What the command line says goes before what was found out or asked for. */
+/** Options override detected values and answers. */
 function given({ ci, target, controlPlane, deployment }: InitOptions): Partial<InitAnswers> {
   return {
     ...(ci === undefined ? {} : { ci }),
@@ -123,7 +123,7 @@ function given({ ci, target, controlPlane, deployment }: InitOptions): Partial<I
   };
 }
 
-/** What was given on the command line may not fit into the file. */
+/** An option's value may be invalid in the file. */
 function refuseWrong([problem]: readonly ConfigProblem[]): void {
   if (problem === undefined) return;
   throw new SlipwayError('SLIPWAY_USAGE', `${problem.path}: ${problem.message}`, {
@@ -131,7 +131,7 @@ function refuseWrong([problem]: readonly ConfigProblem[]): void {
   });
 }
 
-/** All or nothing: where one is there already, none is written. */
+/** Writes all files, or none if one exists already. */
 async function writeAll(
   folder: string,
   files: readonly { readonly path: string; readonly text: string }[],
@@ -148,7 +148,7 @@ async function writeAll(
   for (const { path, text } of files) {
     try {
       await mkdir(dirname(join(folder, path)), { recursive: true });
-      // Where it appeared a moment ago, it is not ours.
+      // `wx`: a file that has appeared meanwhile is not overwritten.
       await writeFile(join(folder, path), text, { flag: force ? 'w' : 'wx' });
     } catch (error) {
       throw new SlipwayError('SLIPWAY_USAGE', `${path} could not be written: ${(error as Error).message}`, {
@@ -166,22 +166,22 @@ async function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** A file that is written for CI. */
+/** A CI file. */
 interface CiFile {
   /** Relative to the repository. */
   readonly path: string;
   readonly text: string;
-  /** What is still to be done for it to run. */
+  /** What the user must still do before it works. */
   readonly then: string;
 }
 
 const TEMPLATES = fileURLToPath(new URL('../../../../templates/', import.meta.url));
 /** The target that the templates name. */
 const NAMED_TARGET = /(?<=\btarget: |_TARGET: )staging\b/g;
-/** The repository of Slipway's source, as the templates name it: this package publishes no address of its own. */
+/** The repository of Slipway's source in the templates: this package publishes no address. */
 const PLACEHOLDER = 'OWNER/slipway';
 
-/** The CI file of a repository: the template that is part of Slipway, with the target's name. */
+/** A repository's CI file: Slipway's template with the target's name. */
 async function ciFile(kind: Exclude<CiKind, 'none'>, target: string): Promise<CiFile> {
   const { template, path, then } = FILES[kind];
   const text = await readFile(`${TEMPLATES}${template}`, 'utf8');
@@ -207,13 +207,13 @@ const FILES = {
 
 const SCHEMA = new URL('../../../../docs/slipway.schema.json', import.meta.url);
 
-/** Where editors find the schema of the file: in this installation, which may be one of the repository. */
+/** Where editors find the file's JSON Schema: in this installation, which may be inside the repository. */
 function schemaPlace(folder: string): string {
   const path = relative(folder, fileURLToPath(SCHEMA));
   return path.startsWith('..') ? SCHEMA.href : path;
 }
 
-/** The text of a first `slipway.yaml`: right, and with the next thing to change named where it stands. */
+/** The text of a first `slipway.yaml`: valid, with comments on what to change next. */
 function configText(
   { target, controlPlane, deployment, assistant }: InitAnswers,
   { graphConfig }: Pick<RepositoryFacts, 'graphConfig'>,
@@ -229,7 +229,7 @@ function configText(
     '    apiKey: { from: env:SLIPWAY_API_KEY }',
     `    deployment: ${scalar(deployment)}`,
   ];
-  // The usual name need not be said.
+  // The default name is left out.
   if (graphConfig !== undefined && graphConfig !== 'graph.json') {
     lines.push('', 'artifact:', `  graphConfig: ${scalar(graphConfig)}`);
   }
@@ -248,7 +248,7 @@ function configText(
   return `${lines.join('\n')}\n`;
 }
 
-/** A text as YAML writes it, in quotes only where it needs them. */
+/** A text as a YAML scalar, quoted only if necessary. */
 function scalar(text: string): string {
   return stringify(text, { lineWidth: 0 }).trimEnd();
 }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { CI_KINDS, type CiKind } from './ciKinds.ts';
 import type { RepositoryFacts } from './repositoryFacts.ts';
 
-/** What the files are made from. */
+/** The values that the files are made from. */
 export interface InitAnswers {
   readonly target: string;
   readonly controlPlane: string;
@@ -13,10 +13,10 @@ export interface InitAnswers {
   readonly ci: CiKind;
 }
 
-/** Asks one question. @returns what was said; the default where nothing was. */
+/** Asks one question. @returns the answer, or the default if it is empty. */
 export type Ask = (question: string, byDefault: string) => Promise<string>;
 
-/** The answer if there is no terminal to ask at. */
+/** The answers without a terminal. */
 export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAnswers {
   return {
     target: 'staging',
@@ -27,7 +27,7 @@ export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAns
   };
 }
 
-/** Asks for what cannot be found out; what is offered is what would be taken unasked. */
+/** Asks for what cannot be detected. The offered defaults are those of {@link defaultAnswers}. */
 export async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<InitAnswers> {
   const offered = defaultAnswers(facts);
   const target = await asked(ask, 'What is the name of the first target?', offered.target, (text) =>
@@ -54,7 +54,7 @@ export async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<Init
   return { target, controlPlane, deployment, assistant, ci: CI_KINDS.find((kind) => kind === ci) ?? 'none' };
 }
 
-/** Asks until the answer will do. */
+/** Asks until the answer is valid. */
 async function asked(
   ask: Ask,
   question: string,
@@ -73,7 +73,7 @@ function oneOf(words: readonly string[]): (text: string) => string | undefined {
   return (text) => (words.includes(text) ? undefined : `one of ${words.join(', ')}, please`);
 }
 
-/** Asks on the terminal. To be closed at the end. */
+/** Asks on the terminal. The caller must close it. */
 export function terminalQuestions(
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,

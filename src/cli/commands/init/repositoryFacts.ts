@@ -3,17 +3,17 @@ import { basename, join } from 'node:path';
 
 import type { Git } from '../../provenance.ts';
 
-/** What is found out about a repository before anybody is asked. */
+/** What is detected about a repository before any question. */
 export interface RepositoryFacts {
-  /** The graph configuration, relative to the folder; `undefined` where there is none. */
+  /** The graph configuration, relative to the folder; `undefined`: none. */
   readonly graphConfig: string | undefined;
   /** The names of its graphs. */
   readonly graphs: readonly string[];
-  /** By its lock file; `undefined` where there is none. */
+  /** According to its lock file; `undefined`: none. */
   readonly packageManager: string | undefined;
-  /** Where the remote is, as far as it tells whose CI runs. */
+  /** The remote's host, if it determines the CI system. */
   readonly host: 'github' | 'gitlab' | undefined;
-  /** A name for the deployment: that of the remote, the package, or the folder. */
+  /** A name for the deployment: from the remote, the package, or the folder. */
   readonly name: string;
 }
 
@@ -27,7 +27,7 @@ const LOCK_FILES: readonly (readonly [file: string, packageManager: string])[] =
   ['bun.lockb', 'bun'],
 ];
 
-/** Looks at the repository in a folder. Changes nothing, and never fails for what it does not find. */
+/** Inspects the repository in a folder. Changes nothing; a missing fact is no error. */
 export async function repositoryFacts(folder: string, git: Git): Promise<RepositoryFacts> {
   const graphConfig = await firstThere(folder, GRAPH_CONFIGS);
   const lockFile = await firstThere(
@@ -46,7 +46,7 @@ export async function repositoryFacts(folder: string, git: Git): Promise<Reposit
   };
 }
 
-/** A name that every control plane takes: lower-case letters, digits and dashes. */
+/** A name that every control plane accepts: lower-case letters, digits and dashes. */
 export function deploymentName(text: string): string {
   const name = text
     .replace(/^@[^/]*\//, '')
@@ -81,13 +81,13 @@ async function graphNames(file: string): Promise<readonly string[]> {
   return typeof graphs === 'object' && graphs !== null ? Object.keys(graphs) : [];
 }
 
-/** A JSON object; an empty one where the file is not there, or is not right: others say so when it matters. */
+/** A JSON object; empty if the file is missing or invalid. Later commands report that. */
 async function jsonOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // What is not known is asked for.
+    // `init` asks for what is missing.
     return {};
   }
 }

@@ -11,15 +11,15 @@ import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
-/** The options of the commands that say one thing to a release under way. */
+/** The options of the commands that control a running release. */
 export interface InterventionOptions {
   readonly config?: string;
   readonly reason?: string;
-  /** Which release is meant. Default: the one that runs. */
+  /** The release. Default: the running one. */
   readonly release?: string;
-  /** A promotion that is meant instead of a release. */
+  /** The promotion, instead of a release. */
   readonly promotion?: string;
-  /** What a `skip` leaves out: one of these four. */
+  /** What `skip` leaves out: one of these four. */
   readonly check?: string;
   readonly soak?: boolean;
   readonly judge?: boolean;
@@ -27,11 +27,11 @@ export interface InterventionOptions {
 }
 
 /**
- * `slipway abort|pause|resume|approve|reject|retry|skip [TARGET]`: says one thing to the release that runs. `abort` of a
- * release that waits withdraws it.
+ * `slipway abort|pause|resume|approve|reject|retry|skip [TARGET]`: controls the running release. `abort` of a queued
+ * release withdraws it.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the command does not apply to the release now.
  */
 export async function runInterventionCommand(
   context: CommandContext,

@@ -7,8 +7,8 @@ import { type Input, inputsOfFile } from '../../../judge/inputs.ts';
 /**
  * The inputs of a file, one at a time.
  *
- * @param name - as problems name it.
- * @throws SLIPWAY_JUDGE_INPUTS_INVALID where there is no such file; later, with the line, where one is not right.
+ * @param name - the file's name in errors.
+ * @throws SLIPWAY_JUDGE_INPUTS_INVALID if the file is missing; while iterating, with the line, if an input is invalid.
  */
 export async function openInputs(file: string, name = file): Promise<AsyncIterable<Input>> {
   try {

@@ -22,7 +22,7 @@ import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
 import { ownArtifactStore } from '../artifact/artifactOf.ts';
 
-/** The options of `slipway judge`. What is not given has the default of `slipway.yaml`'s `judge`. */
+/** The options of `slipway judge`. Defaults: those of `judge` in `slipway.yaml`. */
 export interface JudgeOptions {
   readonly baseline: string;
   readonly candidate: string;
@@ -49,7 +49,7 @@ export interface JudgeOptions {
   readonly markdown?: string;
 }
 
-/** Exit codes: those of a release, so that a pipeline reads both in one way. */
+/** The exit codes have the meaning of a release's, so that a pipeline can treat both alike. */
 const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
   passed: 0,
   failed: 2,
@@ -58,8 +58,9 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
 };
 
 /**
- * `slipway judge`: gives two agents the same inputs and says whether the candidate is worse. Needs neither Temporal nor a
- * control plane. The report is also kept in the artifact store that no file names (`SLIPWAY_ARTIFACT_STORE`, else the home's), as `judgements/…/report.json`.
+ * `slipway judge`: gives two agents the same inputs and decides whether the candidate is worse. Needs neither Temporal
+ * nor a control plane. The report is also kept in the default artifact store (`SLIPWAY_ARTIFACT_STORE`, else the
+ * home's), as `judgements/…/report.json`.
  *
  * @returns the exit code: 0 passed, 2 failed, 3 errored, 4 inconclusive.
  */
@@ -97,7 +98,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
       },
     });
     live.hide();
-    // An agent may repeat its key.
+    // An agent's answer may contain its key.
     const report = removeSecretsFromTexts(
       judged,
       keys.filter((key) => key !== undefined),
@@ -113,7 +114,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   }
 }
 
-/** The options, held against the same rules as the file's `judge`. */
+/** Validates the options by the schema of the file's `judge`. */
 function readSettings(options: JudgeOptions): JudgeSettings {
   const { inputs, recorded, assistant, metric, maxInputs, warmUp } = options;
   const given = {

@@ -17,9 +17,9 @@ interface LintOptions {
 }
 
 /**
- * `slipway lint [FILE]`: everything that is wrong in `slipway.yaml`, and what cannot take effect. Touches nothing.
+ * `slipway lint [FILE]`: prints every error in `slipway.yaml`, and settings that have no effect. Changes nothing.
  *
- * @returns the exit code: 0 where nothing is wrong, else 1.
+ * @returns the exit code: 0 if there is no error, else 1.
  * @throws SlipwayError SLIPWAY_CONFIG_NOT_FOUND.
  */
 export async function runLintCommand(
@@ -31,7 +31,7 @@ export async function runLintCommand(
   const { file, config, problems: found } = await lintConfig(path);
   const strictly = strict ? found.map((problem) => ({ ...problem, severity: 'error' as const })) : found;
   const ofAgent = config === undefined ? [] : await pythonAgentProblems({ config, folder: dirname(file) });
-  // What an agent is written in stays a warning: its control plane may be one that builds it.
+  // The agent's language stays a warning even with `--strict`: its control plane may support it.
   const problems = [...strictly, ...ofAgent];
   printProblems(output, problems, 'print');
   const errors = problems.filter(({ severity }) => severity === 'error').length;

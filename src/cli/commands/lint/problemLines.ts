@@ -6,10 +6,10 @@ import type { Style } from '../../ui/style.ts';
 
 /** The most characters of a line of the file that are shown. */
 const EXCERPT_MAX = 120;
-/** How many of them stand before what the problem is about, where the line is cut. */
+/** How many of them stay before the problem's column if the line is cut. */
 const EXCERPT_BEFORE = 40;
 
-/** A problem of `slipway.yaml`, for people: its place and what it is, then the line with a caret below it. */
+/** A problem of `slipway.yaml`, for people: its place and message, then the line with a caret below it. */
 function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
   const { file, severity, line, column, path, message } = problem;
   const mark = severity === 'error' ? style.bad('error') : style.warn('warning');
@@ -23,18 +23,18 @@ function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
   ];
 }
 
-/** A file's name from here; whole where it stands outside of the working folder. */
+/** A file's path relative to the working folder; absolute if it is outside. */
 export function nearName(file: string): string {
   const near = relative(process.cwd(), file);
   return near === '' || near.startsWith('..') ? file : near;
 }
 
-/** A long line is cut around what the problem is about. */
+/** A long line is cut around the problem's column. */
 function cut({ excerpt, column, length }: ConfigProblem): { readonly text: string; readonly caret: string } {
   const from = column + length > EXCERPT_MAX ? Math.max(column - 1 - EXCERPT_BEFORE, 0) : 0;
   const before = from === 0 ? '' : '…';
   const room = EXCERPT_MAX - before.length;
-  // A control character would reach the terminal.
+  // Control characters must not reach the terminal.
   const text = excerpt.slice(from, from + room).replaceAll(/\p{Cc}/gu, ' ');
   const start = before.length + column - 1 - from;
   const carets = Math.max(Math.min(length, before.length + text.length - start), 1);
@@ -45,9 +45,9 @@ function cut({ excerpt, column, length }: ConfigProblem): { readonly text: strin
 }
 
 /**
- * Tells problems of `slipway.yaml`: an event each, and lines for people.
+ * Prints problems of `slipway.yaml`: one event each, and lines for people.
  *
- * @param how - where the lines go: what was asked for, or by the way.
+ * @param how - the stream of the lines: the command's result, or notes beside it.
  */
 export function printProblems(
   output: Output,

@@ -7,8 +7,8 @@ import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 
 /**
- * A warning for each graph configuration of the targets that is of a Python agent. It is no error, because the control
- * plane of a target may build what the included platform does not. A file that is not there may be yet to be built.
+ * A warning for each target's graph configuration of a Python agent. It is no error, because another control plane may
+ * build Python agents. A missing file is ignored: a build step may create it.
  */
 export async function pythonAgentProblems({
   config,
@@ -42,7 +42,7 @@ export async function pythonAgentProblems({
   return problems;
 }
 
-/** What is no JSON is for the builder to refuse. */
+/** The builder rejects a file that is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -7,16 +7,16 @@ import { isRecord } from '../../../domain/scalars.ts';
 /** One line of a log file. */
 export interface FileLine {
   readonly message: string;
-  /** ISO 8601. `null`: the line has none. */
+  /** ISO 8601. `null`: none. */
   readonly timestamp: string | null;
   readonly revisionId: string | null;
 }
 
 /**
- * The lines of a service's log that name one of several texts, oldest first. `slipway dev` keeps the logs of its services.
+ * The lines of a log of a `slipway dev` service that contain one of several texts, oldest first.
  *
  * @param about - the id of a release's workflow, or of a revision.
- * @throws the file system's error where the file cannot be read.
+ * @throws the file system's error if the file cannot be read.
  */
 export async function logFileLines(
   home: string,
@@ -35,12 +35,12 @@ export async function logFileLines(
   return lines;
 }
 
-/** Where `slipway dev` keeps what a service logs. */
+/** Where `slipway dev` keeps the log of a service. */
 function logFileOf(home: string, service: 'worker' | 'platform'): string {
   return join(home, 'logs', `${service}.log`);
 }
 
-/** What every line has, and what only programs need. */
+/** Fields that every line has, or that only programs need. */
 const UNSHOWN: ReadonlySet<string> = new Set([
   'level',
   'time',

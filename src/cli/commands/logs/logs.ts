@@ -31,7 +31,7 @@ export interface LogsOptions {
   readonly config?: string;
   /** The revision. Default: the newest. */
   readonly revision?: string;
-  /** A release, or `latest`: what all processes logged about it. */
+  /** A release, or `latest`: print what all processes logged about it. */
   readonly release?: string;
   /** The revision that serves, instead of the newest. */
   readonly serving?: true;
@@ -39,16 +39,16 @@ export interface LogsOptions {
   readonly stage?: LogStage;
   /** How many of the last lines are shown. */
   readonly tail: number;
-  /** Go on with the lines to come. */
+  /** Keep printing new lines. */
   readonly follow?: boolean;
 }
 
 /**
- * `slipway logs [TARGET]`: what a revision wrote while it was built and while it served, from the control plane.
- * `--release ID`: what all processes logged about a release.
+ * `slipway logs [TARGET]`: prints a revision's build and deploy logs, from the control plane. `--release ID`: what all
+ * processes logged about a release.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's own.
+ * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's errors.
  */
 export async function runLogsCommand(
   context: CommandContext,
@@ -112,7 +112,7 @@ async function tellLog(
   for await (const line of followLog(client, of, stage, after.offset, signal)) print(line);
 }
 
-/** Whether a revision is the newest and whether it serves; if another one serves, how to read its log. */
+/** Whether a revision is the newest and whether it serves; if another one serves, the command for its log. */
 function standing(target: string, revisionId: string, deployment: Deployment): string {
   const { active_revision_id: active, latest_revision_id: newest } = deployment;
   const age = revisionId === newest ? 'the newest' : 'not the newest';
@@ -123,17 +123,17 @@ function standing(target: string, revisionId: string, deployment: Deployment): s
 
 const Line = z.looseObject({ id: z.string(), stage: z.string(), message: z.string(), timestamp: z.string() });
 
-/** What a connection fails with that may be there again in a moment. */
+/** The errors of a connection that may soon work again. */
 const PASSING: readonly string[] = ['SLIPWAY_NO_ANSWER', 'SLIPWAY_UNREACHABLE', 'SLIPWAY_SERVICE_ERROR'];
 const REOPEN_AFTER_MS = 1_000;
 
 /**
- * The lines that a revision writes from now on, until no more can come. A stream that is cut off goes on after its last
- * line.
+ * The lines that a revision logs from now on, until its log is complete. After a lost connection it continues with the
+ * next line.
  *
- * @param after - the id of the last line that is known.
+ * @param after - the id of the last known line.
  * @param signal - ends it.
- * @throws SlipwayError where the control plane refuses.
+ * @throws SlipwayError if the control plane refuses.
  */
 export async function* followLog(
   client: ControlPlaneClient,
@@ -162,7 +162,7 @@ export async function* followLog(
   }
 }
 
-/** Asked anew: it may have been aborted since it was last asked. */
+/** A function, so that TypeScript does not assume an earlier result: the signal may have been aborted since. */
 function isAborted({ aborted }: AbortSignal): boolean {
   return aborted;
 }

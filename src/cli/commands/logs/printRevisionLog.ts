@@ -10,10 +10,10 @@ import type { ChosenTarget } from '../target/targetAccess.ts';
 const STAGE_WIDTH = 'deploy'.length;
 
 /**
- * Prints the lines of a revision's log, without the secrets of its target that this process has: a build or an agent may
- * print them.
+ * Prints the lines of a revision's log. Removes the target's secrets that this process knows, because a build or an
+ * agent may log them.
  *
- * @returns prints one line.
+ * @returns a function that prints one line.
  */
 export function logPrinter(
   { output, environment }: CommandContext,
@@ -32,8 +32,8 @@ export function logPrinter(
 const LINES = 20;
 
 /**
- * Where a release ended because its revision was not built, or did not start: shows the last lines of its log, so that
- * nobody has to ask for them. Without the control plane's key here it says how they are to be had.
+ * Prints the last lines of a revision's log if the release ended because the revision was not built or did not start.
+ * Without the control plane's key it prints the command that shows them.
  */
 export async function printFailedRevision(
   context: CommandContext,

@@ -37,7 +37,7 @@ interface ReleaseLog {
   readonly hasEnded: boolean;
 }
 
-/** Whose log is printed. */
+/** Which log is printed. */
 interface Asked {
   readonly target: ChosenTarget;
   readonly store: ArtifactStore;
@@ -52,7 +52,7 @@ const LOOK_AGAIN_MS = 1_000;
 /**
  * Prints what all processes logged about a release, and which sources could not be read.
  *
- * @param follow - prints new lines until it is aborted, or the release has ended. Absent: the lines that there are.
+ * @param follow - prints new lines until it is aborted, or the release has ended. Absent: only existing lines.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN.
  */
 export async function printReleaseLog(
@@ -64,7 +64,7 @@ export async function printReleaseLog(
   const secrets = knownSecrets(asked.target.spec, environment);
   const printed = new Map<string, number>();
   const problems = new Set<string>();
-  // The latest release stays the same one while it is followed.
+  // `latest` is resolved once: a newer release must not replace the followed one.
   for (let { release, tail } = asked; ; tail = Infinity) {
     const log = await readReleaseLog(context, { ...asked, release });
     release = log.releaseId;
@@ -84,7 +84,7 @@ export async function printReleaseLog(
   }
 }
 
-/** The lines that were not there before. A source may repeat a line: each repetition counts. */
+/** The lines that are new since the last read. A source may repeat a line: each repetition counts. */
 function unprinted(lines: readonly ReleaseLine[], printed: Map<string, number>): readonly ReleaseLine[] {
   const counts = new Map<string, number>();
   const fresh = lines.filter(({ source, timestamp, message }) => {
@@ -169,7 +169,7 @@ async function readReleaseLog(context: CommandContext, asked: Asked): Promise<Re
             ).flat(),
           ),
         );
-  // An agent goes on logging for as long as it serves.
+  // A serving agent keeps logging after the release has ended.
   const endedAt = result?.endedAt;
   const own = written.filter(
     ({ source, timestamp }) =>
@@ -220,7 +220,7 @@ async function fromTemporal(
   }
 }
 
-/** Which record is looked for where Temporal does not have the result; `undefined`: the newest. */
+/** The record to look for if Temporal does not have the result; `undefined`: the newest. */
 function recordId({ release }: Asked, { releaseId }: OfTemporal): string | undefined {
   return releaseId ?? (release === 'latest' ? undefined : release);
 }
@@ -258,7 +258,7 @@ function isBefore(one: string, other: string): boolean {
   return Date.parse(one) <= Date.parse(other);
 }
 
-/** Lines of several sources by time. One without a time stays after the line before it of its source. */
+/** Merges lines of several sources by time. A line without a time stays after its source's previous line. */
 function inOrder(sources: readonly (readonly ReleaseLine[])[]): readonly ReleaseLine[] {
   const timed = sources.flatMap((lines) => {
     let at = 0;

@@ -11,7 +11,7 @@ interface KeysCreateOptions extends PlatformClientOptions {
   readonly expiresIn?: number;
 }
 
-/** `slipway platform keys create NAME`: makes a key, and shows it this once. */
+/** `slipway platform keys create NAME`: creates a key, and prints it only this once. */
 export async function runKeysCreateCommand(
   context: CommandContext,
   name: string,
@@ -40,7 +40,7 @@ export async function runKeysCreateCommand(
   return 0;
 }
 
-/** `slipway platform keys list`: the keys of the tenant, never the keys themselves. */
+/** `slipway platform keys list`: lists the tenant's keys, without their secret values. */
 export async function runKeysListCommand(
   context: CommandContext,
   options: PlatformClientOptions & { readonly revoked?: boolean },
@@ -60,7 +60,7 @@ export async function runKeysListCommand(
   return 0;
 }
 
-/** `slipway platform keys revoke ID`: ends a key at once. */
+/** `slipway platform keys revoke ID`: revokes a key at once. */
 export async function runKeysRevokeCommand(
   context: CommandContext,
   keyId: string,
@@ -74,7 +74,7 @@ export async function runKeysRevokeCommand(
 
 const PAGE = 100;
 
-/** One line for people: what it is known by, what it may, since when, until when. */
+/** One line for people: the key's name, permissions, creation and expiry. */
 export function keyLine(key: ApiKey): string {
   const end =
     key.revoked_at !== null
@@ -89,7 +89,9 @@ export function keyLine(key: ApiKey): string {
 /** How long a rotation may take: it reads and writes every stored secret. */
 const ROTATION_TIMEOUT_MS = 600_000;
 
-/** `slipway platform secrets rotate`: a new master key for everything that the platform stores encrypted. */
+/**
+ * `slipway platform secrets rotate`: re-encrypts everything that the platform stores encrypted with a new master key.
+ */
 export async function runSecretsRotateCommand(
   context: CommandContext,
   options: PlatformClientOptions,
@@ -108,11 +110,11 @@ interface AuditOptions extends PlatformClientOptions {
   /** How many of the newest changes are shown: 1 to 100. */
   readonly last: number;
   readonly operation?: string;
-  /** The id of anything that was changed. */
+  /** The id of a changed resource. */
   readonly resource?: string;
 }
 
-/** `slipway platform audit`: the newest changes, the newest first. */
+/** `slipway platform audit`: the newest changes, newest first. */
 export async function runAuditCommand(context: CommandContext, options: AuditOptions): Promise<number> {
   const { last, operation, resource } = options;
   const { resources } = await withPlatform(context, options, (client) =>

@@ -4,7 +4,7 @@ import { findByName, type PlatformClientOptions, withControlPlane } from './plat
 
 type Integration = Awaited<ReturnType<ControlPlaneClient['listIntegrations']>>[number];
 
-/** What `slipway platform integrations add` says of the new one. */
+/** The options of `slipway platform integrations add`. */
 interface IntegrationOptions extends PlatformClientOptions {
   readonly prefix: string;
   readonly credential?: string;
@@ -12,7 +12,10 @@ interface IntegrationOptions extends PlatformClientOptions {
   readonly webhookSecret?: string;
 }
 
-/** `slipway platform integrations add`: registers one, and says what deployments and the host are to be told. */
+/**
+ * `slipway platform integrations add`: registers an integration, and prints the settings for deployments and for the
+ * host.
+ */
 export async function runAddIntegration(
   context: CommandContext,
   name: string,
@@ -44,8 +47,8 @@ export async function runListIntegrations(
 }
 
 /**
- * `slipway platform integrations remove`: by its name or its id.
- * @throws SlipwayError SLIPWAY_USAGE where there is none.
+ * `slipway platform integrations remove`: removes one, by name or id.
+ * @throws SlipwayError SLIPWAY_USAGE if there is none.
  */
 export async function runRemoveIntegration(
   context: CommandContext,

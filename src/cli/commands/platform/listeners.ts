@@ -5,16 +5,16 @@ import { findByName, type PlatformClientOptions, withControlPlane } from './plat
 type Listener = Awaited<ReturnType<ControlPlaneClient['getListener']>>;
 type ListenerBody = Parameters<ControlPlaneClient['createListener']>[0];
 
-/** What `slipway platform listeners add` says of the new one. */
+/** The options of `slipway platform listeners add`. */
 interface ListenerOptions extends PlatformClientOptions {
   readonly type: ListenerBody['compute_type'];
   /** The namespaces that deployments may name. Default: any. */
   readonly namespace?: readonly string[];
-  /** The version of what listens. */
+  /** The listener's version. */
   readonly listenerVersion?: string;
 }
 
-/** `slipway platform listeners add`: registers one, and says what deployments are to be told. */
+/** `slipway platform listeners add`: registers a listener, and prints the settings for deployments. */
 export async function runAddListener(
   context: CommandContext,
   computeId: string,
@@ -45,8 +45,8 @@ export async function runListListeners(
 }
 
 /**
- * `slipway platform listeners remove`: by its compute id or its id.
- * @throws SlipwayError SLIPWAY_USAGE where there is none.
+ * `slipway platform listeners remove`: removes one, by compute id or id.
+ * @throws SlipwayError SLIPWAY_USAGE if there is none.
  */
 export async function runRemoveListener(
   context: CommandContext,

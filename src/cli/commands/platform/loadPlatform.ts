@@ -1,7 +1,7 @@
 import { SlipwayError } from '../../../domain/errors.ts';
 
 /**
- * Loads a part of `@slipway/platform`, which is installed beside Slipway only where a platform runs.
+ * Loads a part of `@slipway/platform`, which is installed only on machines that run a platform.
  *
  * `await loadPlatform(() => import('@slipway/platform'))`
  *
@@ -20,7 +20,7 @@ export async function loadPlatform<Part>(load: () => Promise<Part>): Promise<Par
   }
 }
 
-/** The package itself, and not one that it needs. */
+/** Whether the package itself is missing, not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -13,10 +13,10 @@ export interface PlatformCommandOptions extends PlatformSettings {
 }
 
 /**
- * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
- * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
- * second one ends it at once. It ends with the error's exit code when another platform takes its database. What it reads
- * from the environment: `platformOptionsOf`.
+ * `slipway platform`: runs the platform alone, until SIGTERM or SIGINT. Prints
+ * `{"event":"ready","controlPlane":"http://…", "apiKey":"…"}` (or a readable line) once it accepts requests. The first
+ * signal drains it and exits with 0; a second one exits at once. If another platform takes its database, it exits with
+ * that error's code. `platformOptionsOf` reads the environment.
  * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED; PlatformError as `startPlatform` and `platformOptionsOf` do.
  */
 export async function runPlatformCommand(
@@ -43,7 +43,7 @@ export async function runPlatformCommand(
       ? jsonLine({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })
       : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless you set one.\n`,
   );
-  // Not closed in good order: all that this process would still write belongs to the other platform.
+  // No graceful shutdown: the database belongs to the other platform now, so nothing more may be written.
   void platform.lost.then((error) => process.exit(printError(output, error)));
   await signaled;
   await platform.close();
@@ -51,7 +51,7 @@ export async function runPlatformCommand(
   process.exitCode = 0;
 }
 
-/** Records a request as a span of the trace that it belongs to. One that belongs to none is not recorded. */
+/** Records a request as a span of its trace. A request without a trace is not recorded. */
 function recordAnswer({ method, route, status, deployment, revision, ...answered }: Answered): void {
   const { traceparent: parent, startedAt } = answered;
   if (parent === undefined) return;

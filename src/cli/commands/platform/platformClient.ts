@@ -14,16 +14,16 @@ import type { CommandContext } from '../../context.ts';
 export interface PlatformClientOptions {
   /** Its address. Default: see {@link runningPlatform}. */
   readonly url?: string;
-  /** Default: the key's first. */
+  /** Default: the key's first tenant. */
   readonly tenant?: string;
-  /** Whose names the platform speaks. Only one that speaks `public` alone is called in those. */
+  /** The platform's field names. The client uses the public names only if this is `public`. */
   readonly vocabulary?: PlatformSettings['vocabulary'];
 }
 
 type Context = Pick<CommandContext, 'home' | 'environment'>;
 
 /**
- * Asks a running platform who may do what.
+ * Calls the access API (keys, secrets, audit) of a running platform.
  * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key to call it with, and what the calls throw.
  */
 export async function withPlatform<T>(
@@ -35,8 +35,8 @@ export async function withPlatform<T>(
 }
 
 /**
- * Calls the control plane of a running platform. A database has one owner, so what a command changes goes through the
- * platform that runs.
+ * Calls the control plane of a running platform. Only one process can own the database, so commands make changes
+ * through the running platform.
  * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key to call it with, and what the calls throw.
  */
 export async function withControlPlane<T>(
@@ -71,8 +71,8 @@ async function closing<Client extends { close(): Promise<void> }, T>(
 }
 
 /**
- * The one of `all` that has this name, else the one that has this id.
- * @throws SlipwayError SLIPWAY_USAGE where there is none.
+ * Finds an item by name, else by id.
+ * @throws SlipwayError SLIPWAY_USAGE if there is none.
  */
 export function findByName<T extends { readonly id: string }>(
   all: readonly T[],
@@ -86,20 +86,20 @@ export function findByName<T extends { readonly id: string }>(
   });
 }
 
-/** Where a platform listens that was started without `--port`. */
+/** The address of a platform that was started without `--port`. */
 const DEFAULT_URL = 'http://127.0.0.1:4700';
 
-/** A platform that runs, and the key to call it with. */
+/** A running platform, and the key to call it with. */
 interface RunningPlatform {
   readonly baseUrl: string;
   readonly apiKey: string;
 }
 
 /**
- * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of the `slipway dev` of this
- * home, else the port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the one that the
- * home holds.
- * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key.
+ * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of this home's `slipway
+ * dev`, else the default port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the
+ * home's key file.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key.
  */
 async function runningPlatform(
   { home, environment }: Pick<CommandContext, 'home' | 'environment'>,

@@ -11,10 +11,10 @@ import {
 } from '../../program/options.ts';
 import type { PlatformCommandOptions } from './platform.ts';
 
-/** A platform started alone takes this port, as the one of `slipway dev` does. */
+/** The default port of `slipway platform` and of the platform of `slipway dev`. */
 export const PLATFORM_PORT = 4700;
 
-/** Gives `slipway platform` its options, and the commands that call a running platform. */
+/** Adds the options of `slipway platform`, and its subcommands, which call a running platform. */
 export function addPlatformCommand(platform: Command, runs: Runs): void {
   platform
     .option('--port <port>', 'its port; 0 takes a free one', portOption, PLATFORM_PORT)
@@ -74,7 +74,7 @@ export function addPlatformCommand(platform: Command, runs: Runs): void {
   addAccessCommands(platform, runs);
 }
 
-/** Reads a whole number within bounds; an empty text, as a variable of the environment may be, is none. */
+/** Parses a whole number within bounds. An empty text, as from an environment variable, is `undefined`. */
 function wholeNumber(least: number, most: number): (text: string) => number | undefined {
   return (text) => {
     if (text === '') return undefined;
@@ -86,7 +86,7 @@ function wholeNumber(least: number, most: number): (text: string) => number | un
   };
 }
 
-/** Puts `keys`, `secrets` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
+/** Adds `keys`, `secrets` and `audit` under `slipway platform`. They share its options. */
 function addAccessCommands(platform: Command, runs: Runs): void {
   const keys = platform.command('keys').description('Manage API keys');
   callingCommand(keys, 'create <name>', 'Create a key, and print it once')
@@ -110,7 +110,7 @@ function addAccessCommands(platform: Command, runs: Runs): void {
     .action(runs(async () => (await import('./access.ts')).runAuditCommand));
 }
 
-/** Puts `integrations add|list|remove` under `slipway platform`, whose options they share. */
+/** Adds `integrations add|list|remove` under `slipway platform`. They share its options. */
 function addIntegrationsCommand(platform: Command, runs: Runs): void {
   const integrations = platform
     .command('integrations')
@@ -139,7 +139,7 @@ Examples:
   $ slipway platform integrations add local --prefix /srv/git
   $ slipway platform integrations list --json`;
 
-/** A command that calls a running platform, with the options that say which (`PlatformClientOptions`). */
+/** A command that calls a running platform, with the options that select it (`PlatformClientOptions`). */
 function callingCommand(parent: Command, name: string, description: string): Command {
   return parent
     .command(name)
@@ -148,7 +148,7 @@ function callingCommand(parent: Command, name: string, description: string): Com
     .option('--tenant <id>', "one of the key's tenants (default: its first)");
 }
 
-/** Puts `listeners add|list|remove` under `slipway platform`, whose options they share. */
+/** Adds `listeners add|list|remove` under `slipway platform`. They share its options. */
 function addListenersCommand(platform: Command, runs: Runs): void {
   const listeners = platform
     .command('listeners')

@@ -18,19 +18,19 @@ export interface FollowedPromotion {
   readonly workflowId: string;
   /** The promotion's page. */
   readonly dashboardUrl: string | null;
-  /** How long, in milliseconds. */
+  /** How long to follow, in milliseconds. */
   readonly timeoutMs: number;
-  /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, the promotion goes on. */
+  /** Called when Ctrl-C stops the following; returns its result as text. Default: nothing; the promotion continues. */
   readonly onStopped?: () => Promise<string>;
-  /** Told that it has ended, before that is shown: the outcome stands last. */
+  /** Called when the promotion has ended, before the outcome is printed: the outcome is the last output. */
   readonly onEnd?: () => void;
 }
 
 /**
- * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone: the last
- * line says that the promotion goes on, or what `onStopped` has to say.
+ * Follows a promotion to its end and shows it live. Ctrl-C and the timeout end only the following. The last line then
+ * says that the promotion continues, or what `onStopped` returns.
  *
- * @returns how it ended; without a result it was given up, `gaveUp` says why.
+ * @returns how it ended. Without a result, `gaveUp` says why the following stopped.
  */
 export async function followPromotion(
   output: Output,

@@ -12,10 +12,10 @@ import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
- * `slipway approve|reject|abort|… --promotion NAME`: says one thing to a promotion under way.
+ * `slipway approve|reject|abort|… --promotion NAME`: controls a running promotion.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has no use for it now, or has ended.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the command does not apply now, or the promotion has ended.
  */
 export async function runPromotionIntervention(
   context: CommandContext,

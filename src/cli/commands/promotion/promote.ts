@@ -28,7 +28,8 @@ export interface PromoteOptions {
 }
 
 /**
- * `slipway promote [PROMOTION]`: releases on one target what is verified on another, and follows it.
+ * `slipway promote [PROMOTION]`: releases on one target the artifact that is verified on another, and follows the
+ * promotion.
  *
  * @returns the exit code.
  */

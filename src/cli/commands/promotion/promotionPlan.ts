@@ -15,12 +15,12 @@ import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 const DAY_MS = 86_400_000;
-/** The most times that are told. */
+/** The maximum number of planned starts. */
 const TURNS_MAX = 200;
 
 /**
- * `slipway plan promotion [PROMOTION]`: every time and decision of the coming days, under the present configuration,
- * schedules, freezes and state. Changes nothing.
+ * `slipway plan promotion [PROMOTION]`: prints every start and decision of the coming days, given the current
+ * configuration, schedules, freezes and state. Changes nothing.
  *
  * @returns the exit code.
  */
@@ -45,7 +45,10 @@ export async function planPromotionsOf(
   });
 }
 
-/** Those that have a schedule. That of the file is planned with, applied or not; a pause is Temporal's. */
+/**
+ * The promotions that have a schedule. The schedule is the file's, applied or not; whether it is paused comes from
+ * Temporal.
+ */
 async function plannedPromotions(
   context: CommandContext,
   file: LoadedConfig,
@@ -85,7 +88,7 @@ async function seenTargets(
   return seen;
 }
 
-/** A target by its own word: what serves is what it knows to serve. */
+/** A target's own state: the serving revision is the one that it last recorded. */
 async function seeByItsWord(
   temporal: TemporalConnection,
   name: string,

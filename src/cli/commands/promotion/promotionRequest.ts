@@ -25,7 +25,7 @@ import { openInputs } from '../judge/inputsFile.ts';
 export interface PreparedPromotion {
   readonly request: PromotionRequest;
   readonly settings: PromotionSettings;
-  /** Puts what the promotion needs into the artifact store, before it is asked for. */
+  /** Puts what the promotion needs into the artifact store. Call it before the request. */
   readonly store: () => Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function withProof(
   return identity === undefined ? request : { ...request, asked: { requestId, identity } };
 }
 
-/** A promotion's judge, and the file of its inputs, which has to be in the store when it judges. */
+/** A promotion's judge, and the file of its inputs, which must be in the store before it runs. */
 interface PreparedJudge {
   readonly judge: PromotionJudge;
   /** `null`: recorded inputs. */
@@ -99,8 +99,8 @@ interface PreparedJudge {
 }
 
 /**
- * The judge of the file, as a promotion carries it: its inputs by their digest, so that they stay those of this moment.
- * The whole file is read, so that a line that is not right is found now and not after the soak.
+ * The file's judge as a promotion carries it. Inputs are referenced by digest, so later edits have no effect. The whole
+ * file is validated now, so that an invalid line does not fail only after the soak.
  *
  * @param folder - that of `slipway.yaml`.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.

@@ -32,9 +32,9 @@ export interface PromotionStatus {
 }
 
 /**
- * Asks for everything that is known of the promotions that have to do with some targets.
+ * Reads the status of all promotions to or from the given targets.
  *
- * @param answering - whether a worker answers: else none is asked.
+ * @param answering - whether a worker answers. If not, no workflow is queried.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function promotionStatuses(
@@ -118,7 +118,7 @@ function viewLines(name: string, view: PromotionView, now: number, style: Style)
       const why = fitLine(reason, REASON_MAX_CHARACTERS);
       return [
         `  last     ${mark} ${words} ${ago} ago, by ${nameAndMark(requestedBy)}: ${why}`,
-        // A record of before there were judges has none.
+        // Records of older versions have no judgement.
         ...(judgement == null ? [] : [judgedLine(judgement)]),
       ];
     }

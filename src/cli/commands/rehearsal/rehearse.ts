@@ -36,14 +36,13 @@ export interface RehearseOptions {
 }
 
 /**
- * `slipway rehearse [PROMOTION]`: carries the promotions of the file out in skipped time, with what is injected, and tells
- * what would happen. Touches nothing: neither Temporal, nor a control plane, nor an agent.
+ * `slipway rehearse [PROMOTION]`: runs the file's promotions with time skipping and the given injections, and prints
+ * what would happen. Calls no Temporal service, control plane or agent.
  *
- * Decision: the exit code is 0 where the rehearsal could be carried out, however its promotions ended; `--json` has each
- * outcome.
+ * Decision: the exit code is 0 if the rehearsal ran, whatever its promotions' outcomes; `--json` has each outcome.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_USAGE for an injection that is not understood; SLIPWAY_TEST_SERVER_UNAVAILABLE.
+ * @throws SlipwayError SLIPWAY_USAGE for an invalid injection; SLIPWAY_TEST_SERVER_UNAVAILABLE.
  */
 export async function runRehearseCommand(
   context: CommandContext,
@@ -71,7 +70,7 @@ export async function runRehearseCommand(
     const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
     const server = await startTestServer({ executable, port, signal });
     try {
-      // Its lines would stand in the middle of the story.
+      // The worker's log lines would interrupt the printed story.
       logOnStderr('ERROR');
       const rehearsed = await rehearse(server, rehearsal, { onEvent: (event) => story.add(event), signal });
       story.tell(rehearsed, performance.now() - began);
@@ -116,10 +115,10 @@ async function read(file: string): Promise<string> {
   }
 }
 
-/** Who requests everything: a name that stands in no list of approvers. */
+/** The requester of everything. No list of approvers contains this name. */
 const REHEARSAL: Actor = { who: 'rehearsal', from: 'slipway rehearse' };
 
-/** What is asked of the file. */
+/** What to rehearse of the file. */
 interface RehearsalWish {
   /** The promotions. */
   readonly names: readonly string[];
@@ -128,8 +127,8 @@ interface RehearsalWish {
 }
 
 /**
- * The rehearsal of promotions of the file. A new version is released at the beginning on each target that they begin
- * with; on all of them the same artifact has been serving.
+ * The rehearsal of the file's promotions. At the start, all targets serve the same artifact. Then a new version is
+ * released on each target that a chain of promotions begins with.
  *
  * @throws SlipwayError SLIPWAY_JUDGE_INPUTS_INVALID.
  */
@@ -182,18 +181,21 @@ export async function rehearsalOf(
   };
 }
 
-/** Nobody signs in within a rehearsal. */
+/** A rehearsal has no sign-in. */
 function unproved(approval: ApprovalPolicy | undefined): ApprovalPolicy | undefined {
   return approval && { ...approval, identity: undefined };
 }
 
-/** The target, without asking its control plane: where the file has the deployment's id alone, that is its name here. */
+/**
+ * The target, without a call to its control plane. If the file has only the deployment's id, the id is used as its
+ * name.
+ */
 function specOf({ config }: LoadedConfig, name: string): TargetSpec {
   const { target } = releaseSettings(config, name);
   return { ...target, deployment: target.deployment ?? target.deploymentId ?? name };
 }
 
-/** A version as the target's source has it. A branch stays a branch, which no promotion takes. */
+/** A version as an artifact of the target's source type. A branch stays a branch; promotions do not accept branches. */
 function artifactOfVersion({ image, repo }: TargetConfig, version: number, store: string): Artifact {
   const digest = `sha256:${createHash('sha256').update(`rehearsed version ${version}`).digest('hex')}`;
   if (image !== undefined) return { kind: 'image', uri: `${image.replace(/@.*$/, '')}@${digest}` };

@@ -11,7 +11,7 @@ import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { MARKS } from '../../ui/style.ts';
 
-/** Prints what happened in a rehearsal, in the order in which it began. */
+/** Prints what happened in a rehearsal, ordered by start. */
 export class Story {
   readonly #output: Output;
   readonly #rehearsal: Rehearsal;
@@ -26,7 +26,7 @@ export class Story {
     this.#events.push(event);
   }
 
-  /** @param tookMs - how long it took in earnest, in milliseconds. */
+  /** @param tookMs - the real duration, in milliseconds. */
   tell({ startedAt, unmet }: Rehearsed, tookMs: number): void {
     const { days } = this.#rehearsal;
     const { style } = this.#output;
@@ -53,7 +53,7 @@ export class Story {
         const { target, result } = event;
         output.event({ event: 'rehearsed_release', target, at, result, reason: null, progress: null });
         this.#head(event.at, this.#zoneOfTarget(target), `release on ${target}`);
-        // The steps of a release that goes well are left out.
+        // The steps of a successful release are left out.
         const steps = result.outcome === 'released' ? [] : result.steps;
         this.#printResult(result, steps, this.#zoneOfTarget(target));
         return;
@@ -124,7 +124,7 @@ export class Story {
   #printResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {
     const { style } = this.#output;
     const lines = [
-      // What was said stands before what came of it.
+      // A command is printed before its effect.
       ...result.interventions.map((said) => ({ at: Date.parse(said.at), said })),
       ...steps.filter(isWorthTelling).map((step) => ({ at: Date.parse(step.startedAt), step })),
     ].sort((one, other) => one.at - other.at);
@@ -145,7 +145,7 @@ export class Story {
 
   #step(step: StepRecord, zone: string): void {
     const { live, style, columns } = this.#output;
-    // A log keeps the whole line; a terminal would break it in the middle of an id.
+    // A log keeps the whole line; a terminal would wrap it in the middle of an id.
     const line = stepLine(step, [], 0, style, live ? columns() - CLOCK_WIDTH : Infinity);
     this.#line(Date.parse(step.startedAt), zone, line.trimStart());
   }
@@ -163,7 +163,7 @@ export class Story {
     return promotions.find(({ request }) => request.name === name)?.schedule?.timeZone ?? timeZone;
   }
 
-  /** That of the promotions that lead from it. */
+  /** The time zone of the promotions from this target. */
   #zoneOfTarget(target: string): string {
     const { promotions, timeZone } = this.#rehearsal;
     const onwards = promotions.find(({ request }) => request.from.name === target);
@@ -171,10 +171,10 @@ export class Story {
   }
 }
 
-/** Looking and recording are printed if they do not go as they should. */
+/** Read-only and recording steps are printed only if something is wrong. */
 function isWorthTelling({ step, status }: StepRecord): boolean {
   return status !== 'done' || (step !== 'candidate' && step !== 'record');
 }
 
-/** What stands before a step's line. */
+/** The width of the prefix of a step's line. */
 const CLOCK_WIDTH = '2026-11-21 16:00'.length + 4;

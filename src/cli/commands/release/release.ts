@@ -8,11 +8,11 @@ import { releaseTarget } from './releaseTarget.ts';
 
 /** The options of `slipway release [TARGET]`. */
 interface ReleaseOptions {
-  /** The file. Default: `slipway.yaml` in the working folder or above. */
+  /** The file. Default: `slipway.yaml` in the working folder or a parent. */
   readonly config?: string;
   readonly reason?: string;
   readonly overrideHold?: boolean;
-  /** Refuse a source that holds what looks like a secret. */
+  /** Refuse a source that contains a suspected secret. */
   readonly strict?: boolean;
   /** Release in spite of a freeze; needs a reason. */
   readonly overrideFreeze?: boolean;
@@ -57,7 +57,7 @@ export async function runReleaseCommand(
     );
     return exitCode;
   } catch (error) {
-    // Whatever was thrown because of it, the reason is that the user pressed Ctrl-C.
+    // After Ctrl-C, any unexpected error is a consequence of the interruption.
     if (interruption.signal.aborted && !(error instanceof SlipwayError)) return interrupted(context);
     throw error;
   } finally {

@@ -43,37 +43,37 @@ import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 import { releaseRequest } from './releaseRequest.ts';
 
-/** What a release on a target would do at this moment. */
+/** What a release on a target would do now. */
 export interface ReleasePlan {
   readonly target: string;
   readonly request: ReleaseRequest;
-  /** What is in the tarball; `null` for an image or a git ref. */
+  /** The tarball's files; `null` for an image or a git ref. */
   readonly files: readonly ArtifactFile[] | null;
-  /** In what that differs from what serves; `null` where what serves is not known, or not in the artifact store. */
+  /** How they differ from the serving artifact; `null` if that is unknown or not in the artifact store. */
   readonly difference: FilesDifference | null;
-  /** The deployment as it is; `null`: there is none yet; `undefined`: the control plane did not answer. */
+  /** The current deployment; `null`: there is none yet; `undefined`: the control plane did not answer. */
   readonly deployment: Deployment | null | undefined;
   /** What the target knows of the revision that serves; `undefined`: nothing. */
   readonly serving: KnownRevision | undefined;
   /** `undefined`: the control plane did not answer. */
   readonly change: PlannedChange | undefined;
   readonly steps: readonly PlannedStep[];
-  /** How long the release takes at most, in milliseconds; what a person or a freeze lets it wait comes on top. */
+  /** The longest duration of the steps, in milliseconds, without waits for a person or a freeze. */
   readonly longestMs: number;
-  /** The steps that put a revision back if the release fails. */
+  /** The steps that restore a revision if the release fails. */
   readonly restoring: readonly PlannedStep[];
   readonly restoringLongestMs: number;
   /** The freeze that is in force. */
   readonly frozen: Frozen | null;
   readonly localHold: LocalHold | undefined;
-  /** How the target would take it; `undefined`: it could not be asked. */
+  /** The target's answer to this request; `undefined`: it could not be asked. */
   readonly taken: PlannedAnswer | undefined;
-  /** Who could not be asked. */
+  /** Why the control plane or the target could not be asked. */
   readonly unreached: readonly SlipwayError[];
 }
 
 /**
- * Finds out what a release would do. Packs the source to know its digest, and removes it again.
+ * Plans a release. Packs the source to compute its digest, then removes the tarball.
  *
  * @throws SlipwayError SLIPWAY_ARTIFACT_….
  */
@@ -125,7 +125,7 @@ export async function releasePlan(
 
 interface Shipped {
   readonly prepared: PreparedArtifact;
-  /** By their paths. */
+  /** By path. */
   readonly files: ReadonlyMap<string, ArtifactFile> | null;
 }
 
@@ -181,12 +181,12 @@ async function differenceOf(
     return filesDifference(await artifactFiles(await store.open(digest)), files);
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
-    // What was released elsewhere is in another store: that is no reason not to plan.
+    // An artifact from another machine may be in another store; the plan continues without the difference.
     return null;
   }
 }
 
-/** What of a deployment a release changes. Of its secrets the names: the values go no further. */
+/** The parts of a deployment that a release changes. Of secrets only the names, never the values. */
 function nowOf({ source, source_config, source_revision_config, secrets }: Deployment): DeploymentNow {
   return {
     source,
@@ -196,7 +196,7 @@ function nowOf({ source, source_config, source_revision_config, secrets }: Deplo
   };
 }
 
-/** What the target answers to the same request, by the same decision. */
+/** The target's answer to this request, made by the same decision function. */
 function answerOf({ state, running }: TargetView, request: ReleaseRequest): PlannedAnswer {
   const after = submitRelease(state, running, request, new Date().toISOString());
   const left = new Set(after.state.queue.map(({ releaseId }) => releaseId));
@@ -211,11 +211,11 @@ function answerOf({ state, running }: TargetView, request: ReleaseRequest): Plan
 }
 
 /**
- * The checks that run on the revision that a failed release puts back first: those that it passed itself (design, "What
- * restoring means"). None if it is not verified, or if its checks were not kept or cannot be read from here.
+ * The checks of the revision that a failed release restores first: those that it passed (design, "What restoring
+ * means"). Empty if it is not verified, or if its checks were not kept or cannot be read here.
  *
- * @param active - the revision that serves; `null`: nothing.
- * @param known - what the target knows, the oldest first.
+ * @param active - the serving revision; `null`: none.
+ * @param known - the revisions that the target knows, oldest first.
  */
 export async function restoredChecks(
   store: ArtifactStore,
@@ -236,20 +236,20 @@ export async function restoredChecks(
   }
 }
 
-/** A target's own word of itself. */
+/** A target's own state. */
 type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
 
 /** A target that has never taken a release. */
 const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 
-/** A target's own word; an error where it cannot be asked: Temporal is away, or no worker answers. */
+/** A target's own state, or an error if Temporal is unreachable or no worker answers. */
 async function askTarget(context: CommandContext, spec: TargetSpec): Promise<TargetView | SlipwayError> {
   try {
     const temporal = await openTemporal(context);
     try {
       const view = await viewTarget(temporal, targetWorkflowId(spec));
       if (view !== undefined) return view;
-      // A release of a new target needs a worker, too.
+      // A release on a new target needs a worker, too.
       await requireWorker(temporal);
       return NEW_TARGET;
     } finally {
@@ -260,7 +260,7 @@ async function askTarget(context: CommandContext, spec: TargetSpec): Promise<Tar
   }
 }
 
-/** A target's deployment; `null` where there is none yet, an error where the control plane did not answer. */
+/** A target's deployment; `null` if there is none yet; an error if the control plane did not answer. */
 async function askDeployment(
   context: CommandContext,
   spec: TargetSpec,
@@ -268,7 +268,7 @@ async function askDeployment(
   try {
     return await withControlPlane(context, spec, (client) => findDeployment(client, spec));
   } catch (error) {
-    // It was asked, and has none of that name.
+    // The control plane answered: it has no deployment of that name.
     const isMissing = error instanceof SlipwayError && error.code === 'SLIPWAY_NOT_FOUND';
     return isMissing && !(error instanceof ServiceError) ? null : asAnswer(error);
   }

@@ -72,7 +72,7 @@ function deploymentLines({ deployment, serving, taken, request }: ReleasePlan, s
     return [`  deployment ${name}: ${style.warn('the control plane did not answer')}`];
   if (deployment === null) return [`  deployment ${name} does not exist: the release creates it`];
   const active = deployment.active_revision_id;
-  // Only the target knows whether it was verified.
+  // Only the target knows whether the revision was verified.
   const verified = taken === undefined ? '' : `, ${verifiedWords(serving)}`;
   const serves = active === null ? 'nothing serves' : `revision ${active} serves${verified}`;
   return [`  deployment ${name}, ${deployment.id}: ${serves}`];

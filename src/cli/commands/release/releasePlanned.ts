@@ -17,12 +17,12 @@ export interface PlanOptions {
 }
 
 /**
- * `slipway plan release [TARGET]`: what a release would do at this moment: what it ships, what it changes, its steps and
- * how long they may take, and whether the target would take it. Nothing is made, started or stored.
+ * `slipway plan release [TARGET]`: prints what a release would do now: what it ships and changes, its steps and their
+ * longest duration, and whether the target would accept it. Nothing is created, started or stored.
  *
  * @returns the exit code.
  * @throws SlipwayError as `slipway release` does before it starts anything; SLIPWAY_TEMPORAL_UNREACHABLE,
- * SLIPWAY_NO_WORKER and the control plane's own after everything else was told.
+ * SLIPWAY_NO_WORKER and the control plane's errors after the rest was printed.
  */
 export async function planReleaseOn(
   context: CommandContext,

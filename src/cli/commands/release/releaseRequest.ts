@@ -8,7 +8,7 @@ import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { type Git, sourceRepository } from '../../provenance.ts';
 
-/** What of a request the file does not say. */
+/** The parts of a request that are not in the file. */
 type Asked = Pick<
   ReleaseRequest,
   | 'target'
@@ -22,7 +22,7 @@ type Asked = Pick<
   | 'overrideFreeze'
 >;
 
-/** Makes the request for a release, as the file has it for the target. */
+/** Makes a release request from the file's settings for the target. */
 export function releaseRequest(
   {
     checks,
@@ -75,16 +75,16 @@ export function releaseRequest(
   };
 }
 
-/** What a request key is made from. */
+/** The inputs of a request key. */
 export type RequestIdentity = Pick<
   ReleaseRequest,
   'artifact' | 'target' | 'checks' | 'steps' | 'soakMs' | 'graphConfigPath' | 'commit'
 >;
 
 /**
- * The request key (design, "The way of a release", 1): two requests with the same key ask for the same thing. A digest
- * over the artifact's identity, the configuration that a release is made with, and the commit. The target's name in
- * the file, the artifact store's place, the queue's policy and who asked make no difference.
+ * The request key (design, "The way of a release", 1): two requests with the same key ask for the same release. A
+ * digest of the artifact's identity, the release's configuration, and the commit. It excludes the target's name in the
+ * file, the artifact store's location, the queue policy and the requester.
  *
  * @returns `sha256:` and 64 hexadecimal digits.
  */
@@ -103,8 +103,8 @@ export function requestKey(request: RequestIdentity): string {
 }
 
 /**
- * The receivers of a release, with the repository in those on GitHub that the file names none for. Git is asked only where
- * one of them needs it.
+ * The receivers of a release's notices. GitHub receivers without a repository get the source's repository, which git
+ * reports; git is called only if one needs it.
  */
 export async function notifyOf(
   receivers: readonly ReceiverSpec[],

@@ -30,26 +30,26 @@ import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { notifyOf, releaseRequest } from './releaseRequest.ts';
 
-/** What is released, where, and how it is followed. */
+/** What to release, where, and how to follow it. */
 interface ReleaseOrder {
   readonly config: Pick<LoadedConfig, 'config' | 'folder'>;
-  /** May be left out where the file has only one. */
+  /** Optional if the file has only one target. */
   readonly target: string | undefined;
   readonly reason: string | undefined;
   readonly overrideHold: boolean;
-  /** Refuse a source that holds what looks like a secret, instead of warning of it. */
+  /** Refuse a source that contains a suspected secret, instead of warning. */
   readonly strict: boolean;
   /** Release in spite of a freeze; needs a reason. Default: not. */
   readonly overrideFreeze?: boolean;
   /** `false`: return once the release is queued. */
   readonly wait: boolean;
-  /** How long it is followed, in milliseconds. */
+  /** How long to follow the release, in milliseconds. */
   readonly timeoutMs: number;
-  /** Ctrl-C asks the release to abort. Default: it ends the following alone. */
+  /** Ctrl-C aborts the release. Default: it only ends the following. */
   readonly abortOnInterrupt?: boolean;
 }
 
-/** How a release ended, as far as it was waited for. */
+/** How a release ended, if the command waited for it. */
 interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
   readonly answer: ReleaseAnswer;
   readonly ending: FollowedToEnd['ending'];
@@ -76,7 +76,8 @@ export async function releaseTarget(
   announceFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
   const { environment } = context;
   const git = gitIn(order.config.folder);
-  // Git answers while Temporal does. Packing takes a while: who cannot release at all is told before.
+  // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
+  // reported at once.
   const [requestedBy, commit, ref, notify] = await Promise.all([
     readRequester(environment, git, order.reason),
     sourceCommit(environment, git),
@@ -199,7 +200,7 @@ export async function releaseTarget(
   return { ...followed, answer };
 }
 
-/** The request, with the proof of who asks if its approval needs one. */
+/** The request, with the requester's proof of identity if the approval policy needs one. */
 async function withProof(context: CommandContext, request: ReleaseRequest): Promise<ReleaseRequest> {
   const { target, requestKey: requestId, recordStore, approval } = request;
   const prove = commandProver(context, approval, () => openArtifactStore(recordStore));
@@ -208,7 +209,7 @@ async function withProof(context: CommandContext, request: ReleaseRequest): Prom
   return identity === undefined ? request : { ...request, identity };
 }
 
-/** A hold that Temporal has not heard of holds all the same. */
+/** A hold that exists only on this machine also blocks the release. */
 async function refuseOnLocalHold(
   { home, output }: CommandContext,
   target: string,

@@ -15,26 +15,26 @@ import { GAVE_UP } from '../../follow/followToEnd.ts';
 import { MARKS } from '../../ui/style.ts';
 import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
-/** What is put back without Temporal. */
+/** A rollback without Temporal. */
 interface BreakGlassOrder {
   readonly target: TargetSpec;
-  /** The revision. Default: the newest good one from before the active one. */
+  /** The revision. Default: the newest good one before the active one. */
   readonly to: string | undefined;
   readonly requestedBy: Actor;
-  /** What is known of the deployment's revisions without Temporal, oldest first: whether each was verified. */
+  /** The deployment's recorded revisions, oldest first: whether each was verified. */
   readonly verified: ReadonlyMap<string, boolean>;
-  /** How long the revision is awaited, in milliseconds. */
+  /** How long to wait for the revision, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 const POLL_MS = 500;
 
 /**
- * Puts a revision back without Temporal: calls redeploy on the control plane itself and waits until the revision is
- * what serves. Leaves a hold on this machine first, so that nothing is released over it. Checks are not run.
+ * Restores a revision without Temporal: calls redeploy on the control plane and waits until the revision serves. First
+ * leaves a hold on this machine, so that no release replaces it. Does not run checks.
  *
  * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
- * @throws SlipwayError where nothing was changed: the control plane's own, SLIPWAY_NOTHING_TO_RESTORE.
+ * @throws SlipwayError if nothing was changed: the control plane's errors, SLIPWAY_NOTHING_TO_RESTORE.
  */
 export async function breakGlass(
   context: CommandContext,
@@ -62,7 +62,7 @@ export async function breakGlass(
     output.print(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
 
     const followed = await redeploy(client, before, to, async () => {
-      // Nothing was put back, so the hold that says so goes too.
+      // Nothing was restored, so this rollback's hold is removed again.
       if (heldBefore === undefined) await removeLocalHold(home, target.name);
       else await writeLocalHold(home, heldBefore);
       output.note(output.style.warn('rejected: nothing was changed, and the hold is as it was before'));
@@ -72,8 +72,8 @@ export async function breakGlass(
 }
 
 /**
- * The newest revision from before the active one that is known to be good; where none is, the newest that was deployed
- * and is not known to be bad.
+ * The newest revision before the active one that is known to be good. If there is none, the newest one that was
+ * deployed and is not known to be bad.
  */
 async function previousGood(
   client: ControlPlaneClient,
@@ -109,7 +109,10 @@ async function previousGood(
   );
 }
 
-/** The newest revision that the records call good, of those from before the active one; they may not know that one. */
+/**
+ * The newest recorded good revision before the active one. If the records do not contain the active one, all of them
+ * count.
+ */
 function previousInRecords(
   active: string | null,
   verified: ReadonlyMap<string, boolean>,
@@ -125,7 +128,9 @@ function nothingToRestore(deploymentId: string, message: string): SlipwayError {
   return new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', message, { place: deploymentId, hint });
 }
 
-/** @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3). */
+/**
+ * @returns the revision to follow: the new one if the redeploy created one, else the requested one (design, rule 3).
+ */
 async function redeploy(
   client: ControlPlaneClient,
   before: Deployment,
@@ -144,7 +149,7 @@ async function redeploy(
       await onRefused();
       throw error;
     }
-    // Whether it was taken is unknown: what the deployment says now decides.
+    // The outcome of the redeploy is unknown, so read the deployment.
     const after = await client.getDeployment(before.id);
     const made = madeBy(after);
     if (made !== undefined) return made;
@@ -190,7 +195,7 @@ async function awaitServing(
         return ended(output, 'rolled_back', 0, `revision ${followed} serves again; its checks were not run`);
       }
     } catch (error) {
-      // The redeploy was taken: a control plane that does not answer now may answer in a moment.
+      // The redeploy was accepted. A failed read may succeed on the next poll.
       if (!(error instanceof ServiceError)) throw error;
       if (error.message !== lastProblem) output.note(output.style.warn(`  ${error.message}`));
       lastProblem = error.message;

@@ -36,7 +36,7 @@ interface RollbackOptions {
   readonly timeout: number;
 }
 
-/** How a rollback ends that the target has nothing to do for. */
+/** The endings of a rollback that needs no work by the target. */
 const ENDED_AT_ONCE: Partial<
   Record<RollbackTaken['disposition'], { readonly outcome: Outcome; readonly exitCode: number }>
 > = {
@@ -45,8 +45,8 @@ const ENDED_AT_ONCE: Partial<
 };
 
 /**
- * `slipway rollback [TARGET]`: puts an earlier verified revision back, before everything that runs or waits on the
- * target, and holds the target. `--break-glass` does it without Temporal.
+ * `slipway rollback [TARGET]`: restores an earlier verified revision, ahead of all running and queued releases, and
+ * puts the target on hold. `--break-glass` does it without Temporal.
  *
  * @returns the exit code.
  * @throws SlipwayError before anything is started.
@@ -161,7 +161,7 @@ function tellHold({ output }: CommandContext, name: string, onHold: boolean): vo
   );
 }
 
-/** Connects; where Temporal is away, the way without it is named. */
+/** Connects. If Temporal is unreachable, the error names `--break-glass`. */
 async function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
   try {
     return await openTemporal(context);
@@ -175,12 +175,12 @@ async function connectOrSayHow(context: CommandContext, target: string): Promise
   }
 }
 
-/** A person does not wait longer for it: the worker reads it otherwise. */
+/** The limit for this read, in milliseconds. After that the worker reads it instead. */
 const READ_MS = 2_000;
 
 /**
- * The active revision, so that the target knows what the person wants to leave; `undefined` where there is none, no key
- * to read it with, or no answer in time.
+ * The active revision: the one that the person wants to leave. `undefined`: none, no key to read it with, or no answer
+ * in time.
  */
 export async function readWhatServes(
   context: CommandContext,
@@ -198,21 +198,21 @@ export async function readWhatServes(
   }
 }
 
-/** The newest releases whose records are looked through. */
+/** How many of the newest release records are read. */
 const RECORDS_READ = 50;
 
 /**
- * What the records of a target's releases say of its revisions: whether each was verified. They outlive Temporal, and
- * are there without it. A revision whose release did not end well counts as not verified.
+ * A target's revisions in its release records: whether each was verified. The records do not depend on Temporal or its
+ * retention. A revision whose release did not succeed counts as not verified.
  *
- * @returns oldest first: what served before a release comes before what the release made.
+ * @returns oldest first: the revision that served before a release comes before the release's own.
  */
 export async function recordedRevisions(
   store: ArtifactStore,
   target: string,
 ): Promise<ReadonlyMap<string, boolean>> {
   const verified = new Map<string, boolean>();
-  // Their names begin with the time at which they started.
+  // Record names begin with the release's start time.
   const names = await store.listRecords(`${target}/`);
   for (const name of names.slice(-RECORDS_READ)) {
     const record = (await store.getRecord(name)) as Partial<ReleaseResult> | undefined;

@@ -1,7 +1,7 @@
 import type { PromotionConfig } from '../../../config/promotionSchema.ts';
 import type { PromotionSchedule } from '../../../domain/schedule/schedule.ts';
 
-/** A schedule of the file, as it is declared to Temporal. */
+/** A schedule of the file, as sent to Temporal. */
 export function declaredSchedule({
   cron,
   every,

@@ -23,7 +23,7 @@ import { declaredSchedule } from './declaredSchedule.ts';
 interface ScheduleOptions {
   readonly config?: string;
   readonly reason?: string;
-  /** Show the difference alone. */
+  /** Only show the difference. */
   readonly dryRun?: boolean;
   /** Remove schedules of the file's targets that the file does not declare. */
   readonly prune?: boolean;
@@ -54,8 +54,7 @@ export async function runScheduleCommand(
 }
 
 /**
- * `slipway schedule apply`: makes Temporal's schedules those that the file declares, after showing what differs. Doing it
- * again changes nothing.
+ * `slipway schedule apply`: prints how Temporal's schedules differ from the file's, and makes them equal. Idempotent.
  */
 export async function runScheduleApply(context: CommandContext, options: ScheduleOptions): Promise<number> {
   const { output } = context;
@@ -113,7 +112,7 @@ export async function runSchedulePause(
   });
 }
 
-/** `slipway schedule trigger PROMOTION`: starts it now. The person who triggers it may not approve it. */
+/** `slipway schedule trigger PROMOTION`: starts the promotion now. Whoever triggers it cannot approve it. */
 export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,
@@ -156,7 +155,7 @@ function printSchedule(
 
 const NEXT_SHOWN = 5;
 
-/** What the file declares. */
+/** The schedules that the file declares. */
 async function declaredSchedules(
   context: CommandContext,
   file: LoadedConfig,
@@ -168,7 +167,7 @@ async function declaredSchedules(
   const prepared: PreparedPromotion[] = [];
   for (const [name, { schedule }] of Object.entries(file.config.promotions)) {
     if (schedule === undefined) continue;
-    // Who applies it makes no difference to what is declared.
+    // A fixed requester: the declared schedule must not depend on who applies it.
     const by = { who: 'schedule', from: `schedule ${name}` };
     const promotion = await promotionRequest(context, file, name, by);
     const { request } = promotion;
@@ -182,7 +181,7 @@ async function declaredSchedules(
   return { declared, prepared };
 }
 
-/** What Temporal has for the file's targets. */
+/** Temporal's schedules for the file's targets. */
 async function existingSchedules(
   context: CommandContext,
   file: LoadedConfig,

@@ -4,7 +4,7 @@ import type { ReleaseDifference } from '../../../inspection/release/releaseDiffe
 import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
 
-/** In what two releases differ, for people. */
+/** How two releases differ, for people. */
 export function differenceLines(
   { from, to, configuration, files }: ReleaseDifference,
   style: Style,

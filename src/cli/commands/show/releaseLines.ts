@@ -14,22 +14,22 @@ import { outcomeCell } from '../history/historyLines.ts';
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;
 
-/** A release, and where it is shown. */
+/** A release, and the links to it. */
 export interface ReleaseShown extends FoundRelease, UnderWay {
-  /** Its page; `null`: no address of the page is known. */
+  /** Its page; `null`: the page's address is not set. */
   readonly dashboardUrl: string | null;
 }
 
-/** A branch of a tree: its line, and what hangs on it. */
+/** A branch of a tree: its line and its children. */
 interface Branch {
   readonly line: string;
   readonly below?: readonly string[];
 }
 
 /**
- * Everything that is known of a release, for people. `now` in milliseconds since 1970.
+ * Everything known about a release, for people. `now` in milliseconds since 1970.
  *
- * @param answers - whole answers, by the names of their records.
+ * @param answers - complete answers, by record name.
  * @param columns - the terminal's width.
  */
 export function releaseLines(
@@ -128,7 +128,7 @@ function beforeText(baseline: Baseline | null): string | null {
   return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}${silent}`;
 }
 
-/** What was put back: the revisions that were redeployed, in their order. */
+/** The restored revisions: those that were redeployed, in order. */
 function restoredText(result: FoundRelease['result']): string | null {
   const redeployed = (result?.steps ?? []).filter(({ restoring, step }) => restoring && step === 'redeploy');
   if (redeployed.length === 0) return null;
@@ -148,7 +148,7 @@ function section(title: string, branches: readonly Branch[]): string[] {
   return [`  ${title}`, ...treeLines(branches).map((line) => `  ${line}`)];
 }
 
-/** Draws branches, one below the other. */
+/** Draws branches, one per line. */
 function treeLines(branches: readonly Branch[]): readonly string[] {
   return branches.flatMap(({ line, below = [] }, index) => {
     const isLast = index === branches.length - 1;

@@ -18,13 +18,13 @@ import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
 interface ShowOptions {
   readonly config?: string;
-  /** Show in what two releases differ. */
+  /** Show how two releases differ. */
   readonly diff?: boolean;
 }
 
 /**
- * `slipway show [RELEASE] [TARGET]`: everything that is known of a release or a rollback; `--diff A B`: in what two of
- * them differ. No worker need answer.
+ * `slipway show [RELEASE] [TARGET]`: prints everything known about a release or a rollback. `--diff A B`: prints how
+ * two of them differ. Works without a worker.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.

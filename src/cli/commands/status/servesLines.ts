@@ -3,19 +3,19 @@ import { formatDuration } from '../../../domain/duration.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
 import type { Style } from '../../ui/style.ts';
 
-/** What a status says of what serves. */
+/** What a status knows about the serving revision. */
 export interface Serves {
-  /** What the control plane says; a sentence where it did not. */
+  /** The control plane's answer, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
-  /** What the target last knew to serve. */
+  /** The serving revision, as the target last knew. */
   readonly known: string | null;
-  /** What `rollback --break-glass` put back from this machine. */
+  /** The revision that `rollback --break-glass` restored from this machine. */
   readonly restoredHere?: string;
 }
 
 /**
- * What serves, for people: by the control plane, which alone knows; where it did not say, by the last knowledge of this
- * machine or of the target.
+ * The serving revision, for people: the control plane's answer. Without one, the last knowledge of this machine or of
+ * the target.
  */
 export function servesLines(
   { deployment, known, restoredHere }: Serves,
@@ -41,7 +41,7 @@ export function servesLines(
   ];
 }
 
-/** A revision in words, with how long ago its checks ended. `now` in milliseconds since 1970. */
+/** A revision as text, with how long ago its checks ended. `now` in milliseconds since 1970. */
 export function describedText(revision: DescribedRevision, now: number): string {
   const { verified, at, copyOf } = revision;
   const ago = at === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(at), 0))} ago`;

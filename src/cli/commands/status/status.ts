@@ -20,12 +20,12 @@ interface StatusOptions {
 }
 
 /**
- * `slipway status [TARGET]`: what runs, what waits, what serves, whether it is on hold, and how the last releases
- * ended; then the promotions that lead to it. Without a name: every target of the file. Where no worker answers, what
- * Temporal and the control plane tell; that it is not all is the error that it ends with.
+ * `slipway status [TARGET]`: prints the running and queued releases, the serving revision, any hold, and the last
+ * releases; then the promotions to it. Without a name: every target of the file. If no worker answers, it prints what
+ * Temporal and the control plane know, and ends with an error.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; SLIPWAY_NO_WORKER after everything else was told.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; SLIPWAY_NO_WORKER after the rest was printed.
  */
 export async function runStatusCommand(
   context: CommandContext,
@@ -102,12 +102,12 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
   };
 }
 
-/** What serves, by the control plane; where it did not say, by the last knowledge of the target. */
+/** The serving revision: the control plane's answer, or else the target's last knowledge. */
 function activeRevisionId(deployment: DeploymentSeen | string, known: string | null): string | null {
   return typeof deployment === 'string' ? known : deployment.activeRevisionId;
 }
 
-/** What only a worker would tell is left out: a `null` would say that there is none. */
+/** Fields that only a worker knows are left out: `null` would mean that there is none. */
 function unansweredEvent(
   { target, workflowId, workflowUrl, dashboardUrl, localHold, deployment }: TargetStatus,
   { kept }: Unanswered,
@@ -135,7 +135,7 @@ function unansweredEvent(
   };
 }
 
-/** What it was called with, and came to, is the release's own. */
+/** Leaves out the call's input and result. */
 function callOf({ name, scheduledAt, endedAt, outcome }: ActivityFact) {
   return {
     name,

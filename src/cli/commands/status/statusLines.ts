@@ -94,7 +94,7 @@ export function statusLines(
   return [...lines, ...linkLines(status)];
 }
 
-/** Where a browser shows it: one line for each, so that a terminal knows where the address ends. */
+/** Links for a browser, one per line, so that a terminal recognizes where each URL ends. */
 export function linkLines({
   dashboardUrl,
   workflowUrl,
@@ -105,7 +105,7 @@ export function linkLines({
   ];
 }
 
-/** What the target looks out for that may come late. */
+/** Late revisions and uploads that the target watches for. */
 function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
   return [
     ...late.map(
@@ -119,7 +119,7 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
 }
 
 /**
- * What runs, for people: each step, and what it waits for.
+ * The running release, for people: each step, and what it waits for.
  *
  * @param now - in milliseconds since 1970.
  * @param columns - the terminal's width.
@@ -140,7 +140,7 @@ export function runningLines(
 /** A release or a rollback that has ended, for people, in one line. `now` in milliseconds since 1970. */
 function endedLine(past: PastRelease, now: number, style: Style): string {
   const { releaseId, endedAt, requestedBy, reason } = past;
-  // Its mark stands first in the line, its word in the middle.
+  // The mark goes at the start of the line, the outcome's word in the middle.
   const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
   const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
   const word = text.slice(text.indexOf(' ') + 1);
@@ -151,7 +151,7 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   return `    ${paint(mark)} ${releaseId}: ${word}${ago}, by ${by}${came}`;
 }
 
-/** The fields of a status that only a worker can tell. */
+/** The fields of a status that only a worker knows. */
 export const UNKNOWN_FIELDS = [
   'progress',
   'queue',
@@ -167,7 +167,7 @@ export const UNKNOWN_FIELDS = [
 
 const UNKNOWN_WORDS = 'queue, hold, quarantine, changes by hand, whether a person is needed, past commands';
 
-/** The status of a target that no worker speaks for, for people. `now` in milliseconds since 1970. */
+/** The status of a target without a worker, for people. `now` in milliseconds since 1970. */
 export function unansweredLines(
   { silence, kept }: Unanswered,
   serves: Omit<Serves, 'known'>,
@@ -190,7 +190,7 @@ export function unansweredLines(
   return [...lines, `  unknown  ${UNKNOWN_WORDS}`];
 }
 
-/** What it does is known by the calls that have begun and have not ended. */
+/** The current step is known from the activities that have started and not ended. */
 function runningByHistory({ workflowId, startedAt, activities }: WorkFact, now: number): string[] {
   const releaseId = workflowId.slice(workflowId.lastIndexOf('/') + 1);
   const open = activities.filter(({ outcome }) => outcome === 'open');

@@ -14,41 +14,41 @@ import type { CommandContext } from '../../context.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
 
-/** Everything that is known of a target. */
+/** Everything known about a target. */
 export interface TargetStatus extends UnderWay {
   readonly target: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
   /** The target's page. */
   readonly dashboardUrl: string | null;
-  /** The target's own word; `undefined` where it has never taken a release, or no worker answers. */
+  /** The target's own state; `undefined` if it has never accepted a release, or no worker answers. */
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
-  /** What runs, where it answers. */
+  /** The running release's progress, if its workflow answers. */
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
-  /** What the control plane says of the deployment; a sentence where it did not, or was not asked. */
+  /** The control plane's answer about the deployment, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
-  /** What others know of it; absent where it was asked itself. */
+  /** What is known without the target; absent if the target answered. */
   readonly unanswered?: Unanswered;
 }
 
-/** What is known of a target that no worker speaks for. */
+/** What is known about a target without a worker. */
 export interface Unanswered {
-  /** That there is no worker: SLIPWAY_NO_WORKER. */
+  /** The error: SLIPWAY_NO_WORKER. */
   readonly silence: SlipwayError;
   readonly kept: KeptTarget;
 }
 
-/** How a target is asked. */
+/** Options of a status request. */
 interface StatusQuestion {
-  /** How many ended releases are told. */
+  /** How many ended releases to include. */
   readonly last: number;
-  /** That no worker answers, where that is known already: then none is waited for again. */
+  /** Set if it is already known that no worker answers: the request does not wait for one again. */
   readonly silence: SlipwayError | undefined;
 }
 
 /**
- * Asks for everything that is known of a target: the target itself, or, where no worker answers, Temporal and the control
+ * Reads everything known about a target, from the target itself or, if no worker answers, from Temporal and the control
  * plane.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -95,7 +95,7 @@ export async function targetStatus(
   };
 }
 
-/** The target's own word; `undefined` where it has never taken a release, an error where no worker answers. */
+/** The target's own state; `undefined` if it has never accepted a release; an error if no worker answers. */
 async function askTarget(
   temporal: TemporalConnection,
   workflowId: string,

@@ -16,8 +16,8 @@ export interface HoldOptions {
 }
 
 /**
- * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold takes no release until the hold is ended.
- * Ending it also removes the hold that `rollback --break-glass` left on this machine.
+ * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold accepts no release until the hold is ended.
+ * `unhold` also removes the hold that `rollback --break-glass` left on this machine.
  *
  * @returns the exit code.
  */
@@ -50,7 +50,10 @@ export async function runHoldCommand(
   return 0;
 }
 
-/** Tells the target's workflow. A hold of this machine alone has ended where there is no workflow to tell. */
+/**
+ * Sends the command to the target's workflow. Without a workflow there is only a hold on this machine, and that has
+ * ended.
+ */
 async function tellTarget(
   context: CommandContext,
   workflowId: string,

@@ -6,8 +6,8 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { Instant } from '../../../domain/scalars.ts';
 
 /**
- * A hold that `rollback --break-glass` left on this machine, because it did not reach Temporal. `slipway release` refuses
- * until `slipway unhold`.
+ * A hold that `rollback --break-glass` left on this machine, because it does not use Temporal. `slipway release`
+ * refuses until `slipway unhold`.
  */
 export interface LocalHold {
   readonly target: string;
@@ -17,14 +17,14 @@ export interface LocalHold {
   readonly to: string;
 }
 
-/** The hold of a target on this machine; `undefined` where there is none. */
+/** The hold of a target on this machine; `undefined`: none. */
 export async function readLocalHold(home: string, target: string): Promise<LocalHold | undefined> {
   const file = holdFile(home, target);
   try {
     return JSON.parse(await readFile(file, 'utf8')) as LocalHold;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    // A hold that cannot be read still holds: a person put it there for a reason.
+    // An unreadable hold still counts: a person set it for a reason.
     throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target}" could not be read`, {
       place: file,
       hint: `read the file, or remove it: slipway unhold ${target}`,
@@ -33,7 +33,7 @@ export async function readLocalHold(home: string, target: string): Promise<Local
   }
 }
 
-/** Leaves a hold, readable by its owner alone. */
+/** Writes a hold that only its owner can read. */
 export async function writeLocalHold(home: string, hold: LocalHold): Promise<void> {
   await mkdir(join(home, 'holds'), { recursive: true, mode: 0o700 });
   await writeFile(holdFile(home, hold.target), `${JSON.stringify(hold, null, 2)}\n`, { mode: 0o600 });
@@ -50,12 +50,12 @@ export async function removeLocalHold(home: string, target: string): Promise<boo
   }
 }
 
-/** What a hold is, in one sentence. */
+/** Describes a hold in one sentence. */
 export function describeHold({ since, by }: Pick<LocalHold, 'since' | 'by'>): string {
   return `on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
 }
 
-/** A target's name is a file name already: `slipway.yaml` allows letters, digits, dots and dashes only. */
+/** A target's name is a valid file name: `slipway.yaml` allows only letters, digits, dots and dashes. */
 function holdFile(home: string, target: string): string {
   return join(home, 'holds', `${target}.json`);
 }

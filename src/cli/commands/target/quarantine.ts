@@ -14,9 +14,9 @@ export interface QuarantineOptions {
 
 /**
  * `slipway quarantine TARGET ARTIFACT` and `slipway unquarantine TARGET ARTIFACT`: an artifact in quarantine is not
- * released on the target, and none of its revisions is put back by itself.
+ * released on the target, and none of its revisions is restored automatically.
  *
- * @param artifact - a digest or its beginning, `image:…`, `git:…`, or a revision that carries it.
+ * @param artifact - a digest or its first characters, `image:…`, `git:…`, or one of its revisions.
  * @returns the exit code.
  */
 export async function runQuarantineCommand(

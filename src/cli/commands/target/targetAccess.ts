@@ -4,7 +4,7 @@ import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
 
-/** A target of `slipway.yaml`, with its deployment's name: what its workflow's id is made from. */
+/** A target of `slipway.yaml`, with its deployment's name, which is part of its workflow id. */
 export interface ChosenTarget {
   readonly name: string;
   readonly settings: ReleaseSettings;
@@ -12,9 +12,9 @@ export interface ChosenTarget {
 }
 
 /**
- * Chooses a target of the file. Where it gives the deployment by id alone, the control plane is asked for the name.
+ * Chooses a target of the file. If the file has only the deployment's id, it asks the control plane for the name.
  *
- * @throws SlipwayError SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE; SLIPWAY_SECRET_MISSING and the control plane's own where
+ * @throws SlipwayError SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE; SLIPWAY_SECRET_MISSING and the control plane's errors if
  * it must be asked.
  */
 export async function chooseTargetSpec(

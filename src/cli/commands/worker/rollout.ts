@@ -18,25 +18,25 @@ import { counted } from '../../ui/text.ts';
 import { nextSteps, versionLine } from './rolloutLines.ts';
 import { logOnStderr } from './workerLog.ts';
 
-/** The options of `slipway worker rollout`; one of the first four at most. */
+/** The options of `slipway worker rollout`; at most one of the first four. */
 export interface RolloutOptions {
   /** The share of new work in percent; 0 ends the ramp. */
   readonly ramp?: number;
   readonly current?: boolean;
   readonly back?: boolean;
-  /** The build id, or its first characters, whose releases are moved. */
+  /** The build id (or its first characters) whose releases are moved. */
   readonly moveFrom?: string;
-  /** `false`: changes where work goes without replaying what runs. */
+  /** `false`: changes the routing without replaying running workflows. */
   readonly replay: boolean;
 }
 
 /**
- * `slipway worker rollout [VERSION]`: shows the versions of the workers, and changes which one takes work. VERSION is a
+ * `slipway worker rollout [VERSION]`: shows the worker versions, and changes which one gets new work. VERSION is a
  * build id or its first characters. Default: the version of this installation.
  *
  * @returns the exit code: 3 if a release could not be moved.
  * @throws SlipwayError SLIPWAY_VERSION_UNKNOWN, SLIPWAY_REPLAY_FAILED, SLIPWAY_ROLLOUT_REFUSED,
- *   SLIPWAY_TEMPORAL_UNREACHABLE.
+ * SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function runRolloutCommand(
   context: CommandContext,
@@ -62,12 +62,12 @@ export function runRolloutCommand(
 interface Rollout {
   readonly temporal: TemporalConnection;
   readonly routing: DescribedRouting;
-  /** The version of this installation, whose bundle can be replayed. */
+  /** This installation's version: the only one whose bundle can be replayed here. */
   readonly own: string;
   readonly output: Output;
 }
 
-/** A ramp is what there is to go back from while there is one. */
+/** While a ramp exists, going back ends the ramp. */
 function goBack(rollout: Rollout, { replay }: RolloutOptions): Promise<void> {
   const { ramping } = rollout.routing;
   if (ramping !== undefined) return changeRouting(rollout, ramping.buildId, { ramp: 0, replay });
@@ -86,7 +86,10 @@ async function changeRouting(rollout: Rollout, to: string, { ramp, replay }: Rol
   output.print(what);
 }
 
-/** Targets and promotions move to the version with their next task. One that does not replay there would be stuck. */
+/**
+ * Targets and promotions move to the version with their next workflow task. One that does not replay on it would be
+ * stuck.
+ */
 async function requireReplay({ temporal, own, output }: Rollout, to: string): Promise<void> {
   requireBundle(own, to, 'or skip the replay with --no-replay');
   const running = await runningUnpinned(temporal);
@@ -102,7 +105,7 @@ async function requireReplay({ temporal, own, output }: Rollout, to: string): Pr
   );
 }
 
-/** Moves each release that replays on the version; the others stay where they are. */
+/** Moves each release that replays on the version; the others stay on theirs. */
 async function move({ temporal, own, output }: Rollout, from: string, to: string): Promise<number> {
   requireBundle(own, to);
   const stranded = (await runningPinned(temporal)).filter(({ buildId }) => buildId === from);
@@ -131,7 +134,7 @@ async function move({ temporal, own, output }: Rollout, from: string, to: string
   return failures.length === 0 ? 0 : 3;
 }
 
-/** A replay needs the version's workflow bundle, which only its own installation has. */
+/** A replay needs the version's workflow bundle, which only that version's installation has. */
 function requireBundle(own: string, to: string, otherwise?: string): void {
   if (own === to) return;
   const run = 'run the command from the installation of that version';

@@ -1,13 +1,13 @@
 import { previousVersion, type Routing, type VersionStatus } from '../../../domain/versions/routing.ts';
 import { counted } from '../../ui/text.ts';
 
-/** A version as `slipway worker rollout` shows it. */
+/** A version in the output of `slipway worker rollout`. */
 export interface SeenVersion {
   readonly buildId: string;
   readonly status: VersionStatus;
-  /** The share of new work that it takes while it is ramping. */
+  /** Its share of new work while it is ramping. */
   readonly percentage: number | null;
-  /** The workflows of the releases and rollbacks that run pinned to it. */
+  /** The workflows of running releases and rollbacks that are pinned to it. */
   readonly releases: readonly string[];
   /** Whether it is the version of this installation. */
   readonly own: boolean;
@@ -24,7 +24,7 @@ const MEANINGS: Readonly<Record<VersionStatus, string>> = {
 /** One line about a version. */
 export function versionLine({ buildId, status, percentage, releases, own }: SeenVersion): string {
   const share = percentage === null ? '' : ` (${percentage} %)`;
-  // Temporal notices only every few minutes that a version has drained.
+  // Temporal updates the drainage status only every few minutes.
   const meaning = status === 'draining' && releases.length === 0 ? 'no release runs on it' : MEANINGS[status];
   const pinned = releases.length === 0 ? '' : `; ${counted(releases.length, 'running release')}`;
   return `${buildId}  ${status}${share}: ${meaning}${pinned}${own ? '; this installation' : ''}`;

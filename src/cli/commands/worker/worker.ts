@@ -42,13 +42,13 @@ export interface WorkerOptions {
 }
 
 /**
- * `slipway worker`: carries releases out, until SIGTERM or SIGINT; what runs gets a moment to finish. Prints
+ * `slipway worker`: runs releases until SIGTERM or SIGINT, then shuts down gracefully. Prints
  * `{"event":"ready","taskQueue","namespace"}` once it polls, and `took_over` for each step that a killed worker of this
- * home had begun and that is tried again. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ * home had started and that is retried. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE,
- * SLIPWAY_CONFIG_INVALID for the file of SLIPWAY_SECRET_ORIGINS; SLIPWAY_USAGE.
+ * SLIPWAY_CONFIG_INVALID for the SLIPWAY_SECRET_ORIGINS file; SLIPWAY_USAGE.
  */
 export async function runWorkerCommand(
   { output, home, environment }: CommandContext,
@@ -68,7 +68,7 @@ export async function runWorkerCommand(
   const registry = await register(home, settings, output);
   try {
     await requireSearchAttributes(temporal);
-    // From here on the native code keeps the process alive, until the last of its connections is closed.
+    // From here on, native code keeps the process alive until its last connection is closed.
     installRuntime(exporter, address);
     const connection = await connectNative(settings);
     const ending = new AbortController();
@@ -124,7 +124,7 @@ export async function runWorkerCommand(
   }
 }
 
-/** The first version takes work by itself; a later one waits until it is rolled out. */
+/** The first version becomes current automatically; a later one waits for its rollout. */
 async function route(
   temporal: TemporalConnection,
   buildId: string,
@@ -150,7 +150,7 @@ const VERSION_TEXTS = {
 
 /** @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE. */
 function installRuntime(exporter: MetricsExporter | undefined, address: string | undefined): void {
-  // What OTLP names the sender by. The SDK takes it from nowhere else.
+  // The service name in OTLP. The SDK reads it only from here.
   process.env['OTEL_SERVICE_NAME'] ??= 'slipway-worker';
   try {
     logOnStderr('INFO', exporter);
@@ -165,13 +165,13 @@ function installRuntime(exporter: MetricsExporter | undefined, address: string |
   }
 }
 
-/** Measures what is no event of this worker. */
+/** Reports the metrics that do not come from this worker's events. */
 function observe(temporal: TemporalConnection, measure: Measure, signal: AbortSignal): Promise<void> {
   measureExpiry(measure, temporal.settings);
   return observeTargets(temporal, measure, { signal });
 }
 
-/** A worker that cannot be registered works as well. */
+/** An unregistered worker also works; only takeover after a kill is slower. */
 async function register(
   home: string,
   settings: TemporalSettings,
@@ -206,7 +206,7 @@ function warn(output: Output, message: string): void {
   output.note(output.style.warn(message));
 }
 
-/** Unregistered search attributes fail starts and wedge workflows: better no worker than one that does that. */
+/** Without the search attributes, starts fail and upserts wedge workflows, so the worker must not start. */
 async function requireSearchAttributes({ connection, settings }: TemporalConnection): Promise<void> {
   const missing = await missingSearchAttributes(connection, settings.namespace);
   if (missing.length > 0) throw searchAttributesMissing(settings.namespace, missing);
@@ -225,9 +225,9 @@ const AT_ONCE = 'SLIPWAY_PROMOTIONS_AT_ONCE';
 const APART = 'SLIPWAY_PROMOTIONS_APART';
 
 /**
- * How many promotions work at once: a matter of the worker, since promotions of many repositories share one.
+ * How many promotions run at once. A setting of the worker, because promotions of many repositories share it.
  *
- * @throws SLIPWAY_USAGE where one of the two variables is not right.
+ * @throws SLIPWAY_USAGE if one of the two variables is invalid.
  */
 export function placeRules(environment: Readonly<Record<string, string | undefined>>): PlaceRules {
   const { [AT_ONCE]: atOnce, [APART]: apart } = environment;

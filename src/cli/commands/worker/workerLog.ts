@@ -3,12 +3,12 @@ import { DefaultLogger, type LogEntry, Runtime } from '@temporalio/worker';
 import type { MetricsExporter } from '../../../metrics/exporter.ts';
 
 /**
- * Lets the worker of this process log on stderr, before anything else is done with it. By itself, what is native in it
- * writes to stdout, in the middle of what the command prints there.
+ * Makes this process's worker log to stderr. Call it before any other use of the SDK's runtime. By default the native
+ * code logs to stdout, between the command's own output.
  *
- * @param level - what is worth a line. `INFO`: what native code warns of, too; `ERROR`: what goes wrong.
+ * @param level - `INFO`: also the native code's warnings; `ERROR`: only errors.
  * @param metrics - where metrics go. Default: nowhere.
- * @throws what keeps the metrics from being served.
+ * @throws the error of the metrics server.
  */
 export function logOnStderr(level: 'INFO' | 'ERROR', metrics?: MetricsExporter): void {
   const core = level === 'INFO' ? 'WARN' : 'ERROR';
@@ -27,7 +27,7 @@ const LEVELS: Readonly<Record<LogEntry['level'], number>> = {
 };
 
 /**
- * One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and what the line is about: `workflowId`,
+ * One JSON object, as the platform logs: `level` (pino's numbers), `time`, `msg`, and the line's context: `workflowId`,
  * `release`, `target`, `revision`, `trace_id` and others.
  */
 export function logLine({ level, timestampNanos, message, meta = {} }: LogEntry): string {
@@ -37,7 +37,7 @@ export function logLine({ level, timestampNanos, message, meta = {} }: LogEntry)
   return JSON.stringify({ level: LEVELS[level], time, msg: message, ...about, ...err }, plain);
 }
 
-/** How far a chain of causes is followed. */
+/** The maximum length of a chain of causes. */
 const CAUSES_MAX = 5;
 
 function describeError(error: Error, causesLeft = CAUSES_MAX): object {
@@ -46,7 +46,7 @@ function describeError(error: Error, causesLeft = CAUSES_MAX): object {
   return { type: name, message, stack, cause: isFollowed ? describeError(cause, causesLeft - 1) : undefined };
 }
 
-/** JSON has no integers of any size. */
+/** JSON has no BigInt. */
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
