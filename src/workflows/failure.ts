@@ -9,9 +9,9 @@ import { needsPerson, type Outcome } from '../domain/release/outcome.ts';
 export interface StepFailure {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Whether the service may have carried out the request although no answer arrived. */
+  /** Whether the service may have applied the request although no answer arrived. */
   readonly mayHaveBeenTaken: boolean;
-  /** When to try again at the earliest, in milliseconds, where the service said so. */
+  /** The service's `Retry-After`, in milliseconds, if it sent one. */
   readonly retryAfterMs: number | undefined;
   readonly canceled: boolean;
   readonly attempts: number;
@@ -26,7 +26,7 @@ export function explain(error: unknown): StepFailure {
     return {
       code: codeOf(cause, detail),
       message: cause.message,
-      // A failure that says nothing, such as an activity's that was reset: the request may have been sent.
+      // Without details (such as the failure of an activity that was reset), assume that the request was sent.
       mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? true,
       retryAfterMs: detail?.retryAfterMs,
       canceled: false,
@@ -37,7 +37,7 @@ export function explain(error: unknown): StepFailure {
   return unknownFailure(cause instanceof Error ? cause.message : String(cause));
 }
 
-/** A failure of the pipeline's own finding, which ends the step that it is thrown in. */
+/** A failure that the workflow itself detects. Thrown in a step, it ends the step. */
 export function pipelineFailure(
   code: ErrorCode,
   message: string,
@@ -49,10 +49,11 @@ export function pipelineFailure(
 }
 
 /**
- * Ends a release, a rollback or a promotion with its result. If a person must act, the workflow fails, so that Temporal's
- * own lists, metrics and alerts show it. The failure carries the result, which `workflowResult` in the domain reads.
+ * Ends a release, a rollback or a promotion with its result. If a person is needed, the workflow fails, so that
+ * Temporal's lists, metrics and alerts show it. The failure carries the result, which `workflowResult` in the domain
+ * reads.
  *
- * To be called last: no part of the workflow may catch the failure.
+ * Call it last: no part of the workflow may catch the failure.
  */
 export function endWorkflow<R extends { readonly outcome: Outcome; readonly reason: string }>(result: R): R {
   const { outcome, reason } = result;
@@ -60,7 +61,7 @@ export function endWorkflow<R extends { readonly outcome: Outcome; readonly reas
   throw ApplicationFailure.create({ message: reason, type: outcome, nonRetryable: true, details: [result] });
 }
 
-/** Refuses an update, from its validator: the sentence is what whoever sent it is told. */
+/** Rejects an update from its validator. The sender gets the sentence. */
 export function refuse(
   problem: string,
   type:
@@ -73,13 +74,13 @@ export function refuse(
 }
 
 /**
- * A deadline passed. The last attempt's own failure says more than the deadline does; and whatever was sent and not
- * answered in time may have been carried out.
+ * Explains a timeout. The last attempt's failure says more than the deadline. A request that was not answered in time
+ * may have been applied.
  */
 function explainTimeout(timeout: TimeoutFailure): StepFailure {
   const { cause, lastHeartbeatDetails } = timeout;
   const failed = cause instanceof ApplicationFailure ? cause : undefined;
-  // Temporal gives no cause if an attempt is under way at the deadline: its heartbeats say what was found before.
+  // Temporal gives no cause if an attempt runs at the deadline: the attempt's heartbeat says what it found.
   const last = failed?.message ?? readHeartbeat(lastHeartbeatDetails)?.says;
   const detail = failed === undefined ? undefined : failureDetail(failed.details);
   return {

@@ -8,10 +8,10 @@ import {
 import { QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 /**
- * Puts the message and the stack trace of each failure into a payload, which the worker's codec encrypts.
+ * Moves the message and the stack trace of each failure into a payload, which the worker's codec encrypts.
  *
- * The SDK's own class does the same, but changes the failure that an error was made from: an error that is written twice
- * would lose its message. A refused query is no secret, and clients know it by its text.
+ * The SDK's own class also does so, but modifies the original failure: an error that is converted twice would lose
+ * its message. The message of a rejected query stays readable: it is no secret, and clients recognize it by its text.
  */
 class EncodingFailureConverter extends DefaultFailureConverter {
   override errorToFailure(error: unknown, converter: PayloadConverter): ProtoFailure {
@@ -32,7 +32,7 @@ const { slipwayEncodesFailures: encodes = false } = globalThis as {
   readonly slipwayEncodesFailures?: boolean;
 };
 
-/** How workflow code writes failures. The bundler looks for this name. */
+/** How workflow code converts failures. The bundler looks for this export. */
 export const failureConverter: FailureConverter = encodes
   ? new EncodingFailureConverter()
   : new DefaultFailureConverter();

@@ -26,11 +26,11 @@ import { measureEnd } from './measureEnd.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
-/** Of a step's texts, as JSON. */
+/** The limits for a step's texts, as JSON. */
 const SUBJECT_MAX_BYTES = 400;
 const DETAIL_MAX_BYTES = 2_000;
 
-/** What a step hands back: its result, and what to say of it. */
+/** What a step returns: its result, and what to record about it. */
 export interface StepDone<T> {
   readonly result: T;
   readonly detail?: string;
@@ -39,11 +39,11 @@ export interface StepDone<T> {
 }
 
 /**
- * The journal of one release or rollback: runs its steps and keeps what is told of them, for the query `progress`,
- * the workflow's current details in Temporal's UI, and the record.
+ * The journal of one release or rollback. It runs the steps, and records them for the query `progress`, the current
+ * details in Temporal's UI, and the record.
  */
 export class Journal {
-  /** Set while a revision is being put back. */
+  /** Whether a revision is being restored. */
   restoring = false;
   /** The artifact store that records are kept in. */
   readonly store: string;
@@ -64,7 +64,7 @@ export class Journal {
     return this.#progress;
   }
 
-  /** The steps' overrides: more patient ones while a revision is being put back. */
+  /** The steps' overrides, with longer deadlines during a restore. */
   get overrides(): StepOverrides {
     return this.restoring ? patiently(this.#overrides) : this.#overrides;
   }
@@ -91,7 +91,7 @@ export class Journal {
     });
   }
 
-  /** Notes what it waits for a person to say, or that it waits no longer. */
+  /** Records what the workflow waits for; `null` if it no longer waits. */
   waiting(waiting: Waiting | null): void {
     const before = this.#progress.waiting;
     if (before !== null && waiting === null) {
@@ -100,7 +100,7 @@ export class Journal {
     this.#update({ waiting, phase: waiting?.note ?? this.#progress.phase });
   }
 
-  /** Notes what was said to it. */
+  /** Records an intervention. */
   intervention(record: InterventionRecord): void {
     this.#update({ interventions: addIntervention(this.#progress.interventions, record) });
   }
@@ -113,7 +113,7 @@ export class Journal {
     });
   }
 
-  /** Notes that a step was left out. */
+  /** Records that a step was skipped. */
   skipped(step: StepName, subject: string): void {
     const at = now();
     const record: StepRecord = {
@@ -128,18 +128,18 @@ export class Journal {
     this.#update({ steps: boundedSteps(this.#steps) });
   }
 
-  /** Notes how it ended, and what a person must do about it. */
+  /** Records the outcome, and what a person must do. */
   end(outcome: Outcome, instructions: string | null): void {
     this.#update({ outcome, instructions, phase: outcome });
     measureEnd({ ...this.#progress, steps: this.#steps, outcome });
   }
 
   /**
-   * Runs one step under its own row of the table in `domain/stepTable.ts`.
+   * Runs one step with the limits of its row in `domain/stepTable.ts`.
    *
-   * @param subject - what the step is about, for people.
-   * @param checks - what one attempt of it checks: its deadlines follow from them.
-   * @throws what the step threw, after noting it.
+   * @param subject - what the step works on, for people to read.
+   * @param checks - the checks of one attempt: they determine its deadlines.
+   * @throws what the step threw, after recording it.
    */
   async step<T>(
     step: StepName,
@@ -188,7 +188,7 @@ export class Journal {
     }
   }
 
-  /** Records signals of unknown names. To be called before long waits, too. */
+  /** Records signals with unknown names. Call it before long waits, too. */
   tellUnknownSignals(): void {
     takeUnknownSignals((name, reason) => {
       const by = { who: 'unknown', from: 'signal' };

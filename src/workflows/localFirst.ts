@@ -15,11 +15,11 @@ import { perWorkflow } from './perWorkflow.ts';
 import type { StepActivityOptions } from './traces.ts';
 
 /**
- * Reads, first looks and small records: to repeat them is harmless. Each is first tried as a local activity, by the worker
- * that runs the workflow. That leaves one event instead of three, and needs no workflow task of its own.
+ * Idempotent reads and small records. Each is first tried as a local activity, in the worker that runs the workflow.
+ * That leaves one event instead of three and needs no extra workflow task.
  *
- * Not those of a target: a message to it waits for no try. And a query during a try divides the workflow task in two, of
- * which a rebuild may make one, but a target decides by the length of its history (`target/runLength.ts`).
+ * Never in a target. A local activity delays the target's messages. A query during one splits the workflow task in
+ * two, and a replay may merge them, but a target makes decisions from its history length (`target/runLength.ts`).
  */
 const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'findDeployment',
@@ -35,34 +35,37 @@ const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'recordRelease',
 ]);
 
-/** The longest that one try takes, in milliseconds. A signal waits for it: it comes with the next workflow task. */
+/**
+ * The limit for one local activity, in milliseconds. A signal waits for it, because it comes with the next workflow
+ * task.
+ */
 const TRY_MS = 1_000;
-/** How long the tries of one workflow task may have taken before one more begins, in milliseconds. */
+/** The total time after which a workflow task starts no further local activity, in milliseconds. */
 const TRIED_MAX_MS = 500;
 
 const tries = perWorkflow('tries', () => ({
   /**
-   * How long those of the workflow task have taken, in milliseconds, as their results say. The workflow's clock does not
-   * tell: if the server has renewed the task, the clock is another one when the workflow is rebuilt.
+   * The total time of this workflow task's local activities, in milliseconds, from their results. The workflow's
+   * clock is unusable: if the server has extended the task, a replay reads other times.
    */
   tookMs: 0,
-  /** Whether a try took too long: the next ones would, too. */
+  /** Whether a local activity was too slow: later ones probably are, too. */
   areTooSlow: false,
-  /** How many run. */
+  /** How many are running. */
   running: 0,
 }));
 
-/** Whether a try runs. */
+/** Whether a local activity is running. */
 export function isTrying(): boolean {
   return tries().running > 0;
 }
 
-/** To be called at the beginning of each workflow task. */
+/** Call it at the beginning of each workflow task. */
 export function beginTries(): void {
   tries().tookMs = 0;
 }
 
-/** An activity through the server; one that may be repeated is tried locally first. */
+/** Runs an activity. A repeatable one is first tried as a local activity. */
 export function localFirst<Name extends keyof Activities>(
   name: Name,
   options: StepActivityOptions,
@@ -71,7 +74,7 @@ export function localFirst<Name extends keyof Activities>(
   return ((input: unknown) => tryLocally(name, options, input)) as Activities[Name];
 }
 
-/** An activity through the server. */
+/** Runs an activity through the server. */
 export function throughServer<Name extends keyof Activities>(
   name: Name,
   options: StepActivityOptions,
@@ -117,7 +120,7 @@ async function tryLocally(
   return ordinary({ ...options, scheduleToCloseTimeout: leftMs() });
 }
 
-/** A look that found nothing yet is no failure. */
+/** A poll that found nothing yet is not a failure. */
 const NOT_YET = ApplicationFailureCategory.BENIGN;
 
 type Call = (input: unknown) => Promise<Attempted<object>>;

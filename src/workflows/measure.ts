@@ -6,7 +6,7 @@ import type { MeasureSinks } from '../messages/measureSinks.ts';
 const { slipwayMetrics } = proxySinks<MeasureSinks>();
 
 /**
- * Measures from a workflow. It leaves no command and no event, and the worker drops it while it rebuilds the workflow
- * (`measureSinks`). A worker that is killed in the middle of a task may measure the same thing once more, or not at all.
+ * Records a metric from a workflow. It adds no command or event, and the worker drops it during a replay
+ * (`measureSinks`). If a worker is killed during a task, the value may be recorded twice or not at all.
  */
 export const measure: Measure = (name, value, labels) => slipwayMetrics.measure(name, value, labels);

@@ -4,7 +4,7 @@ import type { Progress } from '../domain/release/release.ts';
 import { splitTime } from '../domain/release/timeSplit.ts';
 import { measure } from './measure.ts';
 
-/** Measures a release, a rollback or a promotion that ends now. */
+/** Records the metrics of a release, a rollback or a promotion that ends now. */
 export function measureEnd(ended: Progress & { readonly outcome: Outcome }): void {
   const { kind, outcome, startedAt } = ended;
   const now = Date.now();

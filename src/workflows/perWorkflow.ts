@@ -1,9 +1,9 @@
 /**
- * State that belongs to one workflow, for modules that all workflows of a worker share (`preloadModules` in the bundle):
- * kept on the global object, of which the SDK gives each workflow its own.
+ * State of one workflow for modules that all workflows of a worker share (`preloadModules` in the bundle). It is kept
+ * on the global object, because the SDK gives each workflow its own.
  *
- * @param name - unique among the states.
- * @param initial - makes the state of a workflow that asks for the first time.
+ * @param name - unique among these states.
+ * @param initial - creates the state on a workflow's first access.
  */
 export function perWorkflow<State>(name: string, initial: () => State): () => State {
   const key = `slipway.${name}`;

@@ -7,12 +7,12 @@ import { pipelineFailure } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { stepPolicy } from '../steps.ts';
 
-/** How long it relies on the poller before it looks by itself. */
+/** How long to rely on the poller before reading the revision again. */
 const LOOK_AGAIN_MS = 10 * 60_000;
 
 /**
- * Waits until a revision is deployed or has failed. The activity polls for some seconds. After them the poller of the
- * control plane reports each change of status, and nothing runs for this workflow while it waits.
+ * Waits until a revision is deployed or has failed. The activity polls for some seconds. Then the control plane's
+ * poller reports each change of status, and the waiting workflow runs no activity.
  *
  * @param activities - those of the step `deployed`.
  * @throws SLIPWAY_STEP_TIMED_OUT.

@@ -5,20 +5,20 @@ import type { Journal } from '../journal.ts';
 import { activitiesOf } from '../steps.ts';
 
 /**
- * The lock of one deployment: `deployment:ID`. Its memo names the target that owns it (`activities/deployment/lockActivities.ts`),
- * and while it is open no other target changes the deployment. It is started with a delay that nobody lives to see the end of, so it
- * never runs and costs no worker anything.
+ * The lock of one deployment: `deployment:ID`. Its memo names the target that owns it
+ * (`activities/deployment/lockActivities.ts`). While it is open, no other target changes the deployment. It is
+ * started with a delay of 100 years, so it never runs and costs a worker nothing.
  */
 export async function deployment(): Promise<void> {
   await CancellationScope.nonCancellable(() => condition(() => false));
 }
 
 /**
- * Makes sure that the target owns the lock of the deployment, before anything is changed: two targets with different
- * addresses of one control plane would otherwise release there side by side.
+ * Makes sure that the target owns the deployment's lock before the release changes anything. Otherwise two targets
+ * that spell one control plane's address differently would release to one deployment at the same time.
  *
  * @param owned - the deployment whose lock the target owns already.
- * @throws SLIPWAY_DEPLOYMENT_OWNED where another target owns it.
+ * @throws SLIPWAY_DEPLOYMENT_OWNED if another target owns it.
  */
 export async function claimDeployment(
   { overrides }: Journal,

@@ -20,26 +20,26 @@ import {
 } from '../../messages/revisionPoller.ts';
 
 /**
- * Those that come within this time are polled together: longer, the more there are. Each of many is looked at less often
- * anyway.
+ * Revisions that arrive within this time are polled together. The time grows with their number, because each of many
+ * is polled less often anyway.
  */
 const GATHER_EACH_MS = 5;
 const GATHER_LEAST_MS = 100;
 const GATHER_MOST_MS = 10_000;
-/** How many one activity polls at most: their list is in the history, some 300 bytes each. */
+/** The most revisions that one activity polls. The history contains their list, about 300 bytes for each. */
 const POLLED_TOGETHER_MAX = 1_000;
-/** How many it keeps, so that a new run can start with them: its input is 2 MB at most. More look by themselves. */
+/** The most revisions to keep, because a new run's input is at most 2 MB. Releases beyond them read by themselves. */
 const KNOWN_MAX = 4_000;
-/** The longest history before it carries on as a new run. */
+/** The longest history before it continues as new. */
 const EVENTS_MAX = 2_000;
-/** After an activity that failed: what waits goes into the next one. */
+/** The pause after a failed activity. Its revisions go into the next activity. */
 const PAUSE_AFTER_FAILURE_MS = 10_000;
 
 /**
- * Polls a control plane for all releases and rollbacks that wait for their revisions there, so that none of them holds a
- * slot or runs an activity while it waits. It lives while there is one.
+ * Polls a control plane for all releases and rollbacks that wait for their revisions, so that a waiting one needs no
+ * slot and no activity. It ends when none waits.
  *
- * A release never depends on it alone: it looks by itself from time to time, and at its deadline.
+ * A release does not depend on the poller alone: it also reads from time to time, and at its deadline.
  */
 export async function revisionPoller({ target, waiting = [] }: RevisionPollerInput): Promise<void> {
   const activities = proxyActivities<Pick<Activities, 'pollRevisions'>>({
@@ -53,7 +53,7 @@ export async function revisionPoller({ target, waiting = [] }: RevisionPollerInp
   });
   const known = new Map<string, WaitingRevision>();
   const arrived: WaitingRevision[] = [];
-  /** What the running activities poll. */
+  /** What each running activity polls. */
   const batches: Batch[] = [];
   const add = (revision: WaitingRevision): void => {
     const key = waitingKey(revision);
@@ -67,7 +67,7 @@ export async function revisionPoller({ target, waiting = [] }: RevisionPollerInp
       const polled = batch.scope.run(() => activities.pollRevisions({ target, waiting: batch.polled }));
       settled = new Set((await polled).settled);
     } catch {
-      // Another batch goes on with what a canceled one polled.
+      // The batch was canceled: another batch polls its revisions.
       if (!batches.includes(batch)) return;
       await sleep(PAUSE_AFTER_FAILURE_MS);
     }
@@ -76,7 +76,7 @@ export async function revisionPoller({ target, waiting = [] }: RevisionPollerInp
     for (const revision of batch.polled) known.delete(waitingKey(revision));
     batch.polled.filter((revision) => !settled.has(waitingKey(revision))).forEach(add);
   };
-  /** Takes smaller batches along, so that there are never many. */
+  /** Polls the new revisions. Merges smaller batches into the new one, so that there are few batches. */
   const pollArrived = (): void => {
     let polled = arrived.splice(0, POLLED_TOGETHER_MAX);
     for (let last = batches.at(-1); last !== undefined; last = batches.at(-1)) {

@@ -5,10 +5,10 @@ import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
 
 /**
- * Passes the target's freezes, after which the release may change it: waits until they end, or ends the release where
- * one refuses. A person may let it go on all the same, when it is asked for or by `skip`.
+ * Passes the target's freezes: waits until they end, or ends the release if one of them refuses. A person may
+ * override freezes when requesting the release, or later by `skip`.
  *
- * Decision: a release that waits for the end of a freeze is under way; one that is asked for meanwhile waits behind it.
+ * Decision: a release that waits for a freeze is the running one. Later releases wait behind it.
  */
 export async function passFreezes(
   journal: Journal,
@@ -29,7 +29,7 @@ export async function passFreezes(
   });
 }
 
-/** A freeze in words. */
+/** Describes a freeze. */
 function tellFrozen({ name, until }: Frozen): string {
   return `frozen by "${name}" until ${new Date(until).toISOString()}`;
 }

@@ -2,7 +2,7 @@ import type { Standing } from '../../domain/intervention/intervention.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { Asked } from '../identity/proveIdentity.ts';
 
-/** What of a request decides what may be said. */
+/** The part of a request that decides which interventions are possible. */
 export type IntervenedRequest = Pick<
   ReleaseRequest,
   'checks' | 'soakMs' | 'pauseMs' | 'freezes' | 'approval' | 'onError' | 'requestedBy'
@@ -10,7 +10,7 @@ export type IntervenedRequest = Pick<
   Pick<Standing, 'called'> & {
     /** Whether a candidate is to be judged. */
     readonly judged?: boolean;
-    /** The proof of who asked. Absent: there can be none. */
+    /** What proves who asked; absent if no proof is possible. */
     readonly asked?: Asked;
     /** A schedule asked, and no person. */
     readonly scheduled?: boolean;

@@ -1,7 +1,7 @@
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { StepFailure } from '../failure.ts';
 
-/** The step that a `skip` leaves out. */
+/** The step that a `skip` skips. */
 export function stepOf(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
   return what === FREEZE || what === SOAK || what === JUDGE ? what : 'check';
 }

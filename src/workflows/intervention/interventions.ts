@@ -27,16 +27,16 @@ import type { IntervenedRequest } from './intervenedRequest.ts';
 import { decisionNote, stepOf } from './interventionText.ts';
 import { Skips } from './skips.ts';
 
-/** How long a release stays paused before it is aborted, where its request does not say. */
+/** How long a release stays paused before it is aborted, if its request sets no limit. */
 const PAUSE_MS = 24 * 3_600_000;
-/** How long a release waits for a person who must decide. */
+/** How long a release waits for a person's decision. */
 const ASK_MAX_MS = 24 * 3_600_000;
 const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
 
 /**
- * What people say to a release or a promotion under way, and what it does about it. It takes their updates and signals,
- * refuses or records what has no use at the moment, stands between the parts of the way forward, and waits for people.
- * Every wait has an end.
+ * The interventions of people in a running release or promotion. Handles their updates and signals, rejects or
+ * records those that cannot be used now, runs the forward parts between pauses, and waits for people. Each wait has a
+ * deadline.
  */
 export class Interventions {
   readonly #journal: Journal;
@@ -44,7 +44,7 @@ export class Interventions {
   readonly #forward: CancellationScope;
   readonly #proofs: InterventionProofs;
   readonly #onPersonAwaited: (waiting: Waiting) => void;
-  /** What was answered, by the id of the message. */
+  /** The answers by message id. */
   readonly #answers = new Map<string, InterventionAnswer>();
   readonly #skips: Skips;
   readonly #approvedBy: Actor[] = [];
@@ -60,8 +60,8 @@ export class Interventions {
   #requesterKnown = false;
 
   /**
-   * @param forward - the scope of the way forward, which an abort cancels.
-   * @param onPersonAwaited - called when a person has to approve, or to decide. It must not wait.
+   * @param forward - the scope of the forward steps, which an abort cancels.
+   * @param onPersonAwaited - called when a person must approve or decide. It must not block.
    */
   constructor(
     journal: Journal,
@@ -87,7 +87,7 @@ export class Interventions {
     }
   }
 
-  /** Whether the way forward has not ended yet. */
+  /** Whether the forward steps are still running. */
   goesForward(): boolean {
     return this.#phase === 'forward';
   }
@@ -97,45 +97,48 @@ export class Interventions {
     return this.#stopReason;
   }
 
-  /** Who asked for it: proved, once an approval that asks for it is awaited. */
+  /** Who asked for the release: proved, once an approval that requires identity is awaited. */
   get requestedBy(): Actor {
     return this.#requestedBy;
   }
 
-  /** The checks that were left out. */
+  /** The checks that people skipped. */
   get skippedChecks(): readonly string[] {
     return this.#skips.checks;
   }
 
-  /** Whether a person said to leave it out. */
+  /** Whether a person skipped it. */
   wasSkipped(what: string): boolean {
     return this.#skips.has(what);
   }
 
-  /** Notes who made what is to be approved: they do not approve it. */
+  /** Notes who made the change to approve: they cannot approve it. */
   isMadeBy(who: string): void {
     this.#madeBy.push(who);
   }
 
-  /** Records a pre-emption that is not acted upon. */
+  /** Records a preempt signal that was ignored. */
   ignorePreemption(note: string): void {
     const by = { who: 'unknown', from: 'signal' };
     this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note });
   }
 
-  /** From now on an earlier revision is restored, or the release has ended: no message has a use any more. */
+  /**
+   * Enters the phase in which an earlier revision is restored, or in which the release has ended. Messages are then
+   * refused.
+   */
   enter(phase: 'restoring' | 'ended'): void {
     this.#phase = phase;
   }
 
-  /** Ends the way forward. The first reason counts. */
+  /** Ends the forward steps. If called again, the first reason stays. */
   stop(reason: string): CancelledFailure {
     this.#stopReason ??= reason;
     this.#forward.cancel();
     return new CancelledFailure(reason);
   }
 
-  /** Waits while a person has paused it. Between two parts of the way, and after the last. */
+  /** Waits while the release is paused. Called between two parts, and after the last. */
   async passage(): Promise<void> {
     while (this.#paused) {
       const note = 'paused: no further step begins';
@@ -145,10 +148,10 @@ export class Interventions {
   }
 
   /**
-   * Goes one part of the way: not while the release is paused; and if the part's outcome cannot be determined, as the
-   * request's policy has it.
+   * Runs one part of the release, after any pause. If the part's outcome is unknown, follows the request's `onError`
+   * policy.
    *
-   * @param part - called with whether it is retried.
+   * @param part - its argument says whether this is a retry.
    */
   async go<T>(part: (again: boolean) => Promise<T>): Promise<T> {
     for (let again = false; ; again = true) {
@@ -161,7 +164,7 @@ export class Interventions {
     }
   }
 
-  /** Goes one part of the way that a person may leave out, such as a check. */
+  /** Runs one part that a person may skip, such as a check. */
   async goOrSkip(what: string, part: () => Promise<void>): Promise<void> {
     while (!this.wasSkipped(what)) {
       await this.passage();
@@ -176,7 +179,7 @@ export class Interventions {
     if (this.wasSkipped(what)) this.#journal.skipped(stepOf(what), what);
   }
 
-  /** Lets time pass until a freeze has ended, in milliseconds since 1970. */
+  /** Waits until a freeze ends, in milliseconds since 1970. */
   async whileFrozen(until: number, note: string): Promise<void> {
     await this.#waitFor('freeze', Math.max(until - Date.now(), 1), note, () => false);
   }
@@ -193,7 +196,7 @@ export class Interventions {
     this.#requesterKnown = true;
   }
 
-  /** Waits until those who must approve have. */
+  /** Waits for the required approvals. */
   async approval(): Promise<void> {
     const policy = this.#request.approval;
     if (policy === undefined || policy.required <= 0) return;
@@ -216,16 +219,20 @@ export class Interventions {
   }
 
   /**
-   * Asks a person whether to go on. Without a `retry` in time the release ends.
+   * Asks a person whether to continue. Ends the release unless a person answers `retry` in time.
    *
-   * @param skippable - what a `skip` may leave out.
+   * @param skippable - the part that a `skip` may skip.
    */
   async ask(note: string, skippable: string | null = null): Promise<void> {
     if (await this.decision(note, ASK_MAX_MS, skippable)) return;
     throw this.stop(`no one decided within ${formatDuration(ASK_MAX_MS)} whether to continue`);
   }
 
-  /** Lets a person say `retry`, or `skip`, for so long. @returns whether a person did. */
+  /**
+   * Waits up to `forMs` for a person's `retry` or `skip`.
+   *
+   * @returns whether it came.
+   */
   async decision(note: string, forMs: number, skippable: string | null): Promise<boolean> {
     this.#decided = null;
     this.#undecided = skippable;
@@ -236,7 +243,7 @@ export class Interventions {
     }
   }
 
-  /** What a person decides if a part's outcome cannot be determined; `null`: no person is awaited, or none decided. */
+  /** Asks for a decision if a part's outcome is unknown; `null` if the policy asks for none, or if none came. */
   async #decide(error: unknown, skippable: string | null): Promise<'retry' | 'skip' | null> {
     const failure = explain(error);
     const policy = this.#request.onError ?? ROLL_BACK;
@@ -245,7 +252,11 @@ export class Interventions {
     return this.#decided;
   }
 
-  /** Waits for a person, or for time to pass, for so long. @returns whether they came in time. */
+  /**
+   * Waits up to `forMs` for a person or a condition.
+   *
+   * @returns whether it came in time.
+   */
   async #waitFor(
     what: Waiting['for'],
     forMs: number,
@@ -312,7 +323,10 @@ export class Interventions {
     if (this.#rejection?.id === id) this.#rejection = { ...this.#rejection, by };
   }
 
-  /** Takes an approval once it is proved who gives it. Refused, an update fails; a signal is recorded alone. */
+  /**
+   * Accepts an approval once the approver's identity is proved. Otherwise an update fails, and a signal is only
+   * recorded.
+   */
   async #takeProved(said: Intervention, origin: 'update' | 'signal'): Promise<InterventionAnswer> {
     const proved = await this.#proofs.approver(said);
     const isProved = typeof proved !== 'string';
@@ -366,12 +380,12 @@ export class Interventions {
     return what === SOAK ? 'the rest of the soak is left out' : `check "${what}" is left out`;
   }
 
-  /** How long a pause may last, in milliseconds. */
+  /** The longest pause, in milliseconds. */
   get #pauseMs(): number {
     return this.#request.pauseMs ?? PAUSE_MS;
   }
 
-  /** What decides whether a message has a use at this moment. */
+  /** What decides whether a message can be used now. */
   get #standing(): Standing {
     const { called, approval = null } = this.#request;
     const isStopped = this.#phase === 'forward' && this.#forward.consideredCancelled;

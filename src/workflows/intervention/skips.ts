@@ -3,16 +3,16 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { FREEZE, JUDGE, SOAK } from '../../domain/intervention/intervention.ts';
 import type { IntervenedRequest } from './intervenedRequest.ts';
 
-/** What a person may leave out of a release or a promotion, and what they did leave out. */
+/** The parts of a release or a promotion that a person may skip, and those that were skipped. */
 export class Skips {
   readonly #forward: CancellationScope;
   readonly #skipped = new Set<string>();
-  /** The parts under way, which a skip cancels. */
+  /** The running parts, which a skip cancels. */
   readonly #underWay = new Map<string, CancellationScope>();
-  /** The parts that are still to come, or under way. */
+  /** The parts that are running or still to come. */
   #ahead: readonly string[];
 
-  /** @param forward - the scope of the way forward: a part that ends with it was not left out. */
+  /** @param forward - the scope of the forward steps: a part that this scope cancels was not skipped. */
   constructor(request: IntervenedRequest, forward: CancellationScope) {
     this.#forward = forward;
     this.#ahead = [
@@ -23,33 +23,33 @@ export class Skips {
     ];
   }
 
-  /** The parts that a person may leave out now. */
+  /** The parts that a person may skip now. */
   get ahead(): readonly string[] {
     return this.#ahead.filter((what) => !this.#skipped.has(what));
   }
 
-  /** The checks that were left out. */
+  /** The checks that people skipped. */
   get checks(): readonly string[] {
     return [...this.#skipped].filter((what) => what !== SOAK && what !== FREEZE && what !== JUDGE);
   }
 
-  /** Whether a person left it out. */
+  /** Whether a person skipped it. */
   has(what: string): boolean {
     return this.#skipped.has(what);
   }
 
-  /** Leaves a part out, and cancels it if it is under way. */
+  /** Skips a part, and cancels it if it is running. */
   add(what: string): void {
     this.#skipped.add(what);
     this.#underWay.get(what)?.cancel();
   }
 
-  /** Notes that a part has ended, or was left out. */
+  /** Notes that a part has ended or was skipped. */
   pass(what: string): void {
     this.#ahead = this.#ahead.filter((other) => other !== what);
   }
 
-  /** Goes a part of the way. Returns at once if it is left out meanwhile. */
+  /** Runs a part. Returns at once if a person skips it meanwhile. */
   async run(what: string, part: () => Promise<void>): Promise<void> {
     const scope = new CancellationScope();
     this.#underWay.set(what, scope);

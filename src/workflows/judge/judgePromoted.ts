@@ -14,13 +14,14 @@ import { measure } from '../measure.ts';
 import { confirmLine, PromotionEnded, type PromotionRun } from '../promotion/promotionRun.ts';
 
 /**
- * Has the candidate judged against what serves on `to`, and returns once it may go on: found no worse, or a person says
- * that it goes on without a verdict (`skip`).
+ * Judges the candidate against the revision that serves on `to`. Returns if it is found no worse, or if a person
+ * skips the verdict (`skip`).
  *
- * Decision: where nothing serves on `to` there is nothing to be worse than; the judge is left out, and that is noted.
+ * Decision: if nothing serves on `to`, there is nothing to compare with: the judge is skipped, and the journal says
+ * so.
  *
- * @throws SLIPWAY_CANDIDATE_WORSE, SLIPWAY_JUDGE_INCONCLUSIVE, SLIPWAY_JUDGE_ERRORED; {@link PromotionEnded} where a side has
- *   changed meanwhile.
+ * @throws SLIPWAY_CANDIDATE_WORSE, SLIPWAY_JUDGE_INCONCLUSIVE, SLIPWAY_JUDGE_ERRORED; {@link PromotionEnded} if a
+ * side has changed meanwhile.
  */
 export async function judgeCandidate(
   run: PromotionRun,
@@ -41,8 +42,8 @@ export async function judgeCandidate(
 }
 
 /**
- * @returns a judgement that passed or is inconclusive; `unjudged` where there is nothing to compare with, and `again`
- *   where a person says to go on in the place of what serves now.
+ * @returns a judgement that passed or is inconclusive; `unjudged` if there is nothing to compare with; `again` if a
+ * person accepts the revision that serves now as the one to replace.
  */
 async function judgeOnce(
   run: PromotionRun,
@@ -93,7 +94,7 @@ async function judgeOnce(
   }
 }
 
-/** What serves on `to`; `null` where nothing does. */
+/** The side that serves on `to`; `null` if nothing serves there. */
 function baselineOf({ before, request }: PromotionRun): JudgementInput['sides']['baseline'] | null {
   const { to } = request;
   if (before?.servingRevisionId == null || before.deploymentId === null) return null;
@@ -105,7 +106,7 @@ function baselineOf({ before, request }: PromotionRun): JudgementInput['sides'][
   });
 }
 
-/** Repeated judgements share the error rate. The seed stays the same for every attempt. */
+/** Repeated judgements share the error rate. All attempts of one judgement use the same seed. */
 function settingsOf({ settings, onInconclusive, again }: PromotionJudge): JudgeSettings {
   const judgements = onInconclusive === 'wait' ? 1 + again.times : 1;
   const confidence = confidenceOfEach(settings.policy.confidence, judgements);
@@ -131,7 +132,7 @@ function recordOf(
   };
 }
 
-/** What follows an inconclusive judgement: returns if it is judged again, or a person left the judge out. */
+/** Handles an inconclusive judgement: returns if it is to be judged again, or if a person skipped the judge. */
 async function undecided(
   { interventions }: PromotionRun,
   { onInconclusive, again }: PromotionJudge,

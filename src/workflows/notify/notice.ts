@@ -10,9 +10,9 @@ import { now } from '../journal.ts';
 import { activitiesOf } from '../steps.ts';
 
 /**
- * Tells receivers of one thing that happened, all at the same time, each for as long as the step `notify` allows. A
- * workflow of its own: whoever has it told goes on at once, and nothing that a receiver does reaches it. What could not be
- * told is passed on to the target, as a warning.
+ * Sends one notice to all its receivers concurrently, each within the limits of the step `notify`. It is a workflow
+ * of its own, so that receivers cannot delay the workflow that sends it. Failed deliveries are reported to the target
+ * as warnings.
  */
 export async function notice({ notice, receivers, steps, reportTo }: NoticeInput): Promise<NoticeResult> {
   const delivered: { receiver: string; detail: string }[] = [];
@@ -43,14 +43,14 @@ export async function notice({ notice, receivers, steps, reportTo }: NoticeInput
   return { delivered, undelivered, reported };
 }
 
-/** @returns whether the target was there to hear of it. */
+/** @returns whether the target received the warnings. */
 async function report(targetId: string, undelivered: readonly Undelivered[]): Promise<boolean> {
   try {
     const target = getExternalWorkflowHandle(targetId);
     for (const warning of undelivered) await target.signal(undeliveredSignal, warning);
     return true;
   } catch {
-    // A target that is gone cannot be warned; the result says that it was not.
+    // The target no longer exists. The result says that it was not warned.
     return false;
   }
 }

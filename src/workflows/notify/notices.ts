@@ -22,20 +22,20 @@ import { now } from '../journal.ts';
 import { shortSummary } from '../steps.ts';
 import { notice as noticeWorkflow } from './notice.ts';
 
-/** The receivers, and how long each may take. */
+/** The receivers, and the time limits for each. */
 export type Recipients = Pick<ReleaseRequest, 'notify' | 'steps'>;
 
 /**
- * What one workflow has receivers told. Each notice is a workflow of its own, which is begun and left: nobody waits for
- * what comes of it, so that no receiver can fail or delay a release. Where nobody wants to be told of an event, nothing
- * is begun.
+ * Sends the notices of one workflow. Each notice is a child workflow that is started and abandoned: no workflow waits
+ * for its result, so no receiver can fail or delay a release. If no receiver subscribes to an event, none is started.
  *
- * Begun ones live on when this workflow ends or continues as new, but not those that have yet to begin: {@link begun}.
+ * Started ones continue when this workflow ends or continues as new. Before that, wait until all have started: {@link
+ * begun}.
  */
 export class Notices {
   #beginning = 0;
 
-  /** Has the receivers told who want to be told of it; nobody where `told` is null. */
+  /** Notifies the receivers that subscribe to the event; none if `recipients` is null. */
   send(content: NoticeContent, recipients: Recipients | null): void {
     const receivers = receiversOf(recipients?.notify ?? [], content.event);
     if (receivers.length === 0) return;
@@ -44,12 +44,12 @@ export class Notices {
     void this.#begin({ ...content, version: 1, id: uuid4(), at: now() }, receivers, steps);
   }
 
-  /** Whether each of them has begun. */
+  /** Whether all notices have started. */
   get allBegun(): boolean {
     return this.#beginning === 0;
   }
 
-  /** Waits until each of them has begun: a moment, since it is Temporal alone that begins them. */
+  /** Waits until all notices have started. That is short, because only Temporal takes part. */
   async begun(): Promise<void> {
     if (!this.allBegun) await condition(() => this.allBegun);
   }
@@ -66,7 +66,7 @@ export class Notices {
         }),
       );
     } catch (error) {
-      // Its id is fresh: one that is there already is this very one, begun before a reset.
+      // The id is unique: if it exists already, this notice was started before a reset.
       if (error instanceof WorkflowExecutionAlreadyStartedError) return;
       log.warn('a notice could not be begun', { notice: notice.id, event: notice.event, error });
     } finally {

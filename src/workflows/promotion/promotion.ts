@@ -21,8 +21,9 @@ import { restoreAfterPromotion } from './restoreAfterPromotion.ts';
 import { watch } from './watchPromoted.ts';
 
 /**
- * One promotion: releases on one target what is verified on another, once it has soaked and whoever must agree has. It
- * asks the targets for everything; it touches no deployment itself, so that each keeps its one owner.
+ * One promotion: releases to one target the artifact that is verified on another, after its soak and required
+ * approvals. It sends requests to the targets and changes no deployment itself, so that each deployment keeps its one
+ * owner.
  */
 export async function promotion({ request, schedule }: PromotionInput): Promise<PromotionResult> {
   const journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
@@ -63,7 +64,7 @@ export async function promotion({ request, schedule }: PromotionInput): Promise<
   return endWorkflow(await CancellationScope.nonCancellable(() => conclude(run, ending)));
 }
 
-/** The way of a promotion, forward. */
+/** The steps of a promotion, in order. */
 async function goForward(run: PromotionRun): Promise<Ending> {
   const { request, journal, interventions } = run;
   const { from, to, bakeMs } = request;
@@ -121,7 +122,7 @@ function askedOf({ asked }: PromotionRequest): Asked | undefined {
   return { statement: { action: 'promote', workflowId, requestId }, identity, at: startTime.toISOString() };
 }
 
-/** The artifact, which must still be there: found out before the soak, not a day later. */
+/** Checks that the artifact still exists: before the soak, not a day later. */
 function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly sizeBytes: number }> {
   return run.journal.step('candidate', artifact, async (activities) => {
     const { sizeBytes, attempt } = await activities.findArtifact({ store: run.request.store, artifact });

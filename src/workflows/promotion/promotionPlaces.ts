@@ -9,14 +9,15 @@ import {
   placeQuery,
 } from '../../messages/promotionPlaces.ts';
 
-/** How often it checks whether it is still needed. Waiting promotions ask by themselves, which is what gives places. */
+/** How often to check whether it is still needed. Places are given when waiting promotions ask. */
 const LOOK_MS = 60_000;
-/** The longest history before it carries on as a new run. */
+/** The longest history before it continues as new. */
 const EVENTS_MAX = 1_500;
 
 /**
- * The places of promotions that work at once: one workflow for all promotions of a task queue, which lives while there
- * is one of them. Whoever has a place, or waits for one, says so again and again; who does not loses it.
+ * Limits how many promotions work at once. There is one such workflow for all promotions of a task queue, and it ends
+ * when none is left. Promotions that have or want a place repeat their signal. One that stops repeating loses its
+ * place.
  */
 export async function promotionPlaces(carried: Places = NO_PLACES): Promise<void> {
   let places = carried;

@@ -21,7 +21,7 @@ import type { Interventions } from '../intervention/interventions.ts';
 import type { Journal } from '../journal.ts';
 import type { Notices } from '../notify/notices.ts';
 
-/** Looks at the targets of the line. */
+/** Reads the targets of the line. */
 export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
   const { from, to, downstream } = request;
   return journal.step('candidate', `${from.name} → ${to.name}`, async (activities) => {
@@ -32,10 +32,10 @@ export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
 }
 
 /**
- * Looks once more whether the candidate still is what is to be promoted. Where `to` was changed by hand, a person says
- * what to do; going on means in the place of what serves now.
+ * Reads again whether the candidate is still the one to promote. If `to` was changed by hand, asks a person.
+ * Continuing means replacing the revision that serves now.
  *
- * @returns whether everything is as it was.
+ * @returns whether nothing has changed.
  * @throws PromotionEnded
  */
 export async function confirmLine(run: PromotionRun): Promise<boolean> {
@@ -59,15 +59,15 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
 }
 
 /**
- * Releases the candidate on `to`, through its target, and waits for the end of it.
+ * Releases the candidate to `to` through its target, and waits for the release to end.
  *
- * @throws PromotionEnded where it was not released: as the release ended, and the line is stopped where it is bad.
+ * @throws PromotionEnded if it was not released, with the release's outcome. A bad release also stops the line.
  */
 export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
   const { journal, request } = run;
   const { to } = request;
   const { workflowId, runId } = workflowInfo();
-  // The same for every attempt: the target answers a submission once.
+  // The same for every attempt, so that the target accepts the submission once.
   const submission = `${workflowId} ${runId}`;
   run.submission = submission;
   const { releaseId } = await journal.step('promote', to.name, async (activities) => {
@@ -82,13 +82,13 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
-/** Waits for the end of the release that the promotion asked for. */
+/** Waits for the release that this promotion submitted. */
 export async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {
   run.releaseId = releaseId;
   return (run.ended = await awaitRelease(run, releaseId));
 }
 
-/** How the release on `to` ended, in words. */
+/** Describes how the release on `to` ended. */
 export function describeRelease(
   { request }: PromotionRun,
   { releaseId, outcome, reason }: HistoryRow,
@@ -96,7 +96,7 @@ export function describeRelease(
   return `${releaseId} on "${request.to.name}" ended ${outcome.replaceAll('_', ' ')}: ${reason}`;
 }
 
-/** Waits for the end of a release, or of a rollback by its request's id. */
+/** Waits for a release, or for a rollback by its request id. */
 export function awaitRelease({ journal, request }: PromotionRun, id: string): Promise<HistoryRow> {
   return journal.step('promote', id, async (activities) => {
     const { row, attempt } = await activities.awaitRelease({ target: request.to, id });
@@ -107,7 +107,7 @@ export function awaitRelease({ journal, request }: PromotionRun, id: string): Pr
 const STOPS_THE_LINE: ReadonlySet<string> = new Set(['failed', 'rolled_back', 'rollback_failed', 'errored']);
 
 /**
- * Decision: what turned out bad on a target puts it on hold, which holds whatever moves towards it.
+ * Decision: a bad release puts its target on hold, which stops further promotions towards it.
  *
  * @returns whether the release was bad.
  */
@@ -125,7 +125,7 @@ export async function holdIfBad(
   return true;
 }
 
-/** As whom a promotion sends its messages to a target. */
+/** The actor in a promotion's messages to a target. */
 export function promotionActor(
   { name }: PromotionRequest,
   reason: string,
@@ -133,7 +133,7 @@ export function promotionActor(
   return { who: 'slipway', from: `promotion ${name}`, reason: reason.slice(0, REASON_MAX_CHARACTERS) };
 }
 
-/** What a message to a target takes. */
+/** The longest reason that a target's messages accept. */
 const REASON_MAX_CHARACTERS = 900;
 
 function releaseRequest(
@@ -163,33 +163,33 @@ function releaseRequest(
   };
 }
 
-/** The artifact behind an identity that is pinned. */
+/** The artifact of a pinned identity. */
 function artifactOf(identity: string, store: string, sizeBytes: number): Artifact {
   return identity.startsWith('image:')
     ? { kind: 'image', uri: identity.slice('image:'.length) }
     : { kind: 'tarball', digest: identity, sizeBytes, store };
 }
 
-/** One promotion under way: what it was asked, and what it has found out and done so far. */
+/** One running promotion: its request, and what it has found and done so far. */
 export interface PromotionRun {
   readonly request: PromotionRequest;
   readonly journal: Journal;
   readonly interventions: Interventions;
   readonly notices: Notices;
   candidate: Candidate | null;
-  /** `to` as it was before anything was changed: seen when the candidate was chosen, or when a person said to go on. */
+  /** `to` before any change: as read when the candidate was chosen, or when a person chose to continue. */
   before: TargetSeen | null;
-  /** What was put on `to` by hand, where a person said to promote all the same. */
+  /** The revision that was put on `to` by hand, if a person chose to promote despite it. */
   accepted: string | null;
-  /** The submission of the release on `to`, from the moment in which it may be on its way. */
+  /** The submission of the release on `to`, set before it is sent. */
   submission: string | null;
-  /** The release on `to`, from the moment in which the target has taken it. */
+  /** The release on `to`, set once the target has accepted it. */
   releaseId: string | null;
-  /** How the release on `to` ended; `null` while it has not. */
+  /** How the release on `to` ended; `null` before that. */
   ended: HistoryRow | null;
 }
 
-/** How a promotion ends; what is left out is nothing. */
+/** How a promotion ended. */
 export type Ending = Pick<PromotionResult, 'outcome' | 'reason'> &
   Partial<Pick<PromotionResult, 'code' | 'nothingToDo'>>;
 

@@ -14,10 +14,10 @@ import {
 } from './promotionRun.ts';
 
 /**
- * The way back of a promotion that does not reach its end: what it released is taken back by the target that released
- * it, and put on hold there, which stops the line.
+ * Undoes a promotion that failed or was stopped: asks the target to roll back the release, which puts the target on
+ * hold and so stops the line.
  *
- * To be run in a non-cancellable scope.
+ * Run it in a non-cancellable scope.
  *
  * @param stopReason - why it was asked to stop; `null` if it was not.
  */
@@ -47,14 +47,14 @@ export async function restoreAfterPromotion(
   }
 }
 
-/** What the promotion did to `to`, as the target reports it. */
+/** Describes what the promotion did to `to`, as the target reports it. */
 function describeEffect(run: PromotionRun): string {
   return run.ended === null ? `"${run.request.to.name}" was not changed` : describeRelease(run, run.ended);
 }
 
 /**
- * Withdraws the submission of the promotion's release, wherever it has got to, and waits for what comes of a release that
- * it has led to. After this the target makes none of it.
+ * Withdraws the promotion's submission, and waits for the release if there is one. After that, the target starts no
+ * release for this submission.
  */
 async function withdraw(run: PromotionRun, submission: string, why: string): Promise<void> {
   const { journal, request } = run;

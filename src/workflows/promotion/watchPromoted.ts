@@ -4,7 +4,7 @@ import { watchServing } from '../check/watchServing.ts';
 import { explain } from '../failure.ts';
 import { lookAtLine, PromotionEnded, type PromotionRun } from './promotionRun.ts';
 
-/** What serves, as it is watched. */
+/** The revision to watch. */
 export interface Watched {
   readonly deploymentId: string;
   readonly revisionId: string;
@@ -12,9 +12,9 @@ export interface Watched {
 }
 
 /**
- * Watches what serves on a target until a moment.
+ * Watches the revision that serves on a target, until a moment.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link PromotionEnded} for a candidate that does not serve any more.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link PromotionEnded} if the candidate no longer serves.
  */
 export async function watch(
   run: PromotionRun,

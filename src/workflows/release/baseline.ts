@@ -9,8 +9,8 @@ import { activitiesOf } from '../steps.ts';
 import type { Run } from './run.ts';
 
 /**
- * Records what serves before anything is changed. A revision that the target does not know, on a deployment made
- * elsewhere, is checked once, to know whether it is worth returning to.
+ * Records the baseline: the revision that serves before the release changes anything. If the target does not know
+ * that revision (the deployment was made elsewhere), its checks run once, to decide whether it counts as verified.
  */
 export async function recordBaseline(
   { input, request, journal, knownRevisions, passed, foundBefore }: Run,
@@ -18,7 +18,7 @@ export async function recordBaseline(
   created: boolean,
 ): Promise<Baseline> {
   const revisionId = deployment.activeRevisionId;
-  // The revision that creating a deployment yields carries nothing of ours and nothing of anybody else's.
+  // Creating a deployment yields a revision that serves no agent: there is nothing to restore.
   if (created || revisionId === null) return { revisionId: null, verified: false };
   const isVerified = (id: string): boolean =>
     input.known.some((revision) => revision.revisionId === id && revision.verified);
@@ -42,7 +42,7 @@ export async function recordBaseline(
       verified = true;
       passed.push({ revisionId, checks });
     } catch (error) {
-      // A baseline that fails its checks, or cannot be asked, is noted as unverified; the release goes on.
+      // A baseline that fails its checks or does not answer is recorded as unverified. The release goes on.
       const { canceled, message } = explain(error);
       if (canceled) throw error;
       if (asked.finding !== null) foundBefore.push(asked.finding);
@@ -53,10 +53,14 @@ export async function recordBaseline(
   return { revisionId, verified, silent: silent ?? undefined };
 }
 
-/** One try is enough, and a short one: an agent that does not answer stops no release. */
+/** One short attempt: an agent that does not answer must not stop the release. */
 const ASK_ONCE = { startToCloseMs: 5_000, scheduleToCloseMs: 10_000, retry: { maximumAttempts: 1 } };
 
-/** Why what serves does not answer under settings that have never worked; `null`: it does, or that is unknown. */
+/**
+ * Asks the active revision's agent under settings that have not worked yet.
+ *
+ * @returns why it does not answer; `null` if it answers, or if that cannot be found out.
+ */
 async function whySilent(journal: Journal, target: TargetSpec, agentUrl: string): Promise<string | null> {
   try {
     const overrides = { ...journal.overrides, find: ASK_ONCE };

@@ -10,20 +10,20 @@ import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 
-/** What a release or a rollback concludes with; the journal knows the rest. */
+/** The part of a result that does not come from the journal. */
 export type Conclusion = Omit<
   ReleaseResult,
   'kind' | 'releaseId' | 'steps' | 'verdicts' | 'interventions' | 'startedAt' | 'endedAt' | 'baseline'
 >;
 
-/** How a release or a rollback ends; what is left out is nothing. */
+/** How a release or a rollback ended. Fields that are left out keep the values of {@link emptyConclusion}. */
 export type Ending = Pick<Conclusion, 'outcome' | 'reason'> &
   Partial<Omit<Conclusion, 'instructions'>> & {
-    /** Why a restore failed, and the revisions that it tried, or the one that it left in place. */
+    /** Why a restore failed, and the revisions that it tried or left in place. */
     readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'>;
   };
 
-/** What a person should do after an ending; `null`: no person is needed. */
+/** What a person should do after the release ended; `null` if no person is needed. */
 export function instructionsAfter(
   situation: Pick<Predicament, 'target' | 'deploymentId' | 'baseline' | 'known'>,
   { outcome, reason, code = null }: Ending,
@@ -32,7 +32,7 @@ export function instructionsAfter(
   return needsPerson(outcome) ? restoreInstructions({ ...situation, reason, ...stuck }) : null;
 }
 
-/** What a release or a rollback concludes with if it found nothing and changed nothing. */
+/** The conclusion of a release or a rollback that found and changed nothing. */
 export function emptyConclusion(
   target: string,
   request: ReleaseRequest | RollbackRequest,
@@ -60,12 +60,12 @@ export function emptyConclusion(
 }
 
 /**
- * Ends a release or a rollback: its outcome goes into the search attributes and the current details, its record into
- * the store. A record that cannot be written never changes the outcome: the result says so instead.
+ * Ends a release or a rollback: sets the outcome in the search attributes and the current details, and writes the
+ * record to the record store. If the record cannot be written, the outcome stays the same and the reason says so.
  *
- * @param passed - the checks that revisions passed, which are kept with the record for a later restore.
+ * Run it in a non-cancellable scope.
  *
- * To be run in a non-cancellable scope.
+ * @param passed - the checks that each revision passed. They are stored with the record for a later restore.
  */
 export async function conclude(
   journal: Journal,

@@ -7,32 +7,32 @@ import type { StepPolicy } from '../../domain/step.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { backoff, OUTCOME_UNKNOWN } from '../sendAtMostOnce.ts';
 
-/** How often an answered PATCH's revision is looked for. */
+/** How many times to look for the revision of an answered PATCH. */
 const LOOKS_FOR_OURS = 6;
 
-/** What was there before a PATCH. */
+/** The state before a PATCH. */
 export interface Before {
   readonly deployment: DeploymentSnapshot;
   /** The revisions that the target knows. */
   readonly known: readonly KnownRevision[];
 }
 
-/** What reading says of the revision that our PATCH made; `undefined`: it (so far) made none. */
+/** The revision that our PATCH made, as far as reads show; `undefined` if it has made none yet. */
 export type Ours = string | undefined | typeof OUTCOME_UNKNOWN;
 
-/** A deployment as an answer shows it after our PATCH. */
+/** The deployment as an answer shows it after our PATCH. */
 export interface Seen {
   readonly latest: string | null;
-  /** The latest revision, if it is new and shown with our artifact; else `null`. */
+  /** The latest revision, if it is new and carries our artifact; else `null`. */
   readonly named: string | null;
-  /** Whether our PATCH was answered, and so was taken. */
+  /** Whether the control plane answered our PATCH, and so applied it. */
   readonly isAnswered: boolean;
 }
 
 /**
- * Reads which new revision our PATCH made. One that an answer names may be somebody else's, because an answer can mix
- * two PATCHes. A tarball's path proves it. An image or a git ref proves nothing: there must be no other new revision of
- * it, as far as the control plane lists them.
+ * Identifies the new revision that our PATCH made. An answer can mix two PATCHes, so the revision that it names may
+ * be another client's. A tarball's upload path is proof. An image URI or a git ref is not: our PATCH made the
+ * revision only if the control plane lists no other new revision of the same image or ref.
  */
 export async function identifyOurs(
   reads: Activities,
@@ -51,10 +51,10 @@ export async function identifyOurs(
     const { revisions } = await reads.listRevisions({ target, deploymentId, since });
     const ours = revisions?.findLast(({ tarballPath }) => tarballPath === objectPath);
     if (ours !== undefined) return ours.revisionId;
-    // Revisions of others came, and no list shows that ours is not behind them.
+    // There are new revisions of other clients. Without every tarball path, one of them may be ours.
     return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : OUTCOME_UNKNOWN;
   }
-  // Without an answer, ours may not exist at all, and the only one be another client's.
+  // Without an answer, the PATCH may not have been applied: the only new revision may be another client's.
   if (named === null && !isAnswered) return OUTCOME_UNKNOWN;
   const wanted = artifact.kind === 'image' ? artifact.uri : artifact.kind === 'git' ? artifact.ref : null;
   const carries = (source: string | null): boolean => source === null || source === wanted;
@@ -68,7 +68,7 @@ export async function identifyOurs(
   return only === undefined || others.length > 0 ? OUTCOME_UNKNOWN : only.revisionId;
 }
 
-/** Reads until the revision of an answered PATCH can be seen, or it is no longer wanted. */
+/** Reads until the revision of an answered PATCH appears, or until `stopped`. */
 export async function awaitOurs(
   first: readonly (() => Promise<Ours>)[],
   find: () => Promise<Ours>,
@@ -91,9 +91,9 @@ export async function awaitOurs(
 }
 
 /**
- * The latest revision, if our PATCH made it; else `null`. It must carry our artifact, because somebody else's PATCH may
- * have come right after ours. And it must be new: an answer may name the latest revision of before, and an image or a
- * git ref that was released before is no proof (design, rule 3).
+ * The latest revision, if our PATCH made it; else `null`. It must carry our artifact, because another client's PATCH
+ * may have come right after ours. It must also be new: the answer may still name the previous latest revision, which
+ * may carry the same image or git ref (design, rule 3).
  */
 export function latestIfOurs(
   deployment: DeploymentSnapshot,
@@ -106,7 +106,7 @@ export function latestIfOurs(
   return carriesOurs(deployment, request, objectPath) ? latest : null;
 }
 
-/** Whether a revision was there before our PATCH. */
+/** Whether a revision existed before our PATCH. */
 function isFromBefore({ deployment, known }: Before, id: string): boolean {
   const { latestRevisionId, activeRevisionId } = deployment;
   return (

@@ -12,8 +12,8 @@ import { readActive, type RestoreOrder } from '../restore/restore.ts';
 import type { Run } from './run.ts';
 
 /**
- * Tells the target that its release is restoring, and which revision first: a rollback that does not say what it leaves
- * changes nothing meanwhile.
+ * Signals to the target that its release is restoring, and which revision it tries first. Until the restore ends, the
+ * target refuses a rollback that does not name the revision it leaves.
  */
 export async function reportRestoring(journal: Journal, order: RestoreOrder): Promise<void> {
   const { parent } = workflowInfo();
@@ -24,12 +24,12 @@ export async function reportRestoring(journal: Journal, order: RestoreOrder): Pr
   try {
     await getExternalWorkflowHandle(parent.workflowId).signal(restoringSignal, { releaseId, revisionId });
   } catch (error) {
-    // A target that was terminated gets nothing, and takes no rollback either.
+    // The target was terminated: it cannot receive the signal, and it accepts no rollback either.
     journal.note({ phase: `could not report the restore to the target: ${explain(error).message}` });
   }
 }
 
-/** Takes the target's message that the release makes way for a rollback, or never restores what a person leaves. */
+/** Handles the target's signal to make way for a rollback, or never to restore the revision that a person leaves. */
 export async function preempt(run: Run, message: unknown): Promise<void> {
   const { interventions } = run;
   const preemption = readPreemption(message);
@@ -51,8 +51,8 @@ export async function preempt(run: Run, message: unknown): Promise<void> {
 }
 
 /**
- * Whether a release has to make way for the counter of a revision that was given up on and serves now. Its own revision
- * replaces that one, so it goes on as long as it goes on by itself. It makes way where it waits for a person or a freeze.
+ * Whether the release must make way so that the target can counter a late revision that serves now. While the release
+ * runs, its own revision will replace that one, so it goes on. It makes way if it waits for a person or a freeze.
  */
 async function hasToMakeWay(run: Run, overtaker: string): Promise<boolean> {
   const { journal, request, interventions } = run;
@@ -68,7 +68,7 @@ async function hasToMakeWay(run: Run, overtaker: string): Promise<boolean> {
   }
 }
 
-/** Says that the revision that a person named does not serve in the end, and why; empty: it does. */
+/** Explains why the revision that a person named does not serve in the end; empty if it does. */
 export function missedText(
   journal: Journal,
   request: RollbackRequest | null,

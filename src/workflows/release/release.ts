@@ -23,10 +23,10 @@ import { findExtraRevisions, finish, Run, type Setback } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
 
 /**
- * One release: puts one artifact on one target, and restores what served if anything fails.
+ * One release: deploys one artifact to one target, and restores the previous revision if anything fails.
  *
- * Going forward runs in a scope of its own, which a rollback or a cancellation ends at once. What undoes a step is noted
- * before the step begins, and runs to its end whatever happens.
+ * The forward steps run in their own cancellation scope, which a rollback or a cancellation cancels at once. The
+ * compensation of a step is registered before the step begins. It runs to its end in a non-cancellable scope.
  */
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   const run = new Run(input, (waiting) => notifyWaiting(input, waiting));
@@ -49,7 +49,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   return endWorkflow(result);
 }
 
-/** The way of a release, forward. */
+/** The steps of a release, in order. */
 async function goForward(run: Run): Promise<void> {
   const { journal, request, interventions } = run;
 
@@ -97,7 +97,7 @@ async function goForward(run: Run): Promise<void> {
   recordPassed(run, revisionId, checks);
 }
 
-/** Does two things at once. If one fails, the other is canceled, and has ended when this throws. */
+/** Runs two tasks concurrently. If one fails, cancels the other and waits for it to end before throwing. */
 function beside(one: () => Promise<void>, other: () => Promise<void>): Promise<void> {
   const scope = new CancellationScope();
   return scope.run(async () => {
@@ -112,20 +112,20 @@ function beside(one: () => Promise<void>, other: () => Promise<void>): Promise<v
   });
 }
 
-/** Whether people must approve, or freezes may be in force, before anything is changed. */
+/** Whether an approval or a freeze can delay the release before it changes anything. */
 function isHeldBack({ approval, freezes = [] }: ReleaseRequest): boolean {
   return (approval?.required ?? 0) > 0 || freezes.length > 0;
 }
 
-/** Waits for those who must approve, and for freezes to end. */
+/** Waits for the required approvals, then for freezes to end. */
 async function passApprovalAndFreezes({ journal, request, interventions }: Run): Promise<void> {
   await interventions.approval();
   await passFreezes(journal, request, interventions);
 }
 
 /**
- * Whether creating the target's deployment would put something there before anybody approved it: one of an image or a
- * git ref is deployed at once, one of a tarball stays empty until it is uploaded.
+ * Whether creating the target's deployment would deploy the artifact before its approval. An image or a git ref is
+ * deployed as soon as the deployment exists. A tarball deployment stays empty until the upload.
  */
 async function deploysWhenCreated({ journal, request, interventions }: Run): Promise<boolean> {
   const { target, artifact } = request;
@@ -134,12 +134,13 @@ async function deploysWhenCreated({ journal, request, interventions }: Run): Pro
 }
 
 /**
- * The one step that changes what serves, and so the one that has to be undone: a deployment that was created stays, and
- * an upload that no revision carries serves nothing. What undoes it is noted before the PATCH is sent, and dropped only
- * if every attempt was surely not taken. Retried after an unknown answer, it looks before it sends.
+ * Sends the PATCH: the only step that changes what serves, and the only one to compensate. A deployment that was
+ * created stays, and an upload that no revision carries serves nothing. The compensation is registered before the
+ * PATCH is sent. It is dropped only if the control plane certainly applied no attempt. A retry after an unknown
+ * answer reads before it sends.
  */
 async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promise<string> {
-  // A release that was asked to stop while the step before ended does not begin this one.
+  // A stop request may have arrived while the previous step ended: do not begin this one.
   if (run.stopped()) throw new CancelledFailure('stopped before the PATCH');
   const sentBefore = run.undoPatch !== null;
   run.undoPatch = (setback) => restoreWhatServed(run, deployment.deploymentId, setback);
@@ -155,7 +156,7 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   }
 }
 
-/** Records that the release's own revision passed its checks, but for those that a person left out. */
+/** Records that the release's own revision passed its checks, except those that a person skipped. */
 function recordPassed(run: Run, revisionId: string, checks: readonly Check[]): void {
   const { input, request } = run;
   const skipped = checks.length < request.checks.length;
@@ -175,7 +176,7 @@ function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Wat
   return { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
 }
 
-/** Notifies that a person is awaited. The target sends the other notices of its releases. */
+/** Notifies that the release waits for a person. The target sends the other notices of its releases. */
 function notifyWaiting({ releaseId, request }: ReleaseInput, waiting: Waiting): void {
   const { target, artifact, commit = null, requestedBy } = request;
   const waiter = { kind: 'release', name: releaseId, target, commit, requestedBy } as const;
@@ -197,7 +198,7 @@ async function concludeReleased(run: Run): Promise<ReleaseResult> {
     servingRevisionId: run.revisionId,
     servingVerified: skippedChecks.length === 0,
     extraRevisionIds,
-    // One that comes up later takes the place of the one that was checked.
+    // An extra revision that becomes active later would replace the checked one, so the target watches it.
     givenUpRevisionIds: extraRevisionIds,
     settingsWorked: true,
   });
@@ -206,7 +207,7 @@ async function concludeReleased(run: Run): Promise<ReleaseResult> {
 const ROUNDS = 10;
 const SHORTEST_PAUSE_MS = 10_000;
 
-/** How long a release that soaks waits between two rounds of its checks, in milliseconds. */
+/** The pause between two rounds of checks during the soak, in milliseconds. */
 function soakPauseMs(soakMs: number): number {
   return Math.max(soakMs / ROUNDS, SHORTEST_PAUSE_MS);
 }

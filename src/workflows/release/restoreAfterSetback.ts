@@ -18,9 +18,9 @@ import { missedText, reportRestoring } from './preempted.ts';
 import { finish, findExtraRevisions, type Run, type Setback } from './run.ts';
 
 /**
- * The way back of a release, after a failure, a cancellation or a manual rollback: undoes what it changed, or may have.
+ * Ends a release that failed, was canceled or makes way for a rollback. Undoes the PATCH if it may have been applied.
  *
- * To be run in a non-cancellable scope.
+ * Run it in a non-cancellable scope.
  */
 export function restoreAfterSetback(run: Run, setback: Setback): Promise<ReleaseResult> {
   return run.undoPatch === null ? endUnchanged(run, setback) : run.undoPatch(setback);
@@ -38,7 +38,9 @@ function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
   });
 }
 
-/** Undoes a PATCH that was taken, or may have been: restores the best earlier revision, unless the request says to stop. */
+/**
+ * Undoes a PATCH that was, or may have been, applied: restores the best earlier revision, unless `onError` says stop.
+ */
 export async function restoreWhatServed(
   run: Run,
   deploymentId: string,
@@ -108,14 +110,17 @@ export async function restoreWhatServed(
   });
 }
 
-/** Ends a release that keeps what serves now, as its request asks. What becomes active later is countered all the same. */
+/**
+ * Ends a release without a restore, because its request says `onError: stop`. Revisions that become active later are
+ * still countered.
+ */
 async function leaveWhatServes(
   run: Run,
   deploymentId: string,
   setback: Setback,
   { current }: Settings,
 ): Promise<ReleaseResult> {
-  // A control plane that is away is waited for once.
+  // Both reads run concurrently: if the control plane is down, the release waits for it only once.
   const [extraRevisionIds, active] = await Promise.all([
     findExtraRevisions(run),
     readActive(run.journal, current, deploymentId),
@@ -131,17 +136,20 @@ async function leaveWhatServes(
   });
 }
 
-/** What every result of a release that does not go on says. */
+/** The fields that every result of a stopped or failed release has. */
 function common({ failure, stopped, preemptedBy }: Setback): Pick<Ending, 'code' | 'preemptedBy'> {
   return { code: stopped ? null : failure.code, preemptedBy };
 }
 
-/** The known revision that a person asked to leave, marked as such: the result of the release carries it. */
+/** The known revision that a person asked to leave, marked as left. The result of the release carries it. */
 function leftWord({ known }: Run, left: string): readonly KnownRevision[] {
   return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
 }
 
-/** What was found on the release's own revision, and on what served before it: what fails there too is not the revision. */
+/**
+ * The failures found on the release's own revision and on the baseline. A check that fails on both does not blame the
+ * new revision.
+ */
 async function whatWasFound(run: Run, deploymentId: string): Promise<readonly Finding[]> {
   const { journal, request, asked, foundBefore, revisionId } = run;
   if (asked !== null) return asked.finding === null ? foundBefore : [...foundBefore, asked.finding];
@@ -150,15 +158,15 @@ async function whatWasFound(run: Run, deploymentId: string): Promise<readonly Fi
   return silent ? [...foundBefore, { failedCheck: null, silent }] : foundBefore;
 }
 
-/** That the settings of a release whose agent is silent did not reach what served before either. */
+/** If the agent is silent: adds that the release's settings did not reach the baseline either. */
 function silentBefore({ baseline }: Run, found: readonly Finding[]): string {
   if (baseline?.silent === undefined || !found.some(({ silent }) => silent)) return '';
   return `; the agent did not answer under the settings of this release before anything was changed either (${baseline.silent})`;
 }
 
 /**
- * Nothing could be put back. Where nothing was there to be put back, and nothing of ours serves, the target serves
- * what it served; anything else needs a person.
+ * The ending if no revision could be restored. If there was no revision to restore and none of ours serves, the
+ * target serves what it served before. Any other case needs a person.
  */
 async function couldNotRestore(
   run: Run,
@@ -212,8 +220,8 @@ function restoredOutcome({ failure, stopped, preemptedBy }: Setback): Outcome {
 }
 
 /**
- * The release's own revision, where it was given up on before it served: the control plane may still be at work on
- * it, or still about to switch to it.
+ * The release's own revision, if the release gave up on it before it served. The control plane may still build it or
+ * switch to it.
  */
 function givenUp(run: Run, { failure }: Setback): readonly string[] {
   if (run.revisionId === null || failure.code === 'SLIPWAY_REVISION_FAILED') return [];

@@ -20,49 +20,49 @@ import { Journal } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
 import { readExtraRevisions, type Shipment } from './ship.ts';
 
-/** Why a release does not go on. */
+/** Why a release stopped. */
 export interface Setback {
   readonly failure: StepFailure;
-  /** Whether it was asked to stop, even if it failed for another reason in the end. */
+  /** Whether it was asked to stop, even if it later failed for another reason. */
   readonly stopped: boolean;
-  /** Who asked and why, or why it stopped by itself; `null` if that was Temporal's own cancellation. */
+  /** Who asked and why, or why it stopped by itself; `null` for Temporal's own cancellation. */
   readonly stopReason: string | null;
-  /** The rollback that it makes way for. */
+  /** The rollback that the release makes way for. */
   readonly preemptedBy: RollbackRequest | null;
 }
 
-/** One release under way: what it ships, and what it has found out and done so far. */
+/** One running release: its request, and what it has found and done so far. */
 export class Run implements Shipment {
   readonly input: ReleaseInput;
   readonly request: ReleaseRequest;
   readonly journal: Journal;
   readonly interventions: Interventions;
-  /** The way forward: a rollback, an abort or a cancellation ends it at once. */
+  /** The forward steps. A rollback, an abort or a cancellation cancels them at once. */
   readonly forward = new CancellationScope();
-  /** The rollback that it makes way for. */
+  /** The rollback that the release makes way for. */
   preemptedBy: RollbackRequest | null = null;
-  /** Of who asked for that rollback. */
+  /** The proof of who asked for that rollback. */
   readonly proof = new RollbackProof();
   deploymentId: string | null = null;
   baseline: Baseline | null = null;
   objectPath: string | null = null;
-  /** Undoes the PATCH. Set before the PATCH is sent; `null`: none was taken for sure. */
+  /** Undoes the PATCH. Set before the PATCH is sent; `null` if the control plane certainly applied none. */
   undoPatch: ((setback: Setback) => Promise<ReleaseResult>) | null = null;
-  /** A PATCH went unanswered before the one that made its revision. */
+  /** Whether a PATCH stayed unanswered before the one that made the revision. */
   ambiguous = false;
   revisionId: string | null = null;
   agentUrl: string | null = null;
   readonly knownRevisions: KnownRevision[] = [];
-  /** The checks that revisions passed in it. */
+  /** The checks that each revision passed during this release. */
   readonly passed: PassedChecks[] = [];
-  /** What was found on what served before anything was changed. */
+  /** The failures found on the baseline, before the release changed anything. */
   readonly foundBefore: Finding[] = [];
-  /** Its own revision, once that serves. */
+  /** The release's own revision, once it serves. */
   asked: Asked | null = null;
-  /** What people have asked to leave: never restored automatically. */
+  /** The revisions that people asked to leave: never restored automatically. */
   readonly left: string[] = [];
 
-  /** @param onPersonAwaited - called when a person has to approve, or to decide. It must not wait. */
+  /** @param onPersonAwaited - called when the release waits for an approval or a decision. It must not block. */
   constructor(input: ReleaseInput, onPersonAwaited: (waiting: Waiting) => void) {
     const { releaseId, request } = input;
     this.input = input;
@@ -76,16 +76,19 @@ export class Run implements Shipment {
     );
   }
 
-  /** Whether it was asked to stop. */
+  /** Whether the release was asked to stop. */
   readonly stopped = (): boolean => this.forward.consideredCancelled;
 
-  /** What the target knew of its revisions, and what the release has found out, oldest first. */
+  /** The revisions that the target knew and those that the release found, oldest first. */
   get known(): readonly KnownRevision[] {
     return [...this.input.known, ...this.knownRevisions];
   }
 }
 
-/** What proves who asked for the release: its target was asked, which is the parent of its workflow. */
+/**
+ * What proves who asked for the release. The statement names the target's workflow, because the request was sent to
+ * it.
+ */
 function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput): AskedWithProof {
   const { workflowId, startTime } = workflowInfo();
   return {
@@ -99,7 +102,7 @@ function askedOf({ request: { requestKey, identity }, queuedAt }: ReleaseInput):
   };
 }
 
-/** Ends a release. An outcome that needs a person comes with what to do. */
+/** Ends a release. If the outcome needs a person, the result carries instructions. */
 export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseResult> {
   const { journal, request, deploymentId, baseline, known, revisionId, knownRevisions, agentUrl } = run;
   run.interventions.enter('ended');
@@ -125,8 +128,8 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
 }
 
 /**
- * Looks for revisions that its PATCH left behind beside the one that was followed: a request that was given up on lands
- * late, and one that was answered may have been delivered twice on its way. Not being able to look is no reason to fail.
+ * Finds revisions that the PATCH made beside the one that was followed. A request that timed out can be applied late,
+ * and an answered one may have been delivered twice. If the control plane cannot be read, the release does not fail.
  */
 export async function findExtraRevisions(run: Run): Promise<readonly string[]> {
   const { undoPatch, deploymentId, objectPath, revisionId, baseline } = run;

@@ -11,15 +11,15 @@ import { sendAtMostOnce } from '../sendAtMostOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
 import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
 
-/** What the steps that ship an artifact share. */
+/** What the steps that ship an artifact need. */
 export interface Shipment {
   readonly journal: Journal;
   readonly request: ReleaseRequest;
-  /** Whether the release has been asked to stop. */
+  /** Whether the release was asked to stop. */
   readonly stopped: () => boolean;
 }
 
-/** Finds the target's deployment; `null`: there is none. */
+/** Finds the target's deployment; `null` if there is none. */
 export function findDeployment(journal: Journal, target: TargetSpec): Promise<DeploymentSnapshot | null> {
   return journal.step('find', target.deployment, async (activities) => {
     const { deployment, attempt } = await activities.findDeployment({ target });
@@ -30,7 +30,7 @@ export function findDeployment(journal: Journal, target: TargetSpec): Promise<De
 /**
  * Finds the target's deployment, or creates it.
  *
- * @returns the deployment, and whether it was made here.
+ * @returns the deployment, and whether this call created it.
  */
 export async function findOrCreateDeployment(
   shipment: Shipment,
@@ -41,13 +41,13 @@ export async function findOrCreateDeployment(
   return result;
 }
 
-/** @returns the deployment, and whether an answer says that it was made here: if not, anyone may have made it. */
+/** @returns the deployment, and whether an answer proves that we created it. If not, another client may have. */
 async function create(
   shipment: Shipment,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
   const { journal, request, stopped } = shipment;
   const { target, artifact, graphConfigPath } = request;
-  // Names are unique on a control plane: a deployment of that name is the one that was asked for.
+  // Names are unique on a control plane, so a deployment with this name is the requested one.
   const find = async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined;
   let isConflict = false;
   return CancellationScope.nonCancellable(() =>
@@ -79,9 +79,9 @@ async function create(
 }
 
 /**
- * Uploads the artifact, where it is a tarball.
+ * Uploads the artifact, if it is a tarball.
  *
- * @returns the object path, unique to this upload: the key by which a PATCH of ours is recognized.
+ * @returns the object path, which is unique to this upload: it identifies the revision that our PATCH makes.
  */
 export async function upload(shipment: Shipment, deploymentId: string): Promise<string | null> {
   const { journal, request } = shipment;
@@ -93,18 +93,18 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   });
 }
 
-/** The revision that a PATCH made. */
+/** The revision that our PATCH made. */
 export interface Patched {
   readonly revisionId: string;
-  /** Whether an answer was missing on the way: a request given up on can still land later. */
+  /** Whether an attempt stayed unanswered: that request can still be applied later. */
   readonly ambiguous: boolean;
 }
 
 /**
- * PATCHes the deployment to the artifact: the one call that makes the release's revision. At most one revision comes
- * of it: after an unknown answer a revision that carries our upload path is adopted.
+ * PATCHes the deployment to the artifact, which creates the release's revision. It creates at most one: after an
+ * unknown answer, a revision that carries our upload path is adopted.
  *
- * @param sentBefore - whether an earlier try of this step ended without an answer: then it is looked for first.
+ * @param sentBefore - whether an earlier try of this step ended without an answer. If so, it reads before it sends.
  */
 export async function patch(
   shipment: Shipment,
@@ -137,8 +137,8 @@ export async function patch(
         abandoned: stopped,
         sentBefore,
       });
-      // A PATCH that was answered made a revision, and is never sent again: ours is there, or will be. A release that
-      // is told to stop does not wait for the proof.
+      // An answered PATCH has made a revision and is never sent again: reads show it now or soon. A release that was
+      // asked to stop does not wait for this proof.
       const proof = (named: string): Promise<Ours> =>
         Promise.race([
           identify({ latest: named, named, isAnswered: true }),
@@ -158,10 +158,10 @@ export async function patch(
 }
 
 /**
- * Every revision that carries our upload path beyond the one that was followed: what a request that landed late, or
- * twice, has left (design, rule 2). `null` if the list of revisions does not show it.
+ * The revisions that carry our upload path, other than the one that was followed: a request that was applied late or
+ * twice made them (design, rule 2). `null` if the control plane's list does not show upload paths.
  *
- * @param since - a revision of before the PATCH; `null`: there was none.
+ * @param since - a revision from before the PATCH; `null` if there was none.
  */
 export async function readExtraRevisions(
   shipment: Shipment,
@@ -178,7 +178,7 @@ export async function readExtraRevisions(
     .map((revision) => revision.revisionId);
 }
 
-/** Reads within a step that changes something: under the reading step's own deadlines and retries. */
+/** Reads during a step that changes the deployment, with the deadlines and retries of the `find` step. */
 function readsOf(journal: Journal): Activities {
   return activitiesOf('find', journal.overrides, 'read what became of it');
 }

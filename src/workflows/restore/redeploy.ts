@@ -6,15 +6,15 @@ import { activitiesOf, stepPolicy } from '../steps.ts';
 
 /** Where a revision is redeployed. */
 interface RedeployOrder extends DeploymentInput {
-  /** The upload path that the release shipped: a revision that carries it was made by no redeploy. */
+  /** The upload path that the release shipped: a revision that carries it is not the result of a redeploy. */
   readonly shippedPath: string | null;
 }
 
 /**
  * Redeploys a revision.
  *
- * @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3); and
- *   which one was active before.
+ * @returns the revision to follow, which is the new one if the redeploy made one, else the requested one (design,
+ * rule 3). Also the revision that was active before.
  */
 export async function redeploy(
   journal: Journal,
@@ -22,7 +22,7 @@ export async function redeploy(
   revisionId: string,
 ): Promise<{ readonly revisionId: string; readonly activeBefore: string | null }> {
   const policy = stepPolicy('redeploy', journal.overrides);
-  // Giving up on a read is giving up on the redeploy: it is tried for as long.
+  // A failed read fails the redeploy, so reads are retried for as long as the redeploy itself.
   const { scheduleToCloseMs } = policy;
   const patient = { ...journal.overrides, find: { ...journal.overrides.find, scheduleToCloseMs } };
   const reads = activitiesOf('find', patient, 'read the deployment');
@@ -48,7 +48,8 @@ export async function redeploy(
         const moved = before.activeRevisionId !== revisionId && deployment.activeRevisionId === revisionId;
         return moved ? revisionId : undefined;
       },
-      // "Not carried out" is enough here: redeploying the same revision twice leaves the deployment where once does.
+      // No need to know whether an unanswered attempt was applied: redeploying a revision twice has the same effect
+      // as once.
       policy,
       abandoned: () => false,
     });
@@ -58,9 +59,9 @@ export async function redeploy(
 }
 
 /**
- * Whether a revision that came after a redeploy without an answer was made of the one that was asked for: it carries the
- * same upload. Otherwise it is somebody else's, who changed the deployment at the same time. An image or a git ref carries
- * none: there, whatever came after is taken for the copy.
+ * Whether an unanswered redeploy of `of` made the revision `made`: both carry the same upload path. If not, another
+ * client changed the deployment at the same time. Images and git refs carry no path, so there any new revision counts
+ * as the copy.
  */
 async function isCopy(
   reads: Activities,

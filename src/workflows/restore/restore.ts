@@ -21,55 +21,55 @@ import { activitiesOf } from '../steps.ts';
 import { redeploy } from './redeploy.ts';
 import type { Settings } from './settings.ts';
 
-/** What is to be restored, and what is known of it. */
+/** What to restore, and what is known about it. */
 export interface RestoreOrder {
   readonly settings: Settings;
   readonly deploymentId: string;
-  /** The store that keeps the checks of revisions. */
+  /** The record store, which keeps the checks of revisions. */
   readonly recordStore: string;
   /** The revision that a person asked for. */
   readonly to: string | undefined;
-  /** Whether a person asked for the rollback: then a revision that serves stays, whatever its checks say. */
+  /** Whether a person asked for the rollback: then a revision that serves stays, even if its checks fail. */
   readonly manual: boolean;
   readonly baseline: Baseline | null;
   /** Oldest first. */
   readonly known: readonly KnownRevision[];
-  /** Checks that were passed since, and are not kept yet. */
+  /** Checks that passed during this workflow and are not stored yet. */
   readonly passed: readonly PassedChecks[];
-  /** What was found on the new revision, and on what served before anything was changed. */
+  /** The failures found on the new revision, and on the baseline before any change. */
   readonly found: readonly Finding[];
-  /** Never restored, unless a person asked for it by name. May grow while a release restores. */
+  /** Revisions that are restored only if a person names them. May grow during a restore. */
   readonly avoid: readonly string[];
-  /** The upload path that the release shipped: a revision that carries it was made by no redeploy. */
+  /** The upload path that the release shipped: a revision that carries it is not the result of a redeploy. */
   readonly shippedPath: string | null;
 }
 
 /** What is known of a restored revision that serves. */
 interface Judgement {
   readonly verified: boolean;
-  /** Why its checks did not run; `null`: they did, or it is not verified. */
+  /** Why its checks did not run; `null` if they did, or if it is not verified. */
   readonly unchecked: string | null;
-  /** Why it stays although it failed, for a person to decide; `null`: it did not. */
+  /** Why its checks failed although it stays, for a person to decide; `null` if they did not fail. */
   readonly failed: { readonly reason: string; readonly code: ErrorCode } | null;
 }
 
 /** How a restore ended. */
 export type Restored = {
-  /** Revisions that the redeploys made. */
+  /** Revisions that redeploys made. */
   readonly copyRevisionIds: readonly string[];
   readonly knownRevisions: readonly KnownRevision[];
 } & (
   | ({
       readonly ok: true;
       readonly revisionId: string;
-      /** `null`: the agent does not answer. */
+      /** `null` if the agent does not answer. */
       readonly agentUrl: string | null;
-      /** Revisions that were tried before it, and may still become active. */
+      /** Revisions that were tried earlier and may still become active. */
       readonly givenUpRevisionIds: readonly string[];
     } & Judgement)
   | {
       readonly ok: false;
-      /** `true` where there was nothing that could have been restored. */
+      /** `true` if there was no revision to restore. */
       readonly nothingToRestore: boolean;
       readonly reason: string;
       readonly code: ErrorCode;
@@ -78,19 +78,18 @@ export type Restored = {
 );
 
 /**
- * Restores a good revision: the one path that an automatic and a manual rollback share. Walks over the candidates, best
- * first, until one is deployed, serves, and passes its own checks: those that it passed when it was verified. What fails
- * everywhere is not the revision (`domain/restore/restoreDecision.ts`): then it ends there. Never throws for what the outside
- * does, and never goes round: each candidate is tried twice at most, and once more where a revision that was given up on
- * became active only now and took its place.
+ * Restores a good revision, for automatic and manual rollbacks alike. It tries the candidates, best first, until one
+ * is deployed, serves, and passes the checks that it passed when it was verified. If the same check fails everywhere,
+ * the revision is not the cause and the restore stops (`domain/restore/restoreDecision.ts`). It does not throw for
+ * failures of other services. It tries each candidate at most twice, and once more if a late revision replaced it.
  *
- * To be run in a non-cancellable scope.
+ * Run it in a non-cancellable scope.
  */
 export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
   return whileRestoring(journal, () => restoreBestCandidate(journal, order));
 }
 
-/** Does something that belongs to restoring a revision: its steps have the longer deadlines of the way back. */
+/** Runs the steps of a restore, which have longer deadlines. */
 export async function whileRestoring<T>(journal: Journal, work: () => Promise<T>): Promise<T> {
   journal.restoring = true;
   try {
@@ -100,7 +99,7 @@ export async function whileRestoring<T>(journal: Journal, work: () => Promise<T>
   }
 }
 
-/** That a restored revision serves, in words. */
+/** States that a restored revision serves. */
 export function servesAgain(
   { revisionId, verified, unchecked }: Restored & { readonly ok: true },
   what = `revision ${revisionId}`,
@@ -111,12 +110,12 @@ export function servesAgain(
 
 async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Promise<Restored> {
   const attempted: string[] = [];
-  /** Revisions that served and failed what they passed before. */
+  /** Revisions that served but failed checks that they passed earlier. */
   const unverified: KnownRevision[] = [];
   const others: Finding[] = [];
   const givenUp = new Set<string>();
   const copyRevisionIds: string[] = [];
-  /** Copies that were made in vain: each belongs to its original's release all the same. */
+  /** Copies from failed attempts. Each still belongs to its original's release. */
   const copies: KnownRevision[] = [];
   const overtook: string[] = [];
   let reason = noneText(order);
@@ -126,7 +125,7 @@ async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Prom
     .map((candidate) => ({ candidate, tries: 1 }));
   for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
     const { candidate, tries } = turn;
-    // A person may leave it while the release restores.
+    // A person may ask to leave it during the restore.
     if (candidate.revisionId !== order.to && order.avoid.includes(candidate.revisionId)) continue;
     if (attempted.at(-1) !== candidate.revisionId) attempted.push(candidate.revisionId);
     const attempt = new Attempt(candidate.revisionId);
@@ -175,7 +174,7 @@ async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Prom
         turns.unshift({ candidate, tries: tries + 1 });
       } else if (typeof failed === 'object') {
         others.push(failed);
-        // Its copies run the same artifact: they belong to the same release.
+        // Copies run the same artifact and belong to the same release.
         const { known } = order;
         turns = turns.filter(
           (next) => !isSameRevision(known, next.candidate.revisionId, candidate.revisionId),
@@ -191,7 +190,7 @@ async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Prom
   return { ok: false, nothingToRestore, reason, code, attempted, knownRevisions, copyRevisionIds };
 }
 
-/** Why nothing can be restored. */
+/** Why there is no revision to restore. */
 function noneText({ baseline, known }: RestoreOrder): string {
   const before = baseline?.revisionId ?? null;
   const none = 'there is no revision to go back to';
@@ -200,7 +199,7 @@ function noneText({ baseline, known }: RestoreOrder): string {
 }
 
 /**
- * What is known of a revision; of a copy that a redeploy made, what is known of its original. A person who asks for a
+ * What is known of a revision. A copy that a redeploy made inherits it from its original. A person who asks for a
  * revision by name ends its quarantine.
  */
 function wordOn({ known }: RestoreOrder, { original, revisionId, isCopy }: Attempt): KnownRevision {
@@ -217,9 +216,9 @@ class Attempt {
   /** The revision to follow. */
   revisionId: string;
   stage: 'asking' | 'coming up' | 'served' = 'asking';
-  /** What its checks were asked under. */
+  /** The checks' run on it; `null` before they run. */
   asked: Asked | null = null;
-  /** Revisions that were given up on and were not active when this one was asked for: they may still become active. */
+  /** Late revisions that were not active when the redeploy was sent, and may still become active. */
   overtakers: readonly string[] = [];
 
   constructor(original: string) {
@@ -232,7 +231,9 @@ class Attempt {
   }
 }
 
-/** How far a failed attempt came: an active revision whose agent does not answer is deployed, but silent. */
+/**
+ * How far a failed attempt came. If the revision is active but its agent does not answer, it is deployed but silent.
+ */
 async function whatFailed(
   journal: Journal,
   { settings, deploymentId }: RestoreOrder,
@@ -244,7 +245,7 @@ async function whatFailed(
   return silent ? { failedCheck: null, silent: true } : 'not_deployed';
 }
 
-/** Whether the last step found a revision deployed and active, but no agent that answers. */
+/** Whether the last step found the revision deployed and active, but its agent did not answer. */
 export async function isSilent(
   journal: Journal,
   { target, deploymentId, revisionId }: Subject,
@@ -254,7 +255,7 @@ export async function isSilent(
   return (await readActive(journal, target, deploymentId)) === revisionId;
 }
 
-/** The revision that was given up on and became active in place of the restored one; `undefined`: none did. */
+/** The late revision that became active in place of the restored one; `undefined` if none did. */
 async function overtakerOf(
   journal: Journal,
   { settings, deploymentId }: RestoreOrder,
@@ -267,13 +268,13 @@ async function overtakerOf(
   return overtakers.find((revisionId) => revisionId === active);
 }
 
-/** Whether a revision whose turn is over may still become the active one, although another has become that by then. */
+/** Whether a revision that was given up on may still become active, even after another one has. */
 function mayBecomeActive({ stage }: Attempt, { code, mayHaveBeenTaken }: StepFailure): boolean {
   if (stage === 'asking') return mayHaveBeenTaken;
   return stage === 'coming up' && code !== 'SLIPWAY_REVISION_FAILED';
 }
 
-/** Restores one revision. An unverified one that no person asked for is restored as it was: its checks do not run. */
+/** Restores one revision. If it is unverified and no person asked for it, its checks do not run. */
 async function restoreRevision(
   journal: Journal,
   order: RestoreOrder,
@@ -306,7 +307,7 @@ async function restoreRevision(
   return { verified: candidate.verified || skipped !== true, unchecked: null };
 }
 
-/** The checks that a revision passed, or why they are not known. */
+/** The checks that a revision passed, or why they are unknown. */
 async function ownChecks(
   journal: Journal,
   { known, passed, recordStore: store }: RestoreOrder,
@@ -324,7 +325,7 @@ async function ownChecks(
   }
 }
 
-/** Reads what serves, for the report; `undefined` where that cannot be read. */
+/** Reads the active revision for the report; `undefined` if it cannot be read. */
 export async function readActive(
   journal: Journal,
   target: TargetSpec,

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import { settingsForRestore, type TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain } from '../failure.ts';
 
-/** Failures that newer settings may not have. */
+/** Failures that newer settings may avoid. */
 const CREDENTIAL_FAILED: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_UNAUTHORIZED',
   'SLIPWAY_SECRET_MISSING',
@@ -11,14 +11,14 @@ const CREDENTIAL_FAILED: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The settings under which a target is put back: the last that worked, so that a typo in a newer request does not stop a
- * rollback; from the first call on whose credential is refused or missing, the newest.
+ * The target settings for a restore. They start as the last settings that worked, so that a typo in a newer request
+ * does not stop a rollback. If their credential is missing or refused, the newest settings are used from then on.
  */
 export class Settings {
   readonly #newest: TargetSpec;
   #current: TargetSpec;
 
-  /** @param lastGood - the last settings that worked; `null`: none did yet. */
+  /** @param lastGood - the last settings that worked; `null` if none have. */
   constructor(lastGood: TargetSpec | null, newest: TargetSpec) {
     const same = canonicalJson(lastGood) === canonicalJson(settingsForRestore(newest));
     this.#newest = newest;
@@ -33,7 +33,7 @@ export class Settings {
     return this.#current === this.#newest;
   }
 
-  /** Does something under these settings, and again under the newest where these have lost their credential. */
+  /** Runs `work` with these settings. If their credential fails, runs it again with the newest. */
   async under<T>(work: (target: TargetSpec) => Promise<T>): Promise<T> {
     try {
       return await work(this.#current);

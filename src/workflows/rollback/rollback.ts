@@ -22,10 +22,7 @@ import { findDeployment } from '../release/ship.ts';
 import { readActive, restore, servesAgain, whileRestoring } from '../restore/restore.ts';
 import { Settings } from '../restore/settings.ts';
 
-/**
- * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
- * stopped halfway.
- */
+/** One manual rollback on an idle target. It always runs to its end: it is never rolled back or stopped halfway. */
 export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
   return endWorkflow(await CancellationScope.nonCancellable(() => rollBack(input)));
 }
@@ -142,7 +139,9 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   });
 }
 
-/** What a person rolled back from is not restored automatically again, even if it passed its checks. */
+/**
+ * Marks the revision that a person rolled back from: it is not restored automatically, even if it passed its checks.
+ */
 function leftBehind(
   known: readonly KnownRevision[],
   left: string | null,
@@ -153,8 +152,8 @@ function leftBehind(
 }
 
 /**
- * Answers what people say to a rollback under way: it runs to its end whatever is said. An update is refused, and a
- * signal is recorded, with this moment as the reason.
+ * Refuses interventions in a running rollback. An update is rejected and a signal is recorded as ignored, with the
+ * rollback's phase as the reason.
  */
 function refuseInterventions(journal: Journal): void {
   const moment = (): string =>

@@ -15,10 +15,10 @@ import { now } from '../journal.ts';
 import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from '../target/looks.ts';
 import type { Taken, TargetCore } from '../target/targetCore.ts';
 
-/** Takes requests for a rollback: looks at what they name, or at what serves, before anything is held or stopped. */
+/** Handles rollback requests. Reads the named revision, or what serves, before it holds or stops anything. */
 export class RollbackRequests {
   readonly #target: TargetCore;
-  /** By request id: a client that does not wait for the answer sends the same as a signal. */
+  /** By request id, because a client that does not wait for the answer sends the same request as a signal. */
   readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
   #looking: ReturnType<typeof readWhatServes> | undefined;
 
@@ -26,7 +26,7 @@ export class RollbackRequests {
     this.#target = target;
   }
 
-  /** Whether a request waits for a look. */
+  /** Whether a request waits for a read. */
   isTaking(requestId: string): boolean {
     return this.#taking.has(requestId);
   }
@@ -60,7 +60,7 @@ export class RollbackRequests {
     return { answer: taken.answer };
   }
 
-  /** What serves, as the control plane says. Requests that arrive together share one look. */
+  /** Reads what serves from the control plane. Requests that arrive together share one read. */
   #lookAtWhatServes(lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> {
     this.#looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS).finally(() => {
       this.#looking = undefined;
@@ -69,7 +69,7 @@ export class RollbackRequests {
   }
 }
 
-/** The state after a request, which records the request unless an earlier one has. */
+/** The state after a request. Records the request unless it joined an earlier one. */
 function recorded(
   { state, answer: { disposition, reason } }: RollbackTaken,
   { requestedBy: by }: RollbackRequest,

@@ -7,11 +7,11 @@ import { promotion } from '../promotion/promotion.ts';
 import { shortSummary } from '../steps.ts';
 
 /**
- * One time at which a schedule comes round. Temporal gives each time an id of its own; the promotion itself has one that
- * is its name's alone, so that a promotion that a person started is not started beside.
+ * One run of a schedule. Temporal gives each run its own id. The promotion's workflow id depends only on its name, so
+ * that a schedule starts no second promotion beside one that a person started.
  *
  * @returns how the promotion ended, in one line.
- * @throws ChildWorkflowFailure if the promotion needs a person: the schedule's list shows this time as failed, too.
+ * @throws ChildWorkflowFailure if the promotion needs a person: then the schedule also shows this run as failed.
  */
 export async function promotionTurn(input: PromotionInput): Promise<string> {
   const { request } = input;
@@ -20,7 +20,7 @@ export async function promotionTurn(input: PromotionInput): Promise<string> {
       workflowId: promotionWorkflowId(request),
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [input],
-      // Ending a turn by hand does not end what it began.
+      // Ending a run by hand does not end the promotion that it started.
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: shortSummary(`promotion ${request.name}: ${request.from.name} to ${request.to.name}`),
     });

@@ -6,23 +6,24 @@ import { refuse } from '../failure.ts';
 import { perWorkflow } from '../perWorkflow.ts';
 
 /**
- * Whether a target takes messages at this moment.
+ * Whether a target accepts messages at this moment.
  *
- * `open`: it does. `reading`: they wait until it has read the state of its earlier runs. `reset`: Temporal sends a run
- * that was reset again what the earlier run has taken already, so messages are refused. `unreadable`: only `unhold` is
- * taken, by which a person starts afresh; signals wait.
+ * `open`: it does. `reading`: messages wait until the target has read the state of its earlier runs. `reset`:
+ * messages are refused, because after a reset Temporal delivers again what the earlier run has already handled.
+ * `unreadable`: only `unhold` is accepted, with which a person starts the target without its earlier state. Signals
+ * wait.
  */
 type Door = 'open' | 'reading' | 'reset' | 'unreadable';
 
-/** What a target shares with the interceptor of its messages. */
+/** What a target shares with its message interceptor. */
 interface Doorway {
   door: Door;
   /** Why the state of the earlier runs cannot be read, and what a person can do. */
   problem: string;
-  /** How often this run was reset, or begun by a reset. */
+  /** How many times this run was reset, including the reset that began it. */
   resets: number;
   isCanceled: boolean;
-  /** By the update's name. */
+  /** Validators by the update's name. */
   readonly validators: Map<string, (message: unknown) => void>;
 }
 
@@ -35,8 +36,8 @@ export const doorway = perWorkflow<Doorway>('doorway', () => ({
 }));
 
 /**
- * Has the doorway call an update's validator, which may ask the state, where the update arrives at a closed door: once the
- * door opens, and so in every replay, in which the SDK does not validate the update again.
+ * Registers an update's validator, so that the interceptor runs it once the door opens if the update arrived earlier.
+ * The validator may read the state. It also runs in each replay, in which the SDK does not validate the update again.
  */
 export function atTheDoor(
   { name }: { readonly name: string },
@@ -47,19 +48,19 @@ export function atTheDoor(
 }
 
 /**
- * Runs a handler outside of the workflow's root scope. A cancellation of the target would cancel what a handler waits for,
- * and a signal's handler that ends so ends the target.
+ * Runs a handler outside of the workflow's root scope. Otherwise a cancellation of the target would cancel what the
+ * handler waits for, and a signal handler that throws the cancellation would end the target.
  */
 const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
 
 /**
- * Holds messages back from a target that has not read the state of its earlier runs yet, and notices resets.
+ * Delays messages until the target has read the state of its earlier runs, and detects resets.
  *
- * A run that was reset is replayed as it went before, up to the point of the reset: the start of the run cannot tell.
- * The run gets a new random seed at exactly that point of its history. Only a run that was reset to its very beginning
- * gets none (`recoverTarget.ts`).
+ * A reset run replays its history up to the reset point, so its start looks the same as before. At exactly that point
+ * of the history, Temporal sends a new random seed. Only a run that was reset to its very beginning gets no new seed
+ * (`recoverTarget.ts`).
  *
- * The bundler looks for this name.
+ * The workflow bundler looks for the export `interceptors`.
  */
 export function interceptors(): WorkflowInterceptors {
   if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return {};
@@ -74,7 +75,7 @@ export function interceptors(): WorkflowInterceptors {
           });
         },
         validateUpdate(input, next) {
-          // A validator that asks the state cannot answer before the state is there.
+          // A validator that reads the state cannot run before the state is recovered.
           if (doorway().door === 'open') next(input);
         },
         handleUpdate(input, next) {

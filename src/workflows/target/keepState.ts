@@ -6,8 +6,8 @@ import { activitiesOf } from '../steps.ts';
 import type { TargetCore } from './targetCore.ts';
 
 /**
- * Writes what a target must not lose into its record store whenever it changes: hold, quarantine, verified revisions. It
- * is read where Temporal does not have the target's earlier runs any more, or cannot replay them.
+ * Writes the state that a target must not lose (hold, quarantine, verified revisions) to its record store at each
+ * change. The target reads it if Temporal no longer has the target's earlier runs, or cannot replay them.
  */
 export class StateKeeper {
   readonly #target: TargetCore;
@@ -16,8 +16,8 @@ export class StateKeeper {
   #isWriting = false;
 
   /**
-   * @param recordStore - where it is kept while no release has named a store.
-   * @param kept - what is in the store already; `null`: that is not known.
+   * @param recordStore - the store to use until a release names one.
+   * @param kept - what the store contains already; `null` if that is not known.
    */
   constructor(target: TargetCore, recordStore: string | undefined, kept: TargetState | null) {
     this.#target = target;
@@ -25,7 +25,7 @@ export class StateKeeper {
     this.#kept = kept;
   }
 
-  /** Waits until everything is written. */
+  /** Waits until all changes are written. */
   async written(): Promise<void> {
     if (!this.isWritten) await condition(() => this.isWritten);
   }

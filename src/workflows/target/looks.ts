@@ -3,7 +3,7 @@ import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** The active revision as the control plane says; `null` where there is none, `undefined` where it cannot be read. */
+/** Reads the active revision from the control plane; `null` if there is none, `undefined` if it cannot be read. */
 export async function readWhatServes(
   request: ReleaseRequest,
   withinMs: number = LOOK_MS,
@@ -19,7 +19,7 @@ export async function readWhatServes(
   }
 }
 
-/** Why a revision that the target has never dealt with cannot be restored; `undefined`: the control plane has it. */
+/** Why a revision that is unknown to the target cannot be restored; `undefined` if the control plane has it. */
 export async function whyNoRevision(
   request: ReleaseRequest,
   revisionId: string,
@@ -40,7 +40,7 @@ export async function whyNoRevision(
   }
 }
 
-/** How long a rollback waits to learn what serves, in milliseconds: the command waits 5 s for the answer. */
+/** How long a rollback waits to read what serves, in milliseconds. The command waits 5 s for the answer. */
 export const ROLLBACK_LOOK_MS = 3_000;
 const LOOK_MS = 10_000;
 

@@ -9,10 +9,10 @@ import { doorway } from './doorway.ts';
 import type { TargetCore } from './targetCore.ts';
 
 /**
- * Keeps a target going whatever Temporal's own tools do to it. A cancellation changes nothing: a target has no end of
- * its own, and its hold would be lost. A reset begins its life again, with the state that the earlier run had.
+ * Keeps a target running despite Temporal's own tools. A cancellation changes nothing, because a target never ends,
+ * and ending it would lose its hold. A reset starts a new life, with the state that the earlier run had.
  *
- * @param live - one life: from the carried state, or the one that {@link recoverTarget} finds.
+ * @param live - runs one life, from the carried state or from the state that {@link recoverTarget} reads.
  */
 export async function outlive(
   input: TargetInput,
@@ -30,29 +30,28 @@ export async function outlive(
   });
 }
 
-/** Calls back once a person cancels the target with Temporal's own tools. */
+/** Calls back when a person cancels the target with Temporal's own tools. */
 export async function whenCanceled(then: () => void): Promise<void> {
   await CancellationScope.nonCancellable(() => condition(() => doorway().isCanceled));
   then();
 }
 
-/** Three attempts. Waiting for a worker is not counted: that nothing has read the state is no word on the state. */
+/** Three attempts. Time without a worker does not count, because it says nothing about the state. */
 const QUICKLY = {
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '200 milliseconds', maximumAttempts: 3 },
 } as const;
-/** Until the state can be read again, also from a store that takes long to answer: attempts add nothing to the history. */
+/** Retries until the state can be read, even from a slow store. Attempts add no events to the history. */
 const PATIENTLY = {
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '5 seconds', maximumInterval: '1 minute' },
 } as const;
 
 /**
- * Puts a target without carried state in possession of what its earlier runs knew, before it takes any message. Where
- * that cannot be read, the target is on hold, and is read again until it can, or until a person releases the hold: then
- * the target starts afresh, without what it knew.
+ * Restores the state of a target's earlier runs before the target accepts any message. If that state cannot be read,
+ * the target is on hold and retries. A person who releases the hold starts it without the earlier state.
  *
- * @returns what an earlier run left running.
+ * @returns the work that an earlier run left running.
  */
 export async function recoverTarget(
   target: TargetCore,
@@ -61,13 +60,13 @@ export async function recoverTarget(
   if (doorway().door === 'open') return undefined;
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
     const recallTarget = throughServer('recallTarget', { ...options, summary: 'read the earlier state' });
-    // What is known now is not the same in every replay: only the activity's input is.
+    // Only the activity's input is the same in every replay. Do not read the current door here.
     const { runId, originalExecutionRunId } = workflowInfo();
     const isReset = runId !== originalExecutionRunId;
     return recallTarget({ recordStore: recordStore ?? null, afresh, isReset });
   };
   const { state, work, isReset } = await recallOrWait(target, recall);
-  // The earlier runs have notified the receivers.
+  // No notices: the earlier runs have already sent them.
   if (state !== null) target.replace(state);
   if (isReset) {
     doorway().door = 'reset';
@@ -78,7 +77,7 @@ export async function recoverTarget(
 }
 
 interface Recalled {
-  /** `null`: there was no earlier run. */
+  /** `null` if there was no earlier run. */
   readonly state: TargetState | null;
   readonly work: NextWork | null;
   readonly isReset: boolean;
@@ -111,6 +110,6 @@ async function recallOrWait(
   reading.cancel();
   doorway().door = 'reading';
   const recalled = await recall(PATIENTLY, true);
-  // Who released the hold, and why, is part of what the target knows.
+  // Keep who released the hold, and why.
   return { ...recalled, state: { ...EMPTY_TARGET, ...recalled.state, said: target.state.said } };
 }

@@ -41,8 +41,8 @@ import { LateWatch } from './watchLate.ts';
 import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
 /**
- * A target's queue, lock, hold and history. It decides what runs on the target and when, one release or rollback at a
- * time, and never changes the deployment itself.
+ * A target: its queue, lock, hold and history. It decides what runs on the target and when: one release or rollback
+ * at a time. It never changes the deployment itself.
  */
 export class Target implements TargetCore {
   readonly #input: TargetInput;
@@ -59,7 +59,7 @@ export class Target implements TargetCore {
 
   constructor(input: TargetInput) {
     this.#input = input;
-    // The state of an earlier version lacks the fields that are newer.
+    // State from an earlier version lacks newer fields.
     this.#state = this.#startsAs = { ...EMPTY_TARGET, ...input.state };
     this.#runLength = new RunLength(input.continueAsNewAfterEvents);
   }
@@ -72,12 +72,12 @@ export class Target implements TargetCore {
     return this.#running;
   }
 
-  /** The release that runs, to be signaled. */
+  /** The running release, to send signals to. */
   get runningRelease(): WorkHandle | undefined {
     return this.#running?.kind === 'release' && this.#child !== null ? this.#child : undefined;
   }
 
-  /** Replaces the state, notifies the receivers of what changed, and counts what ended. */
+  /** Replaces the state, sends the notices for the changes, and counts the releases that ended. */
   change(next: TargetState): void {
     const news = noticesBetween(this.#state, next);
     for (const { kind, outcome } of rowsSince(this.#state, next))
@@ -86,24 +86,24 @@ export class Target implements TargetCore {
     for (const notice of news) this.#notices.send(notice, this.#state.lastRequest);
   }
 
-  /** Replaces the state without any notice. */
+  /** Replaces the state without notices. */
   replace(next: TargetState): void {
     this.#state = next;
     this.#runLength.note();
     setCurrentDetails(describeTarget(this.#state, this.#running));
   }
 
-  /** Records a message that is not acted upon, and why. */
+  /** Records a message that was ignored, and why. */
   ignore(message: string, reason: string): void {
     this.change(ignoreMessage(this.#state, message, reason, now()));
   }
 
-  /** Notes that this workflow task takes an update. */
+  /** Notes that this workflow task accepts an update. */
   updateTaken(): void {
     this.#runLength.updateTaken();
   }
 
-  /** Queues a release, or joins the one that has the same request key. */
+  /** Queues a release, or joins the one with the same request key. */
   submit(id: string, request: ReleaseRequest): ReleaseAnswer | Promise<ReleaseAnswer> {
     const { state, answer } = takeSubmission(this.#state, this.#running, id, request, now());
     if (answer.disposition === 'already_released') return this.#submitAfterLook(id, request);
@@ -111,18 +111,18 @@ export class Target implements TargetCore {
     return answer;
   }
 
-  /** A person may have changed the deployment by hand: a release joins one that has ended only if that still serves. */
+  /** A person may have changed the deployment by hand: joins a finished release only if its revision still serves. */
   async #submitAfterLook(id: string, request: ReleaseRequest): Promise<ReleaseAnswer> {
     const activeRevisionId = (await readWhatServes(request)) ?? null;
     this.updateTaken();
     const seen = { ...this.#state, activeRevisionId };
     const { state, answer } = takeSubmission(seen, this.#running, id, request, now());
-    // The revision that served before stays in the state: by it the release that begins now notices the change by hand.
+    // The state keeps the revision that served before. By it the next release detects the change made by hand.
     this.change({ ...state, activeRevisionId: this.#state.activeRevisionId });
     return answer;
   }
 
-  /** Asks the running release to make way. One that has just ended gets nothing: its result says what it did. */
+  /** Asks the running release to make way. One that has just ended cannot receive it: its result says what it did. */
   async preempt(preemption: Preemption): Promise<void> {
     try {
       await this.#child?.signal(preemptSignal, preemption);
@@ -131,7 +131,7 @@ export class Target implements TargetCore {
     }
   }
 
-  /** Asks the running release to abort: every submission of it was withdrawn. */
+  /** Asks the running release to abort, because all of its submissions were withdrawn. */
   async abortWithdrawn(by: Actor): Promise<void> {
     try {
       await this.#child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
@@ -140,12 +140,12 @@ export class Target implements TargetCore {
     }
   }
 
-  /** Notes that the running release restores a revision. */
+  /** Notes that the running release is restoring a revision. */
   noteRestoring(releaseId: string, revisionId: string): void {
     if (this.#running?.releaseId === releaseId) this.#running = { ...this.#running, restores: revisionId };
   }
 
-  /** Runs one release or rollback after the other, until this run of the workflow continues as new. */
+  /** Runs one release or rollback at a time, until this run continues as new. */
   async run(): Promise<never> {
     this.change(this.#state);
     if (this.#state.activeRevisionId !== null) this.#mark();
@@ -159,8 +159,8 @@ export class Target implements TargetCore {
     for (;;) {
       this.#runLength.note();
       this.#ignoreUnknownSignals();
-      // What waits goes over to the next run, so that a queue that is never empty cannot keep this one. Only a rollback
-      // goes first, as long as there are few.
+      // The next run takes the queue over, so that a queue that never empties cannot keep this run going. Only
+      // rollbacks run first, until this run is exhausted.
       if (this.#runLength.isReached && !this.#rollbackGoesFirst) {
         await this.#continueAsNew(keeper);
         continue;
@@ -198,9 +198,9 @@ export class Target implements TargetCore {
     return running;
   }
 
-  /** Follows what runs to its end, and records the result. */
+  /** Waits for the running release or rollback to end, and records the result. */
   async #follow(work: NextWork, child: WorkHandle, settings: TargetSpec | null): Promise<void> {
-    // A message that came between queueing and starting has not reached the child yet.
+    // A signal that arrived between queueing and starting has not reached the child yet.
     const [waiting] = this.#state.rollbacks;
     if (work.kind === 'release' && waiting !== undefined) await this.preempt(waiting);
     const withdrawn = withdrawnBy(this.#state, work.releaseId);
@@ -230,7 +230,7 @@ export class Target implements TargetCore {
     });
   }
 
-  /** Ends this run of the workflow, where nothing would be lost; else returns. */
+  /** Continues as new if nothing would be lost; else returns. */
   async #continueAsNew(keeper: StateKeeper): Promise<void> {
     await this.#notices.begun();
     await keeper.written();
@@ -243,7 +243,7 @@ export class Target implements TargetCore {
     return this.#state.rollbacks.length > 0 && !this.#runLength.isExhausted;
   }
 
-  /** Notes what runs and what serves in the memo, which Temporal's lists show. */
+  /** Sets the memo to what runs and what serves. Temporal's lists show it. */
   #mark(): void {
     upsertMemo({ running: this.#running?.releaseId ?? null, serves: this.#state.activeRevisionId });
   }

@@ -1,21 +1,21 @@
 import type { Preemption } from '../../domain/release/release.ts';
 import type { Running, TargetState } from '../../domain/target/targetState.ts';
 
-/** What the parts of a target read and change: they watch late revisions, keep its state, recover it, take rollbacks. */
+/** What the parts of a target (late watch, state keeper, recovery, rollback requests) read and change. */
 export interface TargetCore {
   readonly state: TargetState;
   readonly running: Running | null;
-  /** Replaces the state, and notifies the receivers of what changed. */
+  /** Replaces the state, and sends the notices for the changes. */
   change(next: TargetState): void;
-  /** Replaces the state without any notice. */
+  /** Replaces the state without notices. */
   replace(next: TargetState): void;
-  /** Records a message that is not acted upon, and why. */
+  /** Records a message that was ignored, and why. */
   ignore(message: string, reason: string): void;
   /** Asks the running release to make way. */
   preempt(preemption: Preemption): Promise<void>;
 }
 
-/** What came of a message. */
+/** The result of a message. */
 export type Taken<Answer> =
-  /** `unused`: why it changed nothing. A sender who does not wait for the answer finds that in the target's state. */
+  /** `unused`: why it changed nothing. The sender of a signal finds the reason in the target's state. */
   { readonly answer: Answer; readonly unused?: string } | { readonly refused: string };

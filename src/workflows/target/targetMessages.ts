@@ -56,7 +56,7 @@ import { atTheDoor, doorway } from './doorway.ts';
 import type { Target } from './target.ts';
 import type { Taken } from './targetCore.ts';
 
-/** Has a target take its messages. */
+/** Registers the handlers of a target's signals, updates and queries. */
 export function handleTargetMessages(target: Target): void {
   const rollbacks = new RollbackRequests(target);
   handleReleases(target);
@@ -69,19 +69,21 @@ export function handleTargetMessages(target: Target): void {
   answerQueries(target, rollbacks);
 }
 
-/** A message that people send by update or by signal: both are read, refused and taken alike. */
+/** A message that people can send as an update or as a signal. Both are validated and handled in the same way. */
 interface TargetMessage<Message, Read, Answer> {
   readonly update: UpdateDefinition<Answer, [Message]>;
   readonly signal: SignalDefinition<[Message?]>;
   readonly description: string;
-  /** What the message means, or a sentence that says what is wrong with it. `newId` gives a message without an id one. */
+  /** The parsed message, or a sentence that says what is wrong with it. `newId` supplies a missing id. */
   readonly read: (raw: unknown, origin: 'update' | 'signal', newId: () => string) => Read | string;
-  /** Why the message has no use now; `undefined`: it has one. */
+  /** Why the message cannot be used now; `undefined` if it can. */
   readonly wrongMoment?: (read: Read) => string | undefined;
   readonly take: (read: Read) => Taken<Answer> | Promise<Taken<Answer>>;
 }
 
-/** An update is refused, with the reason, before Temporal accepts it. A signal that is refused is recorded, with the reason. */
+/**
+ * Rejects an invalid update before Temporal accepts it. Records an invalid signal as ignored. Both give the reason.
+ */
 function handleMessage<Message, Read extends object, Answer>(
   target: Target,
   { update, signal, description, read, wrongMoment, take }: TargetMessage<Message, Read, Answer>,
@@ -93,7 +95,7 @@ function handleMessage<Message, Read extends object, Answer>(
     if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
     return message;
   };
-  // What is taken at once is recorded at once: messages that arrive together stay in their order.
+  // A synchronous result is recorded synchronously, so that messages that arrive together keep their order.
   const takeAnd = <T>(message: Read, then: (taken: Taken<Answer>) => T): T | Promise<T> => {
     const taken = take(message);
     return taken instanceof Promise ? taken.then(then) : then(taken);
@@ -253,14 +255,18 @@ function handleQuarantine(target: Target): void {
   });
 }
 
-/** Changes the state as a person said, and records who said it. @returns whether that changed anything. */
+/**
+ * Applies a change that a person asked for, and records who asked.
+ *
+ * @returns whether the state changed.
+ */
 function say(target: Target, next: TargetState, message: string, by: Actor, note: string): boolean {
   if (next === target.state) return false;
   target.change(noteAccepted(next, { at: now(), message, by, note }));
   return true;
 }
 
-/** Takes what the target's own releases and notices report. */
+/** Handles the signals from the target's own releases and notices. */
 function handleReports(target: Target): void {
   setHandler(restoringSignal, (message) => {
     const restoring = readRestoring(message);
@@ -274,7 +280,7 @@ function handleReports(target: Target): void {
   });
 }
 
-/** Forwards signals to the release that runs: a person needs to know the target's id alone. */
+/** Forwards signals to the running release, so that people need only the target's workflow id. */
 function forwardInterventions(target: Target): void {
   let last: Pick<ExternalWorkflowHandle, 'signal'> | undefined;
   let forwarded = 0;
@@ -302,9 +308,10 @@ function forwardInterventions(target: Target): void {
 }
 
 /**
- * More than people ever say to one release. Each forwarded message costs the target two events and the release a workflow
- * task, and the server fails the task of a workflow that has 2,000 on their way, again and again. Counted over the whole
- * release: a replay may order arrivals differently, so a count of messages on their way would not be deterministic.
+ * More messages than people send to one release. Each forwarded message costs the target two events and the release
+ * one workflow task. With 2,000 pending signals, the server fails the target's workflow task again and again. The
+ * count covers the whole release, because a count of pending messages would not be deterministic: a replay may
+ * reorder arrivals.
  */
 const FORWARDED_MAX = 100;
 
@@ -321,6 +328,6 @@ function answerQueries(target: Target, rollbacks: RollbackRequests): void {
   setHandler(lookupQuery, find, { description: 'The state of a release or rollback request' });
 }
 
-/** The target cannot say more yet, and a client that follows goes on waiting. */
+/** The target does not know more yet, so a client that follows keeps waiting. */
 const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
 const LOOKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };

@@ -3,7 +3,7 @@ import { outlive } from './recoverTarget.ts';
 import { Target } from './target.ts';
 import { handleTargetMessages } from './targetMessages.ts';
 
-/** One target, until it is terminated: a run of it ends between two releases, and the next run carries its state. */
+/** One target. It runs until it is terminated, and continues as new with its state between two releases. */
 export function target(input: TargetInput = {}): Promise<void> {
   return outlive(input, async (current) => {
     const subject = new Target(current);

@@ -19,28 +19,27 @@ import { readWhatServes, ROLLBACK_LOOK_MS } from './looks.ts';
 import type { TargetCore } from './targetCore.ts';
 
 /**
- * Watches the revisions that were given up on and may still become active (design, rule 6), and the uploads whose PATCH
- * went unanswered and may still land, each until its deadline. It goes on beside what runs on the target, and forgets
- * nothing without a look at or after its deadline.
+ * Watches revisions that releases gave up on and that may still become active (design, rule 6). Also watches uploads
+ * whose PATCH was not answered and may still be applied. Each is watched until its deadline, beside what runs on the
+ * target, and is dropped only after a read at or after its deadline.
  *
- * It changes the deployment as little as its target does: on an idle target it queues a rollback, and while a release
- * runs it reports to that release.
+ * It never changes the deployment itself: on an idle target it queues a rollback, and it signals a running release.
  */
 export class LateWatch {
   readonly #target: TargetCore;
   readonly #describeRelease: (counter: Preemption) => Promise<void>;
-  /** What is being watched: ids of revisions, and paths of uploads. */
+  /** What is being watched: revision ids and upload paths. */
   readonly #watched = new Set<string>();
-  /** Revisions that became active while a release or a rollback ran. */
+  /** Late revisions that became active while a release or a rollback ran. */
   readonly #overtakers = new Set<string>();
 
-  /** @param describeRelease - reports to the running release that a revision that was given up on serves. */
+  /** @param describeRelease - reports to the running release that a late revision serves. */
   constructor(target: TargetCore, describeRelease: (counter: Preemption) => Promise<void>) {
     this.#target = target;
     this.#describeRelease = describeRelease;
   }
 
-  /** Watches for as long as the target lives. */
+  /** Watches until the target ends. */
   async keep(): Promise<void> {
     await untilCanceled(async () => {
       for (;;) {
@@ -51,8 +50,8 @@ export class LateWatch {
   }
 
   /**
-   * Queues the counter of each revision that became active while something ran and still serves. To be called when that
-   * has ended, so that the counter goes before the next release.
+   * Queues a rollback for each late revision that became active during a release or a rollback and still serves. Call
+   * it when that has ended, so that this rollback runs before the next release.
    */
   async counterOvertakers(): Promise<void> {
     const { lastRequest } = this.#target.state;
@@ -85,7 +84,7 @@ export class LateWatch {
       const seen = await this.#ask(`revision ${revisionId}`, late, (activities, target) =>
         activities.awaitLateSuccess({ target, deploymentId, revisionId, until }),
       );
-      // What has ended meanwhile may have restored it on purpose, or given up on it again.
+      // A release that ended meanwhile may have restored this revision on purpose, or given up on it again.
       const current = find();
       if (seen === undefined || current === undefined) continue;
       if (seen.cameUp) await this.#noticeActive(current);
@@ -93,7 +92,7 @@ export class LateWatch {
     }
   }
 
-  /** What became active beside a release or a rollback is left to that, and looked at again when that has ended. */
+  /** If a release or a rollback is running, leaves the late revision to it, and reads again when it has ended. */
   async #noticeActive(late: LateRevision): Promise<void> {
     const { running, state } = this.#target;
     if (running === null) {
@@ -122,7 +121,7 @@ export class LateWatch {
       const current = find();
       if (seen === undefined || current === undefined) continue;
       if (seen.revisionId === null) this.#forget(current);
-      // A restore may make copies that carry the same upload, and names them when it has ended.
+      // A restore may make copies that carry the same upload path. It reports them when it ends.
       else if (this.#isRestoring) await condition(() => !this.#isRestoring);
       else if (!current.known.includes(seen.revisionId))
         this.#target.change(landUpload(this.#target.state, current, seen.revisionId, now()));
@@ -134,7 +133,7 @@ export class LateWatch {
     return running !== null && (running.kind === 'rollback' || running.restores !== undefined);
   }
 
-  /** Asks the control plane until it has answered. What it refuses for good is forgotten; `undefined`: it gave no answer. */
+  /** Asks the control plane until it answers. If it refuses for good, stops watching; `undefined` means no answer. */
   async #ask<T>(
     what: string,
     late: Late,
@@ -150,9 +149,9 @@ export class LateWatch {
     } catch (error) {
       const { canceled, code, message } = explain(error);
       if (canceled) throw error;
-      // Newer settings may be taken.
+      // The target has newer settings: try again with them.
       if (spec !== this.#target.state.spec) return undefined;
-      // A rollback named it by mistake, or it was removed: it cannot become active.
+      // A rollback named it by mistake, or it was removed: it can never become active.
       if (code !== 'SLIPWAY_NOT_FOUND') this.#target.ignore('watch', `stopped watching ${what}: ${message}`);
       this.#forget(late);
       return undefined;
@@ -171,7 +170,7 @@ function keyOf(one: Late): string {
   return 'objectPath' in one ? one.objectPath : one.revisionId;
 }
 
-/** A reset ends this life of the target, and what goes on in it. */
+/** A reset cancels this life of the target and what it awaits. */
 async function untilCanceled(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -23,12 +23,12 @@ import { release } from '../release/release.ts';
 import { rollback } from '../rollback/rollback.ts';
 import { activitiesOf, shortSummary } from '../steps.ts';
 
-/** A release or a rollback that runs. */
+/** A running release or rollback. */
 export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
   result(): Promise<unknown>;
 }
 
-/** Where a piece of work runs, as queries answer it. */
+/** Describes running work, as queries answer it. */
 export function describeWork(work: NextWork): Running {
   return {
     releaseId: work.releaseId,
@@ -39,7 +39,7 @@ export function describeWork(work: NextWork): Running {
   };
 }
 
-/** Starts a piece of work as a child of the target, under an id that names the target and its number. */
+/** Starts a release or a rollback as a child workflow, whose id contains the target's id and the release's number. */
 export async function startWork(work: NextWork, state: TargetState, workflowId: string): Promise<WorkHandle> {
   const { releaseId } = work;
   const { known, lastGood } = state;
@@ -48,10 +48,10 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
   const common = {
     workflowId,
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-    // A target that is terminated by hand leaves no release behind that nobody holds the lock for: it is canceled,
-    // and what it changed is put back.
+    // If a person terminates the target, its release would run without the lock. So Temporal cancels the release,
+    // which restores what it changed.
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    // A life of the target that a reset ends leaves it running: the next life waits for it.
+    // If a reset ends this life of the target, the child keeps running and the next life waits for it.
     cancellationType: ChildWorkflowCancellationType.ABANDON,
     staticSummary: shortSummary(`${releaseId} on ${lastRequest.target.name}`),
     typedSearchAttributes: new TypedSearchAttributes([
@@ -70,7 +70,9 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
 }
 
-/** A piece of work that an earlier run of the target started: not a child of this run, so an activity waits for it. */
+/**
+ * A handle of work that an earlier run started. It is not a child of this run, so an activity waits for its result.
+ */
 export function adoptWork(workflowId: string): WorkHandle {
   const external = getExternalWorkflowHandle(workflowId);
   return {
@@ -80,7 +82,7 @@ export function adoptWork(workflowId: string): WorkHandle {
   };
 }
 
-/** The longest value that every store of search attributes takes. */
+/** The longest value that all of Temporal's visibility stores accept. */
 const ATTRIBUTE_MAX_CHARACTERS = 255;
 
 function artifactAttributes(request: ReleaseRequest): ReturnType<typeof attribute>[] {
@@ -95,7 +97,7 @@ function attribute(name: SearchAttributeName, value: string) {
   return { key: defineSearchAttributeKey(name, 'KEYWORD'), value: value.slice(0, ATTRIBUTE_MAX_CHARACTERS) };
 }
 
-/** Awaits the child. What one did that was terminated or broke is unknown: a person is needed. */
+/** Awaits the child's result. If the child was terminated or failed, its effect is unknown and a person is needed. */
 export async function resultOf(
   child: WorkHandle,
   work: NextWork,
