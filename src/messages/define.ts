@@ -1,4 +1,4 @@
-// What `@temporalio/workflow` has under these names, without loading it: the command sends messages too.
+// The definitions of `@temporalio/workflow`, without loading that package, because the command also sends messages.
 import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
 
 export const defineSignal = <Args extends unknown[] = []>(name: string): SignalDefinition<Args> =>

@@ -1,8 +1,8 @@
 import type { Actor } from '../domain/actor.ts';
 
 /**
- * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every
- * client and validator (design, rule 9). Each returns the message, or a sentence that says what is wrong with it.
+ * Hand-written, zod-free readers of messages. A raw signal (`temporal workflow signal`) bypasses all clients and
+ * validators (design, rule 9). Each reader returns the message, or a sentence that says what is wrong with it.
  */
 
 const TEXT_MAX_CHARACTERS = 1_000;
@@ -23,14 +23,14 @@ const MESSAGE_FIELDS = [
 
 /** Who sends a message, and why. */
 export interface Sender {
-  /** A repeated id is the same message. Absent: the message gets an id of its own. */
+  /** Messages with the same id are one message. Default: a new id. */
   readonly requestId?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;
 }
 
-/** The fields of a message that are text, trimmed, without those that are empty. Unknown fields are ignored. */
+/** The text fields of a message, trimmed, without empty ones. Unknown fields are ignored. */
 export function readTextFields(raw: unknown): Readonly<Record<string, string>> | string {
   if (raw === undefined || raw === null) return {};
   if (!isRecord(raw)) return 'the message is not an object';
@@ -48,9 +48,9 @@ export function readTextFields(raw: unknown): Readonly<Record<string, string>> |
 }
 
 /**
- * Who sent a message, and why.
+ * The sender of a message, and why it was sent.
  *
- * @param origin - where it came from, if it does not say.
+ * @param origin - the `from` to use if the message has none.
  */
 export function readActor(fields: Readonly<Record<string, string>>, origin: string): Actor {
   const { who, from, reason } = fields;

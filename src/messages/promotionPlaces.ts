@@ -2,7 +2,7 @@ import { defineQuery, defineSignal } from './define.ts';
 
 import type { PlaceRules, PlaceStanding } from '../domain/promotion/places.ts';
 
-/** A promotion takes a place, or keeps it: its id, and the rules of its worker. */
+/** A promotion requests or keeps a place. Arguments: its id, and the rules of its worker. */
 export const enterPlaceSignal = defineSignal<[string, PlaceRules]>('enterPlace');
 export const leavePlaceSignal = defineSignal<[string]>('leavePlace');
 export const placeQuery = defineQuery<PlaceStanding, [string]>('place');

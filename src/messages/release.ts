@@ -11,31 +11,31 @@ import type { Preemption, Progress } from '../domain/release/release.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { readRollbackMessage } from './target.ts';
 
-/** From the target alone: stop going forward and restore a revision, or only never restore one. */
+/** Only for the target to send: stop and restore a revision, or only never restore one. */
 export const preemptSignal = defineSignal<[Preemption]>('preempt');
 /**
- * What people say to a release under way. The signals may also be sent to its target, which passes them on: then the
- * target's id is all that has to be known.
+ * Interventions in a running release. A signal may also be sent to the target, which forwards it, so that people need
+ * only the target's workflow id.
  */
 export const INTERVENTION_UPDATES = byKind((kind) =>
   defineUpdate<InterventionAnswer, [InterventionMessage]>(kind),
 );
 export const INTERVENTION_SIGNALS = byKind((kind) => defineSignal<[InterventionMessage?]>(kind));
-/** Where a release, a rollback or a promotion is. */
+/** The progress of a release, a rollback or a promotion. */
 export const progressQuery = defineQuery<Progress>('progress');
 
-/** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
+/** A message to a running release: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
 export interface InterventionMessage extends Sender {
-  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
+  /** What to `skip`: a check's name, `soak`, `judge` or `freeze`. Required for a skip. */
   readonly what?: string;
-  /** The record with the proof of who sends it. */
+  /** The record with the proof of the sender's identity. */
   readonly identity?: string;
 }
 
 /**
- * Reads what is said to a release under way.
+ * Reads an intervention.
  *
- * @param fallbackId - its id where the message has none.
+ * @param fallbackId - the id to use if the message has none.
  */
 export function readInterventionMessage(
   raw: unknown,
@@ -56,8 +56,8 @@ export function readInterventionMessage(
 }
 
 /**
- * Reads what a target tells a running release: the rollback that it makes way for. The target sends only right ones;
- * a raw signal may send anything.
+ * Reads a target's `preempt` signal, which contains the rollback to make way for. The target sends only valid ones,
+ * but a raw signal may contain anything.
  */
 export function readPreemption(raw: unknown): Preemption | string {
   if (!isRecord(raw)) return 'the message is not an object';
@@ -74,7 +74,7 @@ export function readPreemption(raw: unknown): Preemption | string {
   };
 }
 
-/** One definition for each kind of intervention, under its own name. */
+/** One definition for each kind of intervention, named after the kind. */
 function byKind<Definition>(
   define: (kind: InterventionKind) => Definition,
 ): Record<InterventionKind, Definition> {

@@ -5,15 +5,15 @@ import { isRecord } from './fields.ts';
 
 /** A release or a rollback that waits until its revision is deployed or has failed. */
 export interface WaitingRevision {
-  /** The workflow that waits. */
+  /** The waiting workflow. */
   readonly workflowId: string;
   readonly deploymentId: string;
   readonly revisionId: string;
-  /** What was seen last: only a change is reported. */
+  /** The last status that it knows: only a change is reported. */
   readonly status: string;
-  /** When it began to wait, in milliseconds since 1970: the longer ago, the less often it is looked at. */
+  /** When it began to wait, in milliseconds since 1970. The longer ago, the less often it is polled. */
   readonly since: number;
-  /** Until when a release waits for it, in milliseconds since 1970. */
+  /** The deadline of the wait, in milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -23,28 +23,28 @@ export interface RevisionStatus {
   readonly status: string;
 }
 
-/** The status of a revision that cannot be read, for good: the workflow that waits finds out why. */
+/** The status of a revision that cannot be read at all. The waiting workflow finds out why. */
 export const UNREADABLE = 'unreadable';
 
-/** What the poller of a control plane starts from. */
+/** The input of a control plane's poller. */
 export interface RevisionPollerInput {
-  /** Says how the control plane is asked. */
+  /** How to call the control plane. */
   readonly target: TargetSpec;
-  /** Default: none yet. */
+  /** Default: none. */
   readonly waiting?: readonly WaitingRevision[];
 }
 
-/** To the poller: look at this revision, too. */
+/** To the poller: also poll this revision. */
 export const awaitRevisionSignal = defineSignal<[WaitingRevision]>('awaitRevision');
-/** To a release or a rollback, from the poller: its revision's status has changed. */
+/** From the poller to a release or a rollback: the status of its revision has changed. */
 export const revisionStatusSignal = defineSignal<[RevisionStatus]>('revisionStatus');
 
-/** Names one that waits. */
+/** A unique key of a waiting revision. */
 export function waitingKey({ workflowId, revisionId }: WaitingRevision): string {
   return `${workflowId} ${revisionId}`;
 }
 
-/** Reads what a release asks of the poller; `undefined` if it says nothing of use. */
+/** Reads a release's signal to the poller; `undefined` if it is invalid. */
 export function readWaitingRevision(raw: unknown): WaitingRevision | undefined {
   if (!isRecord(raw)) return undefined;
   const { workflowId, deploymentId, revisionId, status, since, until } = raw;
@@ -54,7 +54,7 @@ export function readWaitingRevision(raw: unknown): WaitingRevision | undefined {
   return { workflowId, deploymentId, revisionId, status, since, until };
 }
 
-/** Reads what the poller reports; `undefined` if it says nothing of use. */
+/** Reads the poller's signal; `undefined` if it is invalid. */
 export function readRevisionStatus(raw: unknown): RevisionStatus | undefined {
   if (!isRecord(raw)) return undefined;
   const { revisionId, status } = raw;

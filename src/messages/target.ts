@@ -17,17 +17,19 @@ import { TRACEPARENT } from '@slipway/contract/traceparent';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
-/** Queue a release; answers when it is queued or joined. `releaseRequestProblem` reads it. */
+/** Queues a release. Answers when the release is queued or joined. `releaseRequestProblem` validates it. */
 export const submitReleaseUpdate = defineUpdate<ReleaseAnswer, [ReleaseRequest]>('submitRelease');
-/** Roll back; answers when it is taken. */
+/** Rolls back. Answers when the request is accepted. */
 export const rollbackUpdate = defineUpdate<RollbackAnswer, [RollbackMessage]>('rollback');
-/** The same, fire and forget: `temporal workflow signal --name rollback` is enough in an emergency. */
+/** Rolls back without an answer: in an emergency, `temporal workflow signal --name rollback` is enough. */
 export const rollbackSignal = defineSignal<[RollbackMessage?]>('rollback');
 export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
 export const holdSignal = defineSignal<[HoldMessage?]>('hold');
 export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
 export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
-/** Withdraw releases that wait, or a submission; answers with the ids of those that were, or of the submission's release. */
+/**
+ * Withdraws waiting releases or a submission. Answers with the ids of these releases, or of the submission's release.
+ */
 export const withdrawUpdate = defineUpdate<readonly string[], [WithdrawMessage]>('withdraw');
 export const withdrawSignal = defineSignal<[WithdrawMessage?]>('withdraw');
 /** Answers with the artifact's identity. */
@@ -35,9 +37,9 @@ export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quara
 export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
 export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
 export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
-/** From a notice alone: it did not reach a receiver. */
+/** Only for notices to send: a receiver could not be notified. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
-/** From a release alone: it is restoring, and this revision first. */
+/** Only for releases to send: the release is restoring, and tries this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
 export const viewQuery = defineQuery<TargetView>('view');
 /** The state of a release or rollback request; `null` for an unknown id. */
@@ -47,53 +49,53 @@ export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
 export interface TargetView {
   readonly state: TargetState;
   readonly running: Running | null;
-  /** It has not read yet what its earlier runs knew: the state says nothing. */
+  /** Set until the target has read the state of its earlier runs. Then `state` has no meaning yet. */
   readonly recovering?: true;
 }
 
-/** What a person may send as `rollback`; every field may be missing. */
+/** The message `rollback`. Every field is optional. */
 export interface RollbackMessage extends Sender {
-  /** A revision's id, the beginning of it, or a release's id. */
+  /** A revision's id or the beginning of it, or a release's id. */
   readonly to?: string;
   /**
-   * The id of the revision to leave: the one that served when the person asked. Without it the worker reads what serves.
-   * With it, `to` is no person's choice, and is not restored if a person has left it.
+   * The id of the revision to leave: the one that served when the person asked. Default: the worker reads what
+   * serves. With it, `to` is not a person's choice, and is not restored if a person has left it.
    */
   readonly serving?: string;
-  /** The span that asks: a W3C `traceparent`. One that is none is ignored. */
+  /** The span that asks: a W3C `traceparent`. An invalid one is ignored. */
   readonly trace?: string;
-  /** The record with the proof of who asks. */
+  /** The record with the proof of the sender's identity. */
   readonly identity?: string;
 }
 
-/** What a person may send as `hold` or `unhold`. */
+/** The message `hold` or `unhold`. */
 export type HoldMessage = Sender;
 
-/** What a person may send as `withdraw`. */
+/** The message `withdraw`. */
 export interface WithdrawMessage extends Sender {
-  /** The release that waits. Absent, and no submission either: every one that waits. */
+  /** The waiting release. Without `release` and `submission`: all waiting releases. */
   readonly release?: string;
-  /** A submission by its id, wherever it has got to: its release waits, runs, or is still to arrive. */
+  /** A submission by its id, whether its release waits, runs or has not arrived yet. */
   readonly submission?: string;
 }
 
-/** What a person may send as `quarantine` or `unquarantine`. */
+/** The message `quarantine` or `unquarantine`. */
 export interface QuarantineMessage extends Sender {
   /** An artifact's identity, the beginning of its digest, or a revision that carries it. */
   readonly artifact?: string;
 }
 
-/** What a release reports to its target while it restores. */
+/** What a release reports to its target during a restore. */
 export interface Restoring {
   readonly releaseId: string;
-  /** The revision that it restores first. */
+  /** The revision that it tries first. */
   readonly revisionId: string;
 }
 
 /**
- * Reads a rollback message. Nothing at all is a rollback without a name.
+ * Reads a rollback message. An empty message is an anonymous rollback.
  *
- * @param fallbackId - the request's id where the message has none.
+ * @param fallbackId - the request id to use if the message has none.
  */
 export function readRollbackMessage(
   raw: unknown,
@@ -114,7 +116,7 @@ export function readRollbackMessage(
   };
 }
 
-/** Reads what a release reports to its target: that it is restoring, and which revision first. */
+/** Reads a release's report that it is restoring. */
 export function readRestoring(raw: unknown): Restoring | string {
   if (!isRecord(raw)) return 'the message is not an object';
   const { releaseId, revisionId } = raw;
@@ -123,27 +125,28 @@ export function readRestoring(raw: unknown): Restoring | string {
   return { releaseId, revisionId };
 }
 
-/** Reads who asked for a hold, or for its end, and why. */
+/** Reads who asked to set or release a hold, and why. */
 export function readHoldMessage(raw: unknown, origin: string): Actor | string {
   const fields = readTextFields(raw);
   return typeof fields === 'string' ? fields : readActor(fields, origin);
 }
 
-/** What is withdrawn: a submission, or releases that wait (`release: undefined`: all of them), by whom and why. */
+/**
+ * What to withdraw (a submission or waiting releases; `release: undefined` means all of them), who asked, and why.
+ */
 export interface Withdrawing {
   readonly release: string | undefined;
   readonly submission: string | undefined;
   readonly by: Actor;
 }
 
-/** Reads what is withdrawn. */
 export function readWithdrawMessage(raw: unknown, origin: string): Withdrawing | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
   return { release: fields['release'], submission: fields['submission'], by: readActor(fields, origin) };
 }
 
-/** Reads which artifact is meant, by whom and why. */
+/** Reads which artifact is meant, who asked, and why. */
 export function readQuarantineMessage(
   raw: unknown,
   origin: string,
@@ -174,9 +177,9 @@ const UNDELIVERED_MAX_CHARACTERS = 1_000;
 const UNDELIVERED_TEXTS = ['at', 'receiver', 'event', 'reason'] as const;
 
 /**
- * The options under which a target's workflow is started, by the first message that is sent to it.
+ * The options to start a target's workflow with the first message to it.
  *
- * @param recordStore - where the target keeps what it must not lose.
+ * @param recordStore - where the target stores the state that it must not lose.
  */
 export function targetStart(target: TargetSpec, recordStore: string, taskQueue: string) {
   return {
@@ -186,7 +189,7 @@ export function targetStart(target: TargetSpec, recordStore: string, taskQueue: 
   };
 }
 
-/** The options of every run of a target, also of one that only knows its workflow id. */
+/** The options of every run of a target, for starters that know only its workflow id. */
 export function targetRun(workflowId: string, name: string, taskQueue: string) {
   return {
     workflowId,

@@ -1,13 +1,13 @@
 /**
- * The header by which a workflow passes its trace on to its activities and children, under the name that Temporal's own
- * interceptors use. A workflow without a trace sends none.
+ * The header with which a workflow passes its trace to its activities and children, named as in Temporal's own
+ * interceptors. A workflow without a trace sends none.
  */
 export const TRACE_HEADER = '_tracer-data';
 
-/** What the header holds, as JSON. */
+/** The header's content, as JSON. */
 export interface TraceHeader {
-  /** The span that asked for the workflow. */
+  /** The span that requested the workflow. */
   readonly traceparent: string;
-  /** The step that an activity belongs to. Absent: it belongs to none. */
+  /** The activity's step; absent if it belongs to none. */
   readonly step?: string;
 }

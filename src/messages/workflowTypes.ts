@@ -7,7 +7,7 @@ import type { LateBaselines } from '../domain/target/lateRevisions.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { TargetState, Undelivered } from '../domain/target/targetState.ts';
 
-/** The workflow types, by the names under which they are registered. */
+/** The workflow types, by their registered names. */
 export const WORKFLOW_TYPES = {
   target: 'target',
   release: 'release',
@@ -21,70 +21,71 @@ export const WORKFLOW_TYPES = {
 } as const;
 
 /**
- * How long a worker may take for one task of any workflow before another worker gets it, in milliseconds; every start
- * sets it. It bounds what a worker costs that is killed in the middle of one (Temporal's default is 10 s), and a
- * restarted worker takes most of it to start. A task takes milliseconds. Rebuilding a history takes about half a
- * millisecond of processor time for each event: under a second for a target's run of the usual length, even with 1,000
- * signals in it. If a machine is too slow for it, the server itself allows more from the fourth attempt on.
+ * The workflow task timeout of every workflow, in milliseconds: after it, another worker gets the task. Every start
+ * sets it. It limits the delay after a worker is killed during a task (Temporal's default is 10 s). A restarted
+ * worker needs most of it to start. A task takes milliseconds. A replay takes about half a millisecond of processor
+ * time per event: less than a second for a target's run of the usual length, even with 1,000 signals. If a machine is
+ * too slow, the server allows more from the fourth attempt on.
  */
 export const WORKFLOW_TASK_TIMEOUT_MS = 3_000;
 
-/** What a target starts from. Without a state it asks what its earlier runs knew (`recoverTarget.ts`). */
+/** The input of a target. Without a state, the target reads the state of its earlier runs (`recoverTarget.ts`). */
 export interface TargetInput {
   readonly state?: TargetState;
-  /** Where the state is kept beside Temporal: the artifact store's URL. Absent: not known when it was started. */
+  /** The artifact store's URL, where the state is also kept; absent if it was unknown at the start. */
   readonly recordStore?: string;
-  /** Continue as new once the history is this long. Default: when the server suggests it, at the latest 1,500. */
+  /**
+   * Continue as new at this history length. Default: when the server suggests it, at the latest after 1,500 events.
+   */
   readonly continueAsNewAfterEvents?: number;
 }
 
-/** The workflow of a target, as those see it who start it. */
+/** The type of a target's workflow, for clients that start it. */
 export type TargetWorkflow = (input?: TargetInput) => Promise<void>;
 
-/** What a release starts from. */
+/** The input of a release. */
 export interface ReleaseInput {
   readonly releaseId: string;
   readonly request: ReleaseRequest;
-  /** When the target took the request, ISO 8601, if it comes with a proof of who asked. */
+  /** When the target accepted the request, ISO 8601, if it comes with a proof of who asked. */
   readonly queuedAt?: string;
   /** What the target knows of its revisions, oldest first. */
   readonly known: readonly KnownRevision[];
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
-  /** The target's settings that worked last; `null`: none did yet. */
+  /** The target's last settings that worked; `null` if none have. */
   readonly lastGood: TargetSpec | null;
-  /** What was given up on and may become active. */
+  /** Late revisions and uploads that may become active. */
   readonly late: LateBaselines;
 }
 
-/** What a rollback on an idle target starts from. */
+/** The input of a rollback on an idle target. */
 export interface RollbackInput {
   readonly releaseId: string;
   readonly request: RollbackRequest;
-  /** The newest release request: it names the target's newest settings and the steps' overrides. */
+  /** The newest release request: it has the target's newest settings and the steps' overrides. */
   readonly lastRequest: ReleaseRequest;
   readonly known: readonly KnownRevision[];
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
-  /** The target's settings that worked last; `null`: none did yet. */
+  /** The target's last settings that worked; `null` if none have. */
   readonly lastGood: TargetSpec | null;
 }
 
-/** What a promotion starts from, and each turn of its schedule. */
+/** The input of a promotion, and of each run of its schedule. */
 export interface PromotionInput {
   readonly request: PromotionRequest;
-  /** The schedule as it was declared, kept for comparison. Absent: it was asked for by hand. */
+  /** The schedule as declared, kept for comparison; absent if a person started the promotion. */
   readonly schedule?: PromotionSchedule;
 }
 
-/** What a notice starts from. */
+/** The input of a notice. */
 export interface NoticeInput {
   readonly notice: Notice;
-  /** Its receivers. */
   readonly receivers: readonly ReceiverSpec[];
   /** The overrides of the step `notify`. */
   readonly steps: StepOverrides;
-  /** The workflow of the target, which keeps what did not reach a receiver. */
+  /** The target's workflow, which records failed deliveries. */
   readonly reportTo: string;
 }
 
@@ -92,6 +93,6 @@ export interface NoticeInput {
 export interface NoticeResult {
   readonly delivered: readonly { readonly receiver: string; readonly detail: string }[];
   readonly undelivered: readonly Undelivered[];
-  /** Whether the target knows of the failed notices. */
+  /** Whether the target was informed of the failed deliveries. */
   readonly reported: boolean;
 }

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import { grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 
-/** Answers that say the request can never succeed as it is. */
+/** Failures after which the same request can never succeed. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_UNAUTHORIZED',
   'SLIPWAY_NOT_FOUND',
@@ -15,39 +15,39 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_INTERNAL',
 ]);
 
-/** A call that was carried out. */
+/** A call that was applied. */
 export interface Sent<T> {
   readonly result: T;
-  /** Whether it was answered; otherwise reading showed that it was carried out. */
+  /** Whether it was answered. If not, a read showed that it was applied. */
   readonly answered: boolean;
   readonly attempts: number;
   /** How many attempts have an unknown outcome. */
   readonly unknownAnswers: number;
 }
 
-/** Reading did not show an unknown call's outcome: the call is never sent again. */
+/** Reads cannot show the outcome of an unanswered call, so the call is never sent again. */
 export const OUTCOME_UNKNOWN: unique symbol = Symbol('outcome unknown');
 
 /**
- * Carries out a call that changes the deployment, at most once as far as can be known (design, rule 2).
+ * Sends a call that changes the deployment, and makes sure that it is applied at most once (design, rule 2).
  *
- * Surely not taken: it is sent again after a delay. Unknown: the outside is read first, and the call is sent again
- * only when reading shows that it was not carried out, and never where reading cannot show that. Once one answer is
- * missing, the outside is read before each further attempt: what was given up on can land at any time.
+ * If an attempt was certainly not applied, the call is sent again after a delay. If its outcome is unknown, the
+ * deployment is read first. The call is sent again only if the read shows that it was not applied. After one missing
+ * answer, each further attempt is preceded by a read, because an unanswered request can still be applied.
  *
- * @throws the last failure, when attempts or time run out, the answer is final, or the call was abandoned. It says
- * whether any of the attempts may have been taken.
+ * @throws the last failure, if attempts or time run out, the failure is final, or the call was abandoned. It says
+ * whether any attempt may have been applied.
  */
 export async function sendAtMostOnce<T>(call: {
   readonly send: () => Promise<T>;
-  /** Reads whether an unknown call was carried out: its result, or `undefined` where it (so far) was not. */
+  /** Reads whether an unanswered call was applied: its result, or `undefined` if not so far. */
   readonly settle: () => Promise<T | undefined | typeof OUTCOME_UNKNOWN>;
   readonly policy: StepPolicy;
-  /** Whether it is no longer wanted. */
+  /** Whether the call is no longer wanted. */
   readonly abandoned: () => boolean;
-  /** What the call is, in words, for the failure that says that its outcome is unknown. */
+  /** Names the call in the message of the failure if its outcome is unknown. */
   readonly what: string;
-  /** Whether it was sent before with unknown outcome: then the service is read before the first attempt too. */
+  /** Whether an earlier attempt has an unknown outcome: then the deployment is read before the first attempt, too. */
   readonly sentBefore?: boolean;
 }): Promise<Sent<T>> {
   const { retry, scheduleToCloseMs } = call.policy;
@@ -76,7 +76,7 @@ export async function sendAtMostOnce<T>(call: {
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
     const last = final || exhausted || Date.now() + delayMs > deadline;
     if (unknownAnswers > 0) {
-      // A request can be on its way still when its caller has given up: look, wait, and look again.
+      // An unanswered request may still be on its way: read, wait, and read again.
       let settled: T | undefined | typeof OUTCOME_UNKNOWN;
       for (const waitMs of [0, Math.min(delayMs, Math.max(deadline - Date.now(), 0))]) {
         if (waitMs > 0) await condition(call.abandoned, waitMs);
@@ -103,7 +103,7 @@ function cannotTell(what: string, why: string, attempts: number): ApplicationFai
   );
 }
 
-/** Reading failed too: then nothing is known, and that is what is said. */
+/** If the read fails too, the failure says that the outcome is unknown. */
 async function settle<T>(
   call: { readonly settle: () => Promise<T>; readonly what: string },
   failedWith: string,
@@ -119,7 +119,7 @@ async function settle<T>(
   }
 }
 
-/** How long to wait before the attempt after this one, in milliseconds. */
+/** The delay before the next attempt, in milliseconds. */
 export function backoff(retry: StepPolicy['retry'], attempts: number): number {
   const interval = retry.initialIntervalMs * retry.backoffCoefficient ** (attempts - 1);
   return Math.min(interval, retry.maximumIntervalMs);

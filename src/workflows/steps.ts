@@ -12,8 +12,8 @@ import type { StepActivityOptions } from './traces.ts';
 export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
 
 /**
- * Activities that wait for something, or for a model's run: for minutes or hours. And notices: a receiver that does not
- * answer holds a slot for as long as its calls may take, again and again.
+ * Activities that wait for something or for a model's run, for minutes or hours. Notices are included, because calls
+ * to a receiver that does not answer occupy a slot until they time out, again and again.
  */
 const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
   'awaitDeployed',
@@ -29,11 +29,10 @@ const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
 ]);
 
 /**
- * The activities under a step's options. Those that wait have task queues of their own.
+ * The activities with the options of a step. Waiting activities have their own task queues.
  *
- * @param summary - one line that Temporal's own UI shows beside the activity.
- * @param how - `restoring`: the step belongs to putting a revision back. `neverLocal`: always through the
- *   server.
+ * @param summary - one line that Temporal's UI shows beside the activity.
+ * @param how - `restoring`: the step is part of a restore. `neverLocal`: always run the activity through the server.
  */
 export function activitiesOf(
   step: StepName,
@@ -64,7 +63,10 @@ export function activitiesOf(
   });
 }
 
-/** The overrides under which a revision is watched for a while: the last round begins at its end. */
+/**
+ * The overrides for watching a revision. They leave time for a last round of checks, which begins at the end of the
+ * watch.
+ */
 export function watchOverrides(
   step: 'soak' | 'bake',
   overrides: StepOverrides,
@@ -76,15 +78,15 @@ export function watchOverrides(
   return { ...covered, [step]: { ...covered[step], scheduleToCloseMs: watchMs + scheduleToCloseMs } };
 }
 
-/** Temporal takes no 0: as often as the deadline allows. */
+/** Temporal rejects 0 attempts. 0 means as many as the deadline allows, so the option is left out. */
 function retryAttempts(maximumAttempts: number): { maximumAttempts?: number } {
   return maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
-/** Temporal allows a summary 400 bytes (not every server holds to it). */
+/** Temporal limits a summary to 400 bytes (some servers do not enforce it). */
 const SUMMARY_MAX_BYTES = 380;
 
-/** A summary that the server accepts for any name of a check or deployment. */
+/** Shortens a summary so that the server accepts it for any name of a check or deployment. */
 export function shortSummary(text: string): string {
   return cutText(text, SUMMARY_MAX_BYTES);
 }

@@ -10,20 +10,21 @@ import { beginTries, isTrying } from './localFirst.ts';
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 /**
- * Keeps every history replayable: a workflow's code runs live on the same events at once as when it is rebuilt from its
- * history. Core (SDK 1.24) groups them differently in three cases.
+ * Keeps every history replayable. A workflow must run on the same groups of events live and in a replay. Core (SDK
+ * 1.24) groups them differently in three cases.
  *
- * 1. A query can reach a worker before the workflow task of the newest events does. Core runs the workflow on these events
- *    for the query, with the clock of the task before, and keeps what came of it. The task itself then runs only what is
- *    new, such as an update. A rebuild runs both at once, the update first: its commands are in another order, and the
- *    workflow is stuck for good. Such an activation moves the history on, but not the clock. Its query is refused, which
- *    makes Core drop the workflow and rebuild it for the task. Slipway's clients ask again (`connection.ts`).
- * 2. A rebuild may run two tasks at once if the first left no event (temporalio/sdk-rust#1146). So every task that brings
- *    the workflow an event of the history leaves one.
- * 3. A query that comes with a task makes Core complete the task while a local activity runs, or before the workflow has
- *    its result. A message of the next task then reaches the workflow before the result. A rebuild brings both at once, or
- *    the result first. So messages wait until no local activity runs. A task that brings a result and something else fails,
- *    which makes Core rebuild the workflow. And a task that only begins a local activity leaves an event, as by 2.
+ * 1. A query can reach a worker before the workflow task of the newest events. For the query, core runs the workflow
+ *   on these events, with the clock of the previous task, and keeps the result. The task then runs only what is new,
+ *   such as an update. A replay runs both together, the update first: its commands differ in order, and the workflow
+ *   is stuck for good. Such an activation adds events but keeps the old clock. Its query is rejected, so that core
+ *   evicts the workflow and replays it for the task. Slipway's clients repeat the query (`connection.ts`).
+ * 2. A replay may merge two tasks if the first left no event (temporalio/sdk-rust#1146). So each task that delivers a
+ *   history event leaves one.
+ * 3. A query that comes with a task makes core complete the task during a local activity, or before the workflow has
+ *   the activity's result. Then a message of the next task reaches the workflow before the result. A replay delivers
+ *   both together, or the result first. So messages wait until no local activity runs. A task that delivers a result
+ *   and something else fails, which makes core replay the workflow. A task that only starts a local activity leaves
+ *   an event, as in 2.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let clock = '';
@@ -56,7 +57,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             const bringsBoth = isTaskNew && jobs?.some(isLocalResult) === true;
             if (bringsBoth && isReplaying !== true) throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
             if (isTaskNew) beginTries();
-            // A local activity that runs leaves an event when it ends.
+            // A running local activity leaves an event when it ends.
             hasEvents ||=
               !isTrying() && jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
           } else if (isAhead && query.headers?.[QUERY_CLOSED_HEADER] == null) {
@@ -66,7 +67,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
         },
         concludeActivation(input, next) {
           const { commands } = next(input);
-          // The event of a local activity has its input only if asked for. The audit reads it.
+          // Include the input in the local activity's marker event, because the audit reads it.
           for (const { scheduleLocalActivity } of commands)
             if (scheduleLocalActivity != null) scheduleLocalActivity.includeArgumentsIntoMarker = true;
           const isTraceless = hasEvents && !leaveEvent(commands);
@@ -81,14 +82,14 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
 type Command = ConcludeActivationInput['commands'][number];
 type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
 
-/** Whether a job is the end of a local activity: no event of the history, and within the task that began it. */
+/** Whether a job is the result of a local activity, which arrives within the same task and is no history event. */
 function isLocalResult({ resolveActivity }: Job): boolean {
   return resolveActivity?.isLocal === true;
 }
 
 /**
- * Whether commands leave an event in this very task. What a task both begins and cancels leaves none, and neither does a
- * refused update. A local activity may end in the next task.
+ * Whether commands leave an event in this task. A rejected update leaves none, and neither does something that the
+ * task starts and cancels. A local activity may end only in the next task.
  */
 function leaveEvent(commands: readonly Command[]): boolean {
   const begun = new Set(commands.map(begins));
@@ -115,7 +116,7 @@ function cancels({ cancelTimer, requestCancelActivity }: Command): string | symb
   return requestCancelActivity == null ? Symbol() : `activity ${String(requestCancelActivity.seq)}`;
 }
 
-/** The smallest event that a command can leave: an entry of the memo that was never there is removed. */
+/** The command with the smallest event: removes a memo field that never existed. */
 const NOTHING: Command = {
   modifyWorkflowProperties: {
     upsertedMemo: { fields: { nothing: defaultPayloadConverter.toPayload(undefined) } },

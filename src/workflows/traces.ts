@@ -7,18 +7,18 @@ import { TRACEPARENT } from '@slipway/contract/traceparent';
 import { TRACE_HEADER, type TraceHeader } from '../messages/traceHeader.ts';
 import { payloadConverter } from './payloadConverter.ts';
 
-/** The options of an activity, and the step that it belongs to, which only the interceptor reads. */
+/** The options of an activity, and its step, which only the interceptor reads. */
 export type StepActivityOptions = ActivityOptions & { readonly step?: StepName };
 
 /**
- * Passes a workflow's trace on to its activities and children, and says on each log line which release it belongs to.
+ * Propagates a workflow's trace to its activities and children, and adds the release to each log line.
  *
- * The trace is that of the request in the workflow's input, or the header of the workflow that started it. A target has
- * none: it outlives its releases. Calls are passed on as they are, without a promise more: a workflow runs the same
- * code in the same order whether it has a trace or not. What is kept is kept in this closure, of which each workflow has
- * its own (`perWorkflow.ts`).
+ * The trace comes from the request in the workflow's input, or from the header of the workflow that started it. A
+ * target has none, because it outlives its releases. The interceptor adds no promise to a call, so that a workflow
+ * runs the same code in the same order with and without a trace. This closure keeps the state, because each workflow
+ * has its own (`perWorkflow.ts`).
  *
- * The bundler looks for this name.
+ * The bundler looks for this export.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let traceparent: string | undefined;
@@ -79,7 +79,7 @@ function subjectOf(given: unknown): Readonly<Record<string, string>> {
 
 function targetOf(request: unknown): string | undefined {
   if (!isRecord(request)) return undefined;
-  // A promotion's request names the target that it releases on `to`.
+  // A promotion's request names the target to release to in `to`.
   const target = request['target'] ?? request['to'];
   const name = isRecord(target) ? target['name'] : undefined;
   return typeof name === 'string' ? name : undefined;

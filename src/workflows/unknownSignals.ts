@@ -1,12 +1,11 @@
 import { setDefaultSignalHandler } from '@temporalio/workflow';
 
 /**
- * Reports signals of a name that the workflow does not know, such as a typo. To be called whenever the
- * workflow looks what to do: the SDK keeps such signals until somebody takes them. It takes them for this moment only,
- * because where a handler for all names stands, the SDK throws at the arrival of a name that it keeps for itself
- * (`__temporal_…`), which would fail the workflow task for ever.
+ * Reports signals whose name the workflow does not know, such as a typo. The SDK buffers them. Call this whenever the
+ * workflow decides what to do next. The default handler is set only for a moment: while one is set, the SDK throws
+ * when a signal with a reserved name (`__temporal_…`) arrives, which would fail the workflow task for ever.
  *
- * @param ignore - gets each name, cut to 100 characters, and why it is not acted upon.
+ * @param ignore - gets each name, cut to 100 characters, and why the signal was ignored.
  */
 export function takeUnknownSignals(ignore: (name: string, reason: string) => void): void {
   const take = (name: string): void =>
@@ -16,7 +15,7 @@ export function takeUnknownSignals(ignore: (name: string, reason: string) => voi
       setDefaultSignalHandler(take);
       return;
     } catch {
-      // A name of the SDK's own: it has been let go, and the next one is taken.
+      // The SDK threw for a reserved name, and has dropped that signal. Continue with the next one.
     } finally {
       setDefaultSignalHandler(undefined);
     }
@@ -24,5 +23,5 @@ export function takeUnknownSignals(ignore: (name: string, reason: string) => voi
 }
 
 const NAME_MAX_CHARACTERS = 100;
-/** Those beyond it wait until the workflow looks again. */
+/** Further reserved names wait for the next call. */
 const RESERVED_NAMES_AT_ONCE = 100;
