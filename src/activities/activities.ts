@@ -24,8 +24,8 @@ import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
 
 /**
- * An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. A local activity
- * also says how long it took, in milliseconds.
+ * An activity's result with the number of the attempt that produced it (from 1), which the workflow cannot know
+ * otherwise. A local activity also returns its duration, in milliseconds.
  */
 export type Attempted<T> = T & { readonly attempt: number; readonly tookMs?: number };
 
@@ -40,16 +40,16 @@ export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
 }
 
-/** Where a revision is checked. */
+/** What a check calls and where it stores answers. */
 interface CheckedAt {
   readonly agentUrl: string;
-  /** The artifact store that keeps answers which are too long for a verdict. */
+  /** The artifact store for answers that are too long for a verdict. */
   readonly store: string;
 }
 
-/** A judgement: what is compared, by which inputs, and where what is seen is kept. */
+/** The input of a judgement: the two sides, the inputs for their runs, and the store for runs and report. */
 export interface JudgementInput {
-  /** Names the judgement in the store: an attempt under the same id goes on with the runs of the one before. */
+  /** The judgement's name in the store. A later attempt with the same id continues with the stored runs. */
   readonly judgementId: string;
   readonly store: string;
   readonly inputs: JudgeInputs;
@@ -57,9 +57,12 @@ export interface JudgementInput {
   readonly sides: Readonly<Record<Side, RevisionInput & { readonly agentUrl: string }>>;
 }
 
-/** What a release does on the outside. Each is one HTTP call, or one repeated; failures are `ApplicationFailure`s. */
+/**
+ * The calls of a workflow to other services. Each activity is one HTTP call, or one that it repeats. It throws
+ * `ApplicationFailure`s.
+ */
 export interface Activities {
-  /** Finds the deployment by name, or reads it by id; `null` where there is none of that name. */
+  /** Finds the deployment by name, or reads it by id; `null` if no deployment has that name. */
   findDeployment(input: {
     readonly target: TargetSpec;
   }): Promise<Attempted<{ deployment: DeploymentSnapshot | null }>>;
@@ -75,19 +78,18 @@ export interface Activities {
   readRevision(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
   /**
-   * A deployment's revisions, newest first; `null` if they are unknown: the control plane offers no list, or a longer
-   * one than is read.
+   * A deployment's revisions, newest first; `null` if the control plane offers no list, or a longer one than is read.
    *
-   * @param input.since - a revision of before: all that are newer are listed, or all there are if it is gone or `null`.
-   *   Default: the newest page.
+   * @param input.since - an earlier revision: all newer ones are listed, or all revisions if it is gone or `null`.
+   * Default: only the newest page.
    */
   listRevisions(
     input: DeploymentInput & { readonly since?: string | null },
   ): Promise<Attempted<{ revisions: readonly RevisionSnapshot[] | null }>>;
 
   /**
-   * Requests an upload URL and uploads the tarball there. Two calls in one activity: the signed URL is a credential
-   * and must not enter the history, and a repeated attempt needs a fresh one.
+   * Requests an upload URL and uploads the tarball to it. Both calls are in one activity, because the signed URL is a
+   * credential that must not enter the history, and each attempt needs a new one.
    */
   uploadArtifact(
     input: DeploymentInput & { readonly artifact: TarballArtifact },
@@ -105,20 +107,20 @@ export interface Activities {
   redeployRevision(input: RevisionInput): Promise<Attempted<{ deployment: DeploymentSnapshot }>>;
 
   /**
-   * Polls the revision until it is `DEPLOYED` or has failed, for some seconds. One that is pending after them is left to
-   * the control plane's poller, which reports to the workflow that calls.
+   * Polls the revision for some seconds, until it is `DEPLOYED` or has failed. After that, the control plane's poller
+   * continues and signals the calling workflow.
    *
    * @param input.since - when the workflow began to wait, in milliseconds since 1970.
-   * @param input.until - when it gives up.
+   * @param input.until - its deadline.
    */
   awaitDeployed(
     input: RevisionInput & { readonly since: number; readonly until: number },
   ): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
   /**
-   * Polls revisions for some minutes, and reports each change of status to the workflow that waits for it.
+   * Polls revisions for some minutes, and signals each change of status to the waiting workflow.
    *
-   * @returns the keys of those that no release waits for any more.
+   * @returns the keys of those for which no workflow waits any longer.
    */
   pollRevisions(input: {
     readonly target: TargetSpec;
@@ -126,44 +128,44 @@ export interface Activities {
   }): Promise<Attempted<{ settled: readonly string[] }>>;
 
   /**
-   * Polls until the revision is the active one and the agent answers.
+   * Polls until the revision is active and its agent answers.
    *
-   * @param input.overtakers - revisions that are not active when this begins. Where one of them becomes the active one,
-   *   it fails at once and for good with SLIPWAY_REVISION_REPLACED. Default: none.
+   * @param input.overtakers - revisions that are not active now. If one of them becomes active, the activity fails
+   * with SLIPWAY_REVISION_REPLACED and is not retried. Default: none.
    */
   confirmServing(
     input: RevisionInput & { readonly overtakers?: readonly string[] },
   ): Promise<Attempted<{ agentUrl: string }>>;
 
-  /** Asks the agent once whether it is there, and takes the key: why not, or `null` where it does. */
+  /** Calls the agent once, to see whether it answers and accepts the key; `null` if so, else why not. */
   askAgent(input: {
     readonly target: TargetSpec;
     readonly agentUrl: string;
   }): Promise<Attempted<{ silent: string | null }>>;
 
-  /** Runs one check; a verdict counts only if the revision was active before and after. */
+  /** Runs one check. A verdict counts only if the revision was active before and after. */
   runCheck(
     input: RevisionInput & CheckedAt & { readonly check: Check },
   ): Promise<Attempted<{ verdict: CheckVerdict }>>;
 
-  /** The freeze that is in force at an instant, in milliseconds since 1970; `null` where none is. */
+  /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */
   lookAtFreezes(input: {
     readonly freezes: readonly FreezeWindow[];
     readonly at: number;
   }): Promise<Attempted<{ frozen: Frozen | null }>>;
 
   /**
-   * Judges a candidate against a baseline, and keeps the report and the runs it rests on in the store. A side that cannot
-   * be asked, or is no longer the active revision, makes a report that is `errored`. Decision: an attempt after a worker
-   * has died goes on with the runs that were kept (at most 25 are lost), since runs of a model cost money and hours.
+   * Judges a candidate against a baseline, and stores the report and its runs. If a side does not answer or is no
+   * longer the active revision, the report is `errored`. Decision: after a worker died, the next attempt continues
+   * with the stored runs (at most 25 are lost), because runs of a model cost money and hours.
    */
   judgeCandidate(
     input: JudgementInput,
   ): Promise<Attempted<{ report: JudgeReport; /** The record's name in the store. */ location: string }>>;
 
   /**
-   * Polls a revision that was given up on until it has failed, has become the active one, or the time is over. It always
-   * looks at least once, also where the time was over before it began.
+   * Polls a revision that was given up on until it has failed, has become active, or the deadline has passed. Reads
+   * at least once, even if the deadline passed before it began.
    *
    * @param input.until - ISO 8601.
    */
@@ -172,10 +174,10 @@ export interface Activities {
   ): Promise<Attempted<{ cameUp: boolean }>>;
 
   /**
-   * Waits until a revision appears that carries an upload whose PATCH was given up on; `null`: none has when the time is
-   * over. It always looks at least once, also where the time was over before it began.
+   * Waits for a revision with an upload path whose PATCH was given up on; `null` if none appears before the deadline.
+   * Reads at least once, even if the deadline passed before it began.
    *
-   * @param input.known - the revisions that carry it and are accounted for.
+   * @param input.known - known revisions with this upload path, to ignore.
    * @param input.until - ISO 8601.
    */
   awaitLateUpload(
@@ -187,8 +189,8 @@ export interface Activities {
   ): Promise<Attempted<{ revisionId: string | null }>>;
 
   /**
-   * Watches what serves until a moment, in milliseconds since 1970: a round of checks each time. Ends with the first
-   * verdict that fails; `null` where none has.
+   * Watches the revision that serves, with a round of checks at each interval, until a moment in milliseconds since
+   * 1970. Ends with the first failed verdict; `null` if none failed.
    */
   watchRevision(
     input: RevisionInput &
@@ -199,35 +201,39 @@ export interface Activities {
       },
   ): Promise<Attempted<{ failed: CheckVerdict | null }>>;
 
-  /** Looks at the targets of a promotion: what their workflows say, and what the control planes of the two do. */
+  /**
+   * Reads the targets of a promotion: the state of their workflows, and from the control planes of `from` and `to`
+   * what serves.
+   */
   lookAtLine(input: {
     readonly from: TargetSpec;
     readonly to: TargetSpec;
     readonly downstream: readonly TargetSpec[];
   }): Promise<Attempted<{ line: Line }>>;
 
-  /** The size of an artifact, by its identity; fails where it is not in the store. */
+  /** The size of an artifact, by its identity. Fails if it is not in the store. */
   findArtifact(input: {
     readonly store: string;
     readonly artifact: string;
   }): Promise<Attempted<{ sizeBytes: number }>>;
 
-  /** Asks a target for a release. Asked again under the same id, it is answered again. */
+  /** Submits a release to a target. Repeated with the same id, it gets the same answer. */
   submitToTarget(input: {
     readonly request: ReleaseRequest;
     readonly submission: string;
   }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
-  /** Polls a target until a release, or the rollback that a request led to, has ended. */
+  /** Polls a target until a release has ended, or the rollback that a request led to. */
   awaitRelease(input: {
     readonly target: TargetSpec;
     readonly id: string;
   }): Promise<Attempted<{ row: HistoryRow }>>;
 
   /**
-   * Withdraws a submission, whether it has arrived or not: its release is withdrawn if it waits, and stopped if it runs.
+   * Withdraws a submission, whether it has arrived or not. Its release is withdrawn if it waits, and aborted if it
+   * runs.
    *
-   * @returns the release that the submission led to; `null`: none, and none will follow.
+   * @returns the submission's release; `null` if there is none, and then none will follow.
    */
   withdrawSubmission(input: {
     readonly target: TargetSpec;
@@ -249,10 +255,10 @@ export interface Activities {
   }): Promise<Attempted<{ onHold: boolean }>>;
 
   /**
-   * Notifies a receiver. Sent again it is the same notice, under the same id; where the receiver is
-   * GitHub, several calls: what is there already is looked up first.
+   * Notifies a receiver. A repeated call sends the same notice with the same id. For GitHub it makes several calls,
+   * and first looks up what exists already.
    *
-   * @returns what came of it, in a few words.
+   * @returns a short description of the result.
    */
   sendNotice(input: {
     readonly receiver: ReceiverSpec;
@@ -260,18 +266,18 @@ export interface Activities {
   }): Promise<Attempted<{ detail: string }>>;
 
   /**
-   * Claims the lock of a deployment for a target; claiming it again is claiming it once. The lock of a target that does
-   * not run any more is taken over. Fails for good with SLIPWAY_DEPLOYMENT_OWNED where another target owns it.
+   * Claims the lock of a deployment for a target (idempotent). Takes the lock over if its owner no longer runs. Fails
+   * with SLIPWAY_DEPLOYMENT_OWNED, without a retry, if another target owns it.
    */
   claimDeployment(input: DeploymentInput): Promise<Attempted<object>>;
 
   /**
-   * Reads what the earlier runs of the target that calls knew, and what they left running: from Temporal, else from the
-   * record store. Fails with SLIPWAY_TARGET_UNREADABLE where there was a run, and neither tells.
+   * Reads the state of the calling target's earlier runs, and the work that they left running: from Temporal, else
+   * from the record store. Fails with SLIPWAY_TARGET_UNREADABLE if there was an earlier run and neither can be read.
    *
-   * @param input - `recordStore`: where one is known. `afresh`: only the numbers that were given, and what runs.
-   *   `isReset`: whether the run that calls was reset; it is given back, and so kept in the history.
-   * @returns `state`: `null` where there was no earlier run that knew anything.
+   * @param input - `recordStore`: if one is known. `afresh`: read only the highest number and what runs. `isReset`:
+   * whether the calling run was reset; it is returned unchanged, so that the history contains it.
+   * @returns `state`: `null` if no earlier run had any state.
    */
   recallTarget(input: {
     readonly recordStore: string | null;
@@ -279,13 +285,13 @@ export interface Activities {
     readonly isReset: boolean;
   }): Promise<Attempted<{ state: TargetState | null; work: NextWork | null; isReset: boolean }>>;
 
-  /** Writes what the target that calls must not lose into its record store. */
+  /** Writes the calling target's state that must not be lost to its record store. */
   keepTarget(input: { readonly store: string; readonly state: KeptState }): Promise<Attempted<object>>;
 
-  /** Polls a release or a rollback that an earlier run of its target started, until it has ended. */
+  /** Polls a release or a rollback that an earlier run of the target started, until it has ended. */
   awaitWork(input: { readonly workflowId: string }): Promise<Attempted<{ result: ReleaseResult }>>;
 
-  /** Writes the promotion's record into the artifact store; writing it again is writing it once. */
+  /** Writes the promotion's record to the artifact store (idempotent). */
   recordPromotion(input: {
     readonly store: string;
     readonly result: PromotionResult;
@@ -293,8 +299,7 @@ export interface Activities {
   }): Promise<Attempted<{ location: string }>>;
 
   /**
-   * Writes the release's record into the artifact store, and the checks that revisions passed; writing them again is
-   * writing them once.
+   * Writes the release's record and the checks that revisions passed to the artifact store (idempotent).
    *
    * @returns the digests of the checks, in the order of `passed`. The record has them with its known revisions.
    */
@@ -305,11 +310,12 @@ export interface Activities {
   }): Promise<Attempted<{ location: string; digests: readonly string[] }>>;
 
   /**
-   * Verifies who asked for something, by a record of the artifact store, and removes the record: the token in it enters no
-   * history. Fails for good with SLIPWAY_IDENTITY_UNPROVED, also where an earlier attempt has removed it.
+   * Verifies who asked for something with the token in a record of the artifact store, and removes the record, so
+   * that the token enters no history. Fails with SLIPWAY_IDENTITY_UNPROVED, without a retry, also if an earlier
+   * attempt removed the record.
    *
-   * @param input.name - the record's.
-   * @param input.at - when the statement arrived, at which the token must have been valid: ISO 8601.
+   * @param input.name - the record's name.
+   * @param input.at - when the statement arrived, ISO 8601. The token must have been valid then.
    */
   proveIdentity(input: {
     readonly store: string;

@@ -7,7 +7,7 @@ import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { FailureDetail } from '../domain/failure.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 
-/** Failures that another attempt may fix; everything else is final. */
+/** Failures that another attempt may fix. All others are final. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_UNREACHABLE',
   'SLIPWAY_NO_ANSWER',
@@ -20,14 +20,15 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_TARGET_UNREADABLE',
 ]);
 
-/** Whether another attempt may do what failed. */
+/** Whether another attempt may succeed. */
 export function isRetryable(code: ErrorCode): boolean {
   return RETRYABLE.has(code);
 }
 
 /**
- * What an activity throws for an error: an `ApplicationFailure` whose type is the error's code and whose detail is a
- * {@link FailureDetail}. The error itself is left out as a cause: its stack does not belong in a history.
+ * Converts an error to the failure that an activity throws: an `ApplicationFailure` whose type is the error's code
+ * and whose detail is a {@link FailureDetail}. The error is no cause of it, because its stack does not belong in a
+ * history.
  */
 export function toActivityFailure(error: unknown): Error {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
@@ -51,8 +52,8 @@ export function toActivityFailure(error: unknown): Error {
 }
 
 /**
- * "Not there yet": ends this attempt and asks for the next one after a delay. Benign, so that waiting is not
- * reported as failing.
+ * "Not there yet": ends this attempt and requests the next one after a delay. The failure is benign, so that waiting
+ * does not count as failing.
  */
 export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: number): ApplicationFailure {
   const detail: FailureDetail = { code, mayHaveBeenTaken: false, attempt: Context.current().info.attempt };
@@ -66,18 +67,18 @@ export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: numbe
   });
 }
 
-/** How long a service that asked for a pause is left alone: the step still gets one look before its deadline. */
+/** Limits the pause that a service requested, so that the step gets one more attempt before its deadline. */
 function retryDelayMs(askedMs: number): number {
   const { scheduledTimestampMs, scheduleToCloseTimeoutMs: deadlineMs } = Context.current().info;
   return grantedPauseMs(askedMs, scheduledTimestampMs + deadlineMs - Date.now(), deadlineMs);
 }
 
-/** What happened, and what to do about it. */
+/** The error's message, with its hint. */
 function withHint({ message, hint }: SlipwayError): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
-/** What a failure says at most, as JSON: a service may answer with anything. */
+/** The longest failure message, as JSON, because a service may answer with any text. */
 const MESSAGE_MAX_BYTES = 4_000;
 
 function failure(message: string, detail: FailureDetail): ApplicationFailure {

@@ -3,10 +3,13 @@ import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 
-/** A target answers at once, or its worker is away. */
+/** A target answers at once, unless no worker runs it. */
 const LONGEST_ANSWER_MS = 30_000;
 
-/** Asks Temporal. A refusal is final; Temporal or a worker that does not answer is asked again. */
+/**
+ * Calls Temporal. If Temporal rejects the call, the failure is final. If Temporal or a worker does not answer, it is
+ * retried.
+ */
 export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   const { client, info } = Context.current();
   try {

@@ -11,7 +11,7 @@ import { createAgent, type OnCall } from '../clients/service.ts';
 import { secretFor } from '../config/secretOrigins.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
 
-/** The calls of a control plane that releases make. */
+/** The control plane's calls that releases make. */
 export type DeploymentsClient = Pick<
   ControlPlaneClient,
   | 'createDeployment'
@@ -26,13 +26,13 @@ export type DeploymentsClient = Pick<
   | 'uploadArtifact'
 >;
 
-/** What releases need of an artifact store. */
+/** The parts of an artifact store that releases use. */
 type ReleaseStore = Pick<
   ArtifactStore,
   'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'removeRecord'
 >;
 
-/** What activities reach outside of Temporal. {@link Connections} are the real ones; a rehearsal has its own in memory. */
+/** The services that activities call. {@link Connections} calls the real ones; a rehearsal has its own in memory. */
 export interface Outside {
   controlPlane(target: TargetSpec): DeploymentsClient;
   agent(target: TargetSpec, agentUrl: string): Pick<RunApiClient, 'ok'> & CheckedAgent;
@@ -41,8 +41,8 @@ export interface Outside {
 }
 
 /**
- * The clients of the worker, one per service, key and tenant, so that connections are pooled and kept alive across releases.
- * This is where a reference to a key becomes the key: it goes no further.
+ * The worker's clients, one for each service, key and tenant, so that connections are pooled and stay open across
+ * releases. A reference to a key is resolved here, and the key is passed no further.
  */
 export class Connections implements Outside {
   readonly #controlPlanes = new Map<string, ControlPlaneClient>();
@@ -57,10 +57,11 @@ export class Connections implements Outside {
   }
 
   /**
-   * A control plane's client. Each task queue has its own, and so have local activities: a PATCH never waits for a
-   * connection that a poll or a look holds (design, rule 11).
+   * A control plane's client. Each task queue and the local activities have their own, so that a PATCH never waits
+   * for a connection that a poll or another read uses (design, rule 11).
    *
-   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key, SLIPWAY_SECRET_REFUSED where it must not send it.
+   * @throws SLIPWAY_SECRET_MISSING if the worker does not have the key, SLIPWAY_SECRET_REFUSED if it must not send
+   * it.
    */
   controlPlane(target: TargetSpec): ControlPlaneClient {
     const apiKey = secretFor(target.apiKey, target.controlPlane);
@@ -74,9 +75,10 @@ export class Connections implements Outside {
   }
 
   /**
-   * The agent's client. It sends the agent's own key, or the control plane's where that may go.
+   * The agent's client. It sends the agent's own key, or the control plane's if the agent may get it.
    *
-   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key, SLIPWAY_SECRET_REFUSED where it must not send it.
+   * @throws SLIPWAY_SECRET_MISSING if the worker does not have the key, SLIPWAY_SECRET_REFUSED if it must not send
+   * it.
    */
   agent(target: TargetSpec, agentUrl: string): RunApiClient {
     const { agentApiKey, tenantId = '', name } = target;
@@ -100,12 +102,12 @@ export class Connections implements Outside {
     return openArtifactStore(url);
   }
 
-  /** The pool for receivers of notices: few, each called seldom. */
+  /** The connection pool for receivers of notices. It is small, because they are called rarely. */
   receivers(): Agent {
     return (this.#receivers ??= createAgent(RECEIVER_CONNECTIONS));
   }
 
-  /** Closes every connection once the calls in flight have ended. */
+  /** Closes every connection after its running calls have ended. */
   async close(): Promise<void> {
     const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
     await Promise.all(clients.map((client) => client.close()));

@@ -22,27 +22,27 @@ import { recoveryActivities } from './target/recoveryActivities.ts';
 import { watchActivities } from './target/watchActivities.ts';
 import { track } from './track.ts';
 
-/** Activities, and the connections that they hold. */
+/** Activities with their open connections. */
 export interface OpenActivities {
   readonly activities: Activities;
-  /** To be called when the worker has ended. */
+  /** Call it after the worker has ended. */
   close(): Promise<void>;
 }
 
-/** What observes the activities. */
+/** The observers of activities. */
 export interface Observers {
   readonly onCall?: OnCall;
-  /** Called whenever the worker polls for more or fewer revisions. */
+  /** Called when the number of revisions that the worker polls changes. */
   readonly onPolled?: (revisions: number) => void;
 }
 
 /**
- * The worker's activities, with connections of their own, to be closed when the worker has ended.
+ * Creates the worker's activities with their own connections.
  *
- * @param shuttingDown - aborted when the worker is asked to end: polls then hand themselves back at once.
+ * @param shuttingDown - aborted when the worker is asked to end: then polls end their attempt at once.
  * @param rules - how many promotions work at once.
- * @param taskQueue - the workflows'.
- * @param dashboard - the page's address, which notices link to. Default: they have no link.
+ * @param taskQueue - the workflows' task queue.
+ * @param dashboard - the page's address, for links in notices. Default: no links.
  */
 export function createActivities(
   shuttingDown: AbortSignal,
@@ -71,16 +71,16 @@ export function createActivities(
   return { activities, close: () => connections.close() };
 }
 
-/** How long a release polls by itself, in milliseconds: many revisions are deployed by then. */
+/** How long a release polls by itself, in milliseconds. Many revisions are deployed within that time. */
 const POLLED_MS = 10_000;
 
 /** How activities wait. */
 interface Waiting {
   readonly pollUntil: PollUntil;
   readonly poller?: Poller;
-  /** The clock of deadlines, in milliseconds since 1970. Default: this process's. */
+  /** The clock for deadlines, in milliseconds since 1970. Default: this process's. */
   readonly now?: () => Promise<number>;
-  /** How often it is looked for an upload that may land late, in milliseconds. Default: 10 s. */
+  /** How often to look for a late upload, in milliseconds. Default: 10 s. */
   readonly lookEveryMs?: number;
 }
 

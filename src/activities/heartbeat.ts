@@ -4,21 +4,24 @@ import { cutText } from '../domain/bounds.ts';
 import { type Heartbeat, readHeartbeat } from '../domain/heartbeat.ts';
 import { scrubText } from './scrub.ts';
 
-/** Several times within the steps' heartbeat deadlines (10 s), since the SDK itself holds some of them back. */
+/** Several times within the steps' heartbeat timeouts (10 s), because the SDK throttles heartbeats. */
 const HEARTBEAT_MS = 2_000;
 
-/** The first one comes sooner, for people who look. Most attempts have ended by then, and cost Temporal none. */
+/**
+ * The first heartbeat comes sooner, for people who watch. Most attempts have ended by then and cost Temporal no
+ * heartbeat.
+ */
 const FIRST_HEARTBEAT_MS = 500;
 
-/** Of what a heartbeat says, as JSON. */
+/** The longest heartbeat text, as JSON. */
 const SAYS_MAX_BYTES = 1_000;
 
-/** What the next heartbeats of each attempt carry. */
+/** The details for the next heartbeats of each attempt. */
 const SAID = new WeakMap<Context, Heartbeat>();
 
 /**
- * Carries out an attempt under a heartbeat, if its step has a deadline for silence. Heartbeats run beside the attempt's
- * calls, never between them: a service that is slow to answer is not taken for a worker that has died.
+ * Runs an attempt with heartbeats, if its step has a heartbeat timeout. Heartbeats run beside the attempt's calls, so
+ * that a service that answers slowly does not make the worker look dead.
  */
 export async function beating<T>(attempt: () => Promise<T>): Promise<T> {
   const context = Context.current();
@@ -34,7 +37,7 @@ export async function beating<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Says how far the attempt is: with each heartbeat, until it says something else. */
+/** Sets the progress text that the next heartbeats carry. */
 export function noteProgress(says: string): void {
   const context = Context.current();
   const text = cutText(scrubText(says), SAYS_MAX_BYTES);
@@ -43,14 +46,14 @@ export function noteProgress(says: string): void {
   SAID.set(context, said);
 }
 
-/** Says it with a heartbeat now. */
+/** Sets the progress text, and sends a heartbeat now. */
 export function reportProgress(says: string): void {
   noteProgress(says);
   const context = Context.current();
   if (context.info.heartbeatTimeoutMs !== undefined) context.heartbeat(lastSaid(context));
 }
 
-/** An attempt goes on with what the one before it said last. */
+/** A new attempt starts with the previous attempt's last details. */
 function lastSaid(context: Context): Heartbeat | undefined {
   return SAID.get(context) ?? readHeartbeat(context.info.heartbeatDetails);
 }

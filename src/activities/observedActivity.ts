@@ -10,10 +10,10 @@ import { recordedSpan } from './recordedSpan.ts';
 import { workflowTrace } from './workflowTrace.ts';
 
 /**
- * Observes the attempts of activities: each is a span in the trace of its release, and a line of the log when it ends. Each
- * line that is logged within one names its release, target, revision, workflow and trace.
+ * Observes the attempts of activities. Each attempt is a span in its release's trace, and a log line when it ends.
+ * Log lines during an attempt carry its release, target, revision, workflow and trace.
  *
- * What an attempt failed of is scrubbed before it comes here (`track.ts`).
+ * Secrets have been removed from failures already (`track.ts`).
  */
 export function observedActivity(context: Context): ActivityInterceptors {
   const { info, log } = context;
@@ -68,7 +68,7 @@ export function observedActivity(context: Context): ActivityInterceptors {
   };
 }
 
-/** What an activity is about. */
+/** What an activity works on. */
 interface Subject {
   readonly release?: string;
   readonly target?: string;
@@ -98,7 +98,7 @@ function subjectOf(workflowId: string | undefined, given: unknown): Subject {
   };
 }
 
-/** What an attempt found that its input does not say. */
+/** What an attempt found, beyond its input. */
 function foundBy(result: unknown): SpanAttributes {
   if (!isRecord(result)) return {};
   const { revision, deployment, verdict } = result;
@@ -134,7 +134,7 @@ function failSpan(span: Span, error: unknown): void {
   else span.fail('SLIPWAY_INTERNAL');
 }
 
-/** A look that found nothing yet is no failure. */
+/** A poll that found nothing yet is not a failure. */
 function isNotYet(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.category === ApplicationFailureCategory.BENIGN;
 }

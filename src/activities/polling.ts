@@ -4,34 +4,36 @@ import type { ErrorCode } from '../domain/errors.ts';
 import { notYet } from './activityFailure.ts';
 import { reportProgress } from './heartbeat.ts';
 
-/** One attempt polls for this long, then hands its slot back and is tried again: no events, no slot held. */
+/** How long one attempt polls. Then it ends and is retried, which adds no event and frees the slot. */
 const ATTEMPT_MS = 60_000;
-/** Of a shorter attempt. The rest is for the look that it is in when its time is over. */
+/** The share of a shorter attempt's time to poll. The rest is for the read that is running when that time is over. */
 const SHARE_OF_ATTEMPT = 0.5;
-/** What takes up to ten seconds is seen within a twentieth of its time or 200 ms; what takes longer, within a tenth. */
+/**
+ * In the first 10 s, a change is seen within a twentieth of the elapsed time or 200 ms; after that, within a tenth.
+ */
 const SHORTEST_PAUSE_MS = 100;
 const YOUNG_MS = 10_000;
 const YOUNG_SHARE_OF_AGE = 0.05;
 const LONGEST_YOUNG_PAUSE_MS = 200;
 const SHARE_OF_AGE = 0.1;
 const LONGEST_PAUSE_MS = 3_000;
-/** For each poll that runs: all of them together look at most 200 times a second. */
+/** For each running poll, so that all together read at most 200 times a second. */
 const PAUSE_PER_POLL_MS = 5;
 
-/** Polls until there is an answer, and reports what there is instead at each look. */
+/** Polls until `look` finds what it waits for. At each read, reports what it found instead. */
 export type PollUntil = <T>(
   code: ErrorCode,
   look: () => Promise<{ readonly found: T } | { readonly insteadOf: string }>,
 ) => Promise<T>;
 
-/** A pause that ends early when the worker is asked to end, or its activity is canceled: then it throws. */
+/** A pause. It ends early and throws if the worker shuts down or its activity is canceled. */
 export type Pause = (milliseconds: number) => Promise<void>;
 
 /**
- * Makes polls that end with the worker. `look` returns what was waited for, or what there is instead, in words.
+ * Creates polls that end with the worker. `look` returns what was waited for, or a text about what was found instead.
  *
- * A poll within a workflow task looks once. Elsewhere it throws a benign failure "not yet" after a minute, and at once when the worker is asked to end, so that
- * another worker goes on with it; the step's deadline bounds how often.
+ * In a local activity, a poll reads once. Elsewhere it throws a benign "not yet" failure after a minute, or at once
+ * when the worker shuts down, so that another worker continues. The step's deadline limits the retries.
  */
 export function pollsUntilShutdown(shuttingDown: AbortSignal, pause: Pause): PollUntil {
   let polls = 0;
@@ -61,8 +63,8 @@ function pauseAfter(ageMs: number): number {
 }
 
 /**
- * Makes pauses. They share one listener of the worker's signal, which would otherwise have one for each poll (Node warns
- * of 11), and leave nothing behind in it, as `AbortSignal.any` would at every call.
+ * Creates pauses. All share one listener of the worker's signal. One listener each would make Node warn from 11 on,
+ * and `AbortSignal.any` would leave something behind in the signal at every call.
  */
 export function pausesUntil(shuttingDown: AbortSignal): Pause {
   const waiting = new Set<() => void>();

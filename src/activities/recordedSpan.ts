@@ -6,8 +6,8 @@ import { traceIdOf } from '@slipway/contract/traceparent';
 import type { WorkflowTrace } from './workflowTrace.ts';
 
 /**
- * Records the span of a release, a rollback or a promotion when its record is written: it has begun long before, perhaps
- * on a worker that is gone. Its id is known since then (`workflowTrace.ts`).
+ * Records the span of a release, a rollback or a promotion when its record is written. The span began much earlier,
+ * perhaps on another worker. Its id is derived from the run (`workflowTrace.ts`).
  */
 export function recordedSpan(activityType: string, input: unknown, { parent, askedBy }: WorkflowTrace): void {
   const { result } = (input ?? {}) as { readonly result?: unknown };

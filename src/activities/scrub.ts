@@ -8,8 +8,8 @@ import { knownSecrets } from '../config/secretReference.ts';
 const secrets = new AsyncLocalStorage<readonly string[]>();
 
 /**
- * Runs an activity so that {@link scrubText} knows the secrets that its input refers to, and removes them from its result
- * and from what it throws.
+ * Runs an activity so that {@link scrubText} knows the secrets that its input refers to. Removes them from the
+ * activity's result and from what it throws.
  */
 export async function scrubbed<T>(input: unknown, work: () => Promise<T>): Promise<T> {
   return secrets.run(knownSecrets(input), async () => {
@@ -25,12 +25,12 @@ export async function scrubbed<T>(input: unknown, work: () => Promise<T>): Promi
   });
 }
 
-/** Removes the secrets of the activity that runs from a text of others. */
+/** Removes the running activity's secrets from a text of another service. */
 export function scrubText(text: string): string {
   return removeSecrets(text, secrets.getStore() ?? []);
 }
 
-/** Removes the secrets of the activity that runs from every text of others in a value. */
+/** Removes the running activity's secrets from every text in a value that comes from another service. */
 export function scrubTexts<T>(value: T): T {
   return removeSecretsFromTexts(value, secrets.getStore() ?? []);
 }

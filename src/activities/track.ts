@@ -6,7 +6,7 @@ import { toActivityFailure } from './activityFailure.ts';
 import { beating, reportProgress } from './heartbeat.ts';
 import { scrubbed } from './scrub.ts';
 
-/** Activities before {@link track}: plain functions that throw what the clients throw. */
+/** Activities before {@link track}: plain functions that throw the clients' errors. */
 export type Untracked<T extends Partial<Activities>> = {
   [Name in keyof T]: T[Name] extends (input: infer Input) => Promise<Attempted<infer Result>>
     ? (input: Input) => Promise<Omit<Result, 'attempt' | 'tookMs'>>
@@ -14,8 +14,8 @@ export type Untracked<T extends Partial<Activities>> = {
 };
 
 /**
- * Makes activities of plain functions: each attempt runs under its heartbeat, each result carries its attempt, each
- * error becomes a typed failure, and neither repeats a secret of the target.
+ * Makes activities from plain functions. Each attempt runs with heartbeats, each result carries its attempt, and each
+ * error becomes a typed failure. The target's secrets are removed from both.
  */
 export function track<Name extends keyof Activities>(
   untracked: Untracked<Pick<Activities, Name>>,
@@ -41,8 +41,8 @@ export function track<Name extends keyof Activities>(
 }
 
 /**
- * Whether another attempt follows. If that one is under way at the step's deadline, Temporal keeps only what its
- * heartbeats say, and forgets why this one failed. "Not yet" (benign) is no failure, and the poll has said it already.
+ * Whether another attempt follows. If that one runs at the step's deadline, Temporal keeps only its heartbeat and
+ * drops this failure. "Not yet" (benign) is not a failure, and the poll has reported it already.
  */
 function mayFailAgain(failure: Error): boolean {
   if (!(failure instanceof ApplicationFailure)) return false;

@@ -7,20 +7,20 @@ import { isRecord } from '../domain/scalars.ts';
 import { TRACE_HEADER } from '../messages/traceHeader.ts';
 import { TRACEPARENT, traceIdOf } from '@slipway/contract/traceparent';
 
-/** Where the span of an activity belongs. */
+/** Where an activity's span belongs in the trace. */
 export interface WorkflowTrace {
   readonly step?: string;
-  /** The span of the workflow, which begins before it is recorded. */
+  /** The workflow's span, which is recorded only when the workflow ends. */
   readonly parent?: string;
-  /** The span that asked for the workflow. Absent: none that is traced did. */
+  /** The span that requested the workflow; absent if it was not traced. */
   readonly askedBy?: string;
 }
 
 /**
- * The trace of an activity's workflow. A workflow makes no span itself: its span has an id that follows from the run's, so
- * that every worker names the same one as a parent, and whichever worker records the release's end records the span.
+ * The trace of an activity's workflow. A workflow records no span itself. Its span id is derived from the run id, so
+ * that all workers name the same parent, and the worker that records the release's end can record the span.
  *
- * A workflow without a trace in its request, such as a scheduled promotion, gets one whose id is derived from its run id.
+ * A workflow without a trace in its request, such as a scheduled promotion, gets a trace id derived from its run id.
  */
 export function workflowTrace({ workflowExecution }: Info, headers: Headers): WorkflowTrace {
   if (workflowExecution === undefined) return {};

@@ -21,11 +21,11 @@ import type { Outside } from '../connections.ts';
 import { noteProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
 
-/** The newest revisions that are listed, and the most that are read on to a revision of before. */
+/** The size of the newest page, and the most revisions to read back to an earlier one. */
 const NEWEST_PAGE = 50;
 const REVISIONS_MAX = 2_000;
 
-/** One call of the control plane each (contract 000, "Endpoints"). */
+/** Each is one call to the control plane (contract 000, "Endpoints"). */
 export function deploymentActivities(
   outside: Outside,
 ): Untracked<
@@ -58,9 +58,9 @@ export function deploymentActivities(
       }
     },
 
-    // Decision: of a git ref or an image, creating yields a revision that is built and deployed at once. The release's own
-    // is that of its PATCH all the same, so that ref is built twice in the first release: whatever comes of a release
-    // (unknown answers, checks, the way back) is about one kind of revision.
+    // Decision: creating a deployment from a git ref or an image builds and deploys a revision at once. The release's
+    // own revision is still the one of its PATCH, so the first release builds the ref twice. This way, unknown
+    // answers, checks and restores have only one kind of revision to handle.
     async createDeployment({ target, artifact, graphConfigPath }) {
       await requireArtifact(outside, artifact);
       const client = outside.controlPlane(target);
@@ -132,13 +132,13 @@ export function deploymentActivities(
 }
 
 /**
- * What stays the same however often a release asks for its deployment, and is another release's never: where the
- * control plane knows `Idempotency-Key`, a request whose answer was lost is safe to send again.
+ * An idempotency key that is the same for all attempts of a release, and different for other releases. If the control
+ * plane supports `Idempotency-Key`, an unanswered request is safe to repeat.
  */
 function releaseKey(): string | undefined {
   const { workflowExecution: release } = Context.current().info;
   if (release === undefined) return undefined;
-  // A digest, because workflow ids may be longer than a key, and hold what a header cannot.
+  // A digest, because a workflow id may be longer than a key, or contain characters that a header must not.
   return createHash('sha256')
     .update(JSON.stringify([release.workflowId, release.runId]))
     .digest('hex');
@@ -157,7 +157,7 @@ function noListOfDeployments(target: TargetSpec): SlipwayError {
 }
 
 /**
- * An empty deployment for an artifact that cannot be had would be a change for nothing.
+ * Checks that the artifact exists, so that no empty deployment is created without one.
  *
  * @throws SlipwayError SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_STORE_….
  */
@@ -167,13 +167,16 @@ async function requireArtifact(outside: Outside, artifact: Artifact): Promise<vo
   stream.destroy();
 }
 
-/** Limit of a control plane's own words, as JSON: some send the whole log of a build. */
+/** The longest reason from a control plane, as JSON: some send the whole log of a build. */
 const REASON_MAX_BYTES = 4_000;
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
 
-/** What the pipeline needs of a deployment (contract 000, "Deployment"), and nothing else: no secret gets further. */
+/**
+ * The fields of a deployment that the pipeline uses (contract 000, "Deployment"). Others, such as secrets, are
+ * dropped.
+ */
 function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
   const { source_config: config, source_revision_config: latest } = deployment;
   return {
@@ -188,7 +191,7 @@ function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
   };
 }
 
-/** What the pipeline needs of a revision (contract 000, "Other resources"). */
+/** The fields of a revision that the pipeline uses (contract 000, "Other resources"). */
 export function revisionSnapshot(revision: Revision): RevisionSnapshot {
   const source = revision.source_revision_config;
   return {
@@ -201,13 +204,13 @@ export function revisionSnapshot(revision: Revision): RevisionSnapshot {
   };
 }
 
-/** Moves the artifact from the store to the control plane, as a stream. */
+/** Streams the artifact from the store to the control plane. */
 export function uploadActivities(outside: Outside): Untracked<Pick<Activities, 'uploadArtifact'>> {
   return {
     async uploadArtifact({ target, deploymentId, artifact }) {
       const context = Context.current();
       const store = outside.openStore(artifact.store);
-      // A damaged artifact is found before anything is sent.
+      // Detect a damaged artifact before sending anything.
       await store.verify(artifact.digest);
       const client = outside.controlPlane(target);
       const upload = await client.createUploadUrl(deploymentId, callOptions());
@@ -223,7 +226,7 @@ export function uploadActivities(outside: Outside): Untracked<Pick<Activities, '
           { signal: context.cancellationSignal },
         );
       } finally {
-        // An upload that ended before it began to read would leave the file open.
+        // An upload that ended before it read the stream would leave the file open.
         stream.destroy();
       }
       return { objectPath: upload.object_path };

@@ -9,7 +9,7 @@ import { askTemporal } from '../askTemporal.ts';
 import { runningWork } from '../target/earlierRuns.ts';
 import type { Untracked } from '../track.ts';
 
-/** The lock of a deployment: a workflow whose memo names its owner. To start it is to own it. */
+/** The lock of a deployment: a workflow whose memo names its owner. The target that starts it owns it. */
 export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>> {
   return {
     claimDeployment: async ({ target, deploymentId }) => {
@@ -30,10 +30,10 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
   };
 }
 
-/** A lock has nothing to run: its first workflow task, which would cost a worker a place in its cache, is put off. */
+/** The start delay of a lock. Its first workflow task never comes, because it would only occupy a worker's cache. */
 const NEVER = '100 years';
 
-/** @returns whether it was started: Temporal starts one of that id at a time. */
+/** @returns whether it was started. Temporal runs at most one workflow with an id. */
 async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {
   try {
     await client.workflow.start(WORKFLOW_TYPES.deployment, {
@@ -54,7 +54,7 @@ async function start(client: Client, workflowId: string, owner: string, name: st
   }
 }
 
-/** The newest run under an id, where it is open. */
+/** The open run of a workflow id; `undefined` if there is none. */
 async function describe(client: Client, workflowId: string) {
   try {
     const description = await client.workflow.getHandle(workflowId).describe();
@@ -69,14 +69,17 @@ function readOwner(memo: Readonly<Record<string, unknown>> | undefined): { owner
   return { owner: String(memo?.['owner']), name: String(memo?.['name']) };
 }
 
-/** A target that was ended may have left a release behind that still puts back what it changed. */
+/** A terminated target may have left a release that is still restoring what it changed. */
 async function lives(client: Client, targetId: string): Promise<boolean> {
   return (
     (await describe(client, targetId)) !== undefined || (await runningWork(client, targetId)) !== undefined
   );
 }
 
-/** Ends just the run that was seen: of two that take the lock over, one ends it, and one starts the next. */
+/**
+ * Terminates only the run that was read: if two targets take the lock over, one terminates it and one starts the
+ * next.
+ */
 async function end(client: Client, workflowId: string, runId: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowId, runId).terminate('its owner does not run any more');

@@ -16,13 +16,13 @@ import { revisionSnapshot } from './deploymentActivities.ts';
 import type { RequestRates } from './requestRates.ts';
 import { leaveToPoller } from './revisionPoller.ts';
 
-/** To whom a release leaves a revision that takes long. */
+/** The poller to which a release hands over a revision that takes long. */
 export interface Poller {
   /** The workflows' task queue. */
   readonly taskQueue: string;
   /** How long the release polls by itself, in milliseconds. */
   readonly afterMs: number;
-  /** Of its requests and of the poller's together. */
+  /** Shared by the requests of releases and of the poller. */
   readonly rates: RequestRates;
 }
 
@@ -34,10 +34,10 @@ const NO_KEY: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Calls that are repeated until the outside has come to where it is going.
+ * Activities that repeat a call until a condition holds.
  *
- * @param now - the clock of deadlines, in milliseconds since 1970.
- * @param poller - default: none; a release polls for as long as it waits.
+ * @param now - the clock for deadlines, in milliseconds since 1970.
+ * @param poller - default: none; then a release polls for as long as it waits.
  */
 export function pollActivities(
   outside: Outside,
@@ -114,10 +114,12 @@ export function pollActivities(
   };
 }
 
-/** How long a poll waits until it may ask the control plane. If it takes longer, another attempt asks. */
+/**
+ * How long a poll waits for its turn to call the control plane. After that, it leaves the call to the next attempt.
+ */
 const LONGEST_TURN_MS = 5_000;
 
-/** Asks within the rate of all polls. A control plane that asks for a pause is left alone by all of them. */
+/** Calls the control plane at the rate that all polls share. If it asks for a pause, all of them wait. */
 async function askInTurn<T>(
   { controlPlane }: TargetSpec,
   { rates }: Poller,
@@ -137,8 +139,8 @@ async function askInTurn<T>(
 }
 
 /**
- * Why the agent does not answer, or `undefined` when it does. Any answer will do, a refusal included: only a gateway
- * that has nobody behind it, or nobody at all, says that the revision does not serve yet.
+ * Why the agent does not answer; `undefined` if it does. Any answer counts, even an error. The revision does not
+ * serve yet only if there is no answer, or if a gateway answers without an agent behind it.
  */
 async function whySilent(
   outside: Outside,
@@ -154,7 +156,7 @@ async function whySilent(
   }
 }
 
-/** Whether nothing answered, or only a gateway that has no agent behind it. */
+/** Whether there was no answer, or only one from a gateway without an agent behind it. */
 function isSilence(error: SlipwayError): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.status === undefined || [502, 503, 504].includes(error.status);

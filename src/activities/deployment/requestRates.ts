@@ -1,10 +1,10 @@
 import type { ServiceError } from '../../clients/serviceError.ts';
 
-/** Between two requests to one control plane: 200 a second in all, however many wait there. */
+/** The interval between two requests to one control plane: 200 a second in total, however many releases wait. */
 const APART_MS = 5;
-/** A process that was busy sends what it has missed at once, up to this time. */
+/** How far a process that was busy may catch up at once on requests that it missed. */
 const CATCH_UP_MS = 100;
-/** How long a control plane that cannot answer is left alone, if it does not say. */
+/** How long to pause if a control plane cannot answer and sends no `Retry-After`. */
 const REST_MS = 2_000;
 const LONGEST_REST_MS = 300_000;
 
@@ -23,7 +23,9 @@ export class RequestRates {
     return at;
   }
 
-  /** Leaves a control plane alone that asks for it, or that cannot be reached. An error of one revision is no reason. */
+  /**
+   * Pauses requests to a control plane that asks for it or cannot be reached. An error of one revision is no reason.
+   */
   rest(controlPlane: string, { code, retryAfterMs }: ServiceError): void {
     if (retryAfterMs === undefined && !UNAVAILABLE.has(code)) return;
     const until = Date.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);

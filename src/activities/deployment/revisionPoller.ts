@@ -22,20 +22,22 @@ import type { Untracked } from '../track.ts';
 import type { RequestRates } from './requestRates.ts';
 import { RevisionWatcher, type WatchedClient } from './revisionWatcher.ts';
 
-/** How long one attempt polls. Then the workflow puts together what still waits. */
+/** How long one attempt polls. After it, the workflow groups the waiting revisions anew. */
 const ATTEMPT_MS = 5 * 60_000;
-/** After a worker that ends has handed its polls over. */
+/** How long a worker that shuts down takes to hand its polls over. */
 const HAND_OVER_MS = 200;
-/** Reports on their way to Temporal at once: releases that go on need it, too. */
+/** How many signals to send to Temporal at once, because running releases need it, too. */
 const REPORTS_MAX = 20;
-/** How many pollers share what waits at one control plane: each keeps its list in one message of Temporal's, of 2 MB. */
+/**
+ * How many pollers share a control plane's waiting revisions. Each list must fit into one message to Temporal of 2
+ * MB.
+ */
 const SHARES = 8;
 
 /**
- * Leaves a revision to the poller of its control plane, which is started where there is none. For the workflow whose
- * activity calls.
+ * Hands the revision of the calling workflow over to its control plane's poller, and starts the poller if none runs.
  *
- * @param taskQueue - the workflows'.
+ * @param taskQueue - the workflows' task queue.
  */
 export async function leaveToPoller(
   target: TargetSpec,
@@ -57,7 +59,7 @@ export async function leaveToPoller(
   );
 }
 
-/** A poller's workflow: one share of what waits at a control plane, for each key and tenant, which say who may read it. */
+/** The workflow id of a poller: one share of a control plane's waiting revisions, for each key and tenant. */
 export function revisionPollerId(
   { controlPlane, vocabulary, apiKey, tenantId }: TargetSpec,
   taskQueue: string,
@@ -72,9 +74,9 @@ function digest(text: string): string {
 }
 
 /**
- * Polls a control plane for all that wait there.
+ * Polls a control plane for all waiting workflows.
  *
- * @param onPolled - called with the number of revisions that this process polls for, whenever it changes.
+ * @param onPolled - called with the number of revisions that this process polls, when it changes.
  */
 export function revisionPollerActivities(
   outside: { readonly controlPlane: (target: TargetSpec) => WatchedClient },
@@ -99,7 +101,7 @@ export function revisionPollerActivities(
       const stops: ((isDone: boolean) => void)[] = [];
       const settled: string[] = [];
       let isOver = false;
-      /** Resolves when no release waits for the revision any more. */
+      /** Resolves when no release waits for the revision any longer. */
       const poll = (revision: WaitingRevision): Promise<void> =>
         new Promise((resolve) => {
           let { status } = revision;
@@ -111,7 +113,7 @@ export function revisionPollerActivities(
             isReporting = false;
             if (!isSettled(status) && Date.now() < revision.until) return;
             settled.push(waitingKey(revision));
-            // A report may still be on its way when the attempt has ended.
+            // A signal may still be on its way when the attempt has ended.
             if (!isOver) pollMore(-1);
             stop(true);
             resolve();
@@ -137,7 +139,10 @@ function isSettled(status: string): boolean {
   return status === UNREADABLE || revisionPhase(status) !== 'pending';
 }
 
-/** @returns whether the workflow that waits has it, or is no more. Else it is reported again after the next look. */
+/**
+ * @returns whether the waiting workflow got the signal or no longer exists. If not, it is signaled again after the
+ * next read.
+ */
 async function report(
   client: Client,
   { workflowId, revisionId }: WaitingRevision,

@@ -5,68 +5,69 @@ import { UNREADABLE } from '../../messages/revisionPoller.ts';
 import { isRetryable } from '../activityFailure.ts';
 import type { RequestRates } from './requestRates.ts';
 
-/** What is asked of a control plane. Not every one lists its deployments. */
+/** The calls to a control plane. Some control planes do not list deployments. */
 export type WatchedClient = Pick<ControlPlaneClient, 'getRevision'> &
   Partial<Pick<ControlPlaneClient, 'listDeployments'>>;
 
-/** A revision that is watched. */
+/** A revision to watch. */
 export interface WatchedRevision {
   readonly deploymentId: string;
   readonly revisionId: string;
-  /** When it began to be waited for, in milliseconds since 1970: the longer ago, the less often it is looked at. */
+  /** When a workflow began to wait for it, in milliseconds since 1970. The longer ago, the less often it is read. */
   readonly since: number;
 }
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
-/** Called after each look with the status, or {@link UNREADABLE}. */
+/** Called after each read with the status, or {@link UNREADABLE}. */
 type OnStatus = (status: string) => void;
 
-/** Between two looks at one revision: a tenth of the time that it has been waited for, within these bounds. */
+/** The pause between two reads of a revision: a tenth of the time since its wait began, within these bounds. */
 const SHARE_OF_AGE = 0.1;
 const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
-/** The longest where lists are read, too: they show which revision is active, but not that one has failed. */
+/** The longest pause if lists are read, too. They show which revision is active, but not that one has failed. */
 const LONGEST_PAUSE_LISTED_MS = 50_000;
-/** Lists are read from this many revisions on. Fewer take less than half of the requests that may be sent. */
+/** Read lists from this many revisions on. Fewer need less than half of the request rate. */
 const LISTED_FROM = 200;
 const LIST_EVERY_MS = 12_000;
-/** How many deployments a control plane lists by their ids at once (public relative). */
+/** How many deployments one list request may name (public relative). */
 const LIST_IDS_MAX = 100;
-/** Requests under way at once. */
+/** How many requests may run at once. */
 const UNDER_WAY_MAX = 128;
-/** How long a revision without a listener keeps its turn, because the next activity usually continues with it. */
+/** How long a revision without a listener keeps its turn, because the next activity usually continues to watch it. */
 const KEPT_MS = 15_000;
 
 interface Watched extends WatchedRevision {
   readonly listeners: Set<OnStatus>;
-  /** When the next look is due, in milliseconds since 1970. */
+  /** When the next read is due, in milliseconds since 1970. */
   due: number;
-  /** Since when it has no listener, in milliseconds since 1970. */
+  /** When its last listener left, in milliseconds since 1970. */
   leftAt: number;
   status?: string;
-  /** What the list said of its deployment last. */
+  /** The deployment's state in the last list. */
   row?: string;
   isAskedFor: boolean;
 }
 
 /**
- * Looks at the revisions of one control plane for everything in this process that waits there with one key. The longest
- * overdue comes first. It asks in its turn only: a release that looks for itself waits for one request at most.
+ * Reads the revisions of one control plane for all workflows in this process that wait there with one key. The
+ * longest overdue comes first. It sends one request at a time to the rate limit, so a release that reads for itself
+ * waits for at most one.
  */
 export class RevisionWatcher {
   readonly #client: WatchedClient;
   readonly #controlPlane: string;
   readonly #rates: RequestRates;
   readonly #watched = new Map<string, Watched>();
-  /** Those that are not being looked at, in the order of their looks. */
+  /** Those that are not being read now, in the order of their next reads. */
   #queue: Watched[] = [];
-  /** Those whose deployments have changed. */
+  /** Those whose deployment has changed. */
   readonly #urgent = new Set<Watched>();
-  /** Those that each list of this round is still to be read for. */
+  /** The groups whose lists are still to be read in this round. */
   #lists: (readonly Watched[])[] = [];
   #nextRound = 0;
-  /** `undefined`: not known until the first list has been asked for. */
+  /** `undefined` until the first list was requested. */
   #offersLists: boolean | undefined;
   #wasList = false;
   #underWay = 0;
@@ -81,9 +82,9 @@ export class RevisionWatcher {
   }
 
   /**
-   * Watches a revision. The status that was seen last is reported at once.
+   * Watches a revision. Reports the last known status at once.
    *
-   * @returns what ends it; `isDone`: no other activity continues with it.
+   * @returns a function to end it; `isDone`: no other activity will continue to watch it.
    */
   watch(revision: WatchedRevision, onStatus: OnStatus): (isDone: boolean) => void {
     const key = `${revision.deploymentId} ${revision.revisionId}`;
@@ -125,7 +126,7 @@ export class RevisionWatcher {
     return (this.#queue[0]?.due ?? Infinity) - Date.now();
   }
 
-  /** Sends the next request. Lists and looks take turns. */
+  /** Sends the next request. Lists and reads of revisions alternate. */
   #send(): void {
     const isLookDue = this.#urgent.size > 0 || this.#dueInMs() <= 0;
     this.#wasList = this.#lists.length > 0 && !(this.#wasList && isLookDue);
@@ -181,7 +182,7 @@ export class RevisionWatcher {
     return this.#offersLists === true && this.#watched.size >= LISTED_FROM;
   }
 
-  /** Plans the lists of all deployments, from time to time. The first alone finds out whether there are lists. */
+  /** Plans the lists of all deployments, at intervals. The first list request finds out whether lists are offered. */
   #beginRound(): void {
     const isWanted = this.#offersLists !== false && this.#watched.size >= LISTED_FROM;
     if (!isWanted || Date.now() < this.#nextRound) return;
@@ -194,7 +195,7 @@ export class RevisionWatcher {
     }
   }
 
-  /** Reads a list of deployments. It says which has changed; only reading the revision shows its status. */
+  /** Reads a list of deployments. It shows which ones have changed; only a read of the revision shows its status. */
   async #list(listed: readonly Watched[]): Promise<void> {
     const ids = [...new Set(listed.map(({ deploymentId }) => deploymentId))];
     const query = { deployment_ids: ids, limit: LIST_IDS_MAX };
@@ -202,7 +203,7 @@ export class RevisionWatcher {
       const answer = await this.#client.listDeployments?.(query, { timeoutMs: LONGEST_CALL_MS });
       const deployments = new Map(answer?.resources.map((deployment) => [deployment.id, deployment]));
       if (this.#offersLists === undefined) this.#nextRound = 0;
-      // A control plane that does not know the filter lists all revisions.
+      // A control plane that does not support the filter lists all deployments.
       this.#offersLists = [...deployments.keys()].every((id) => ids.includes(id));
       for (const watched of listed) {
         const deployment = deployments.get(watched.deploymentId);
@@ -217,12 +218,12 @@ export class RevisionWatcher {
     if (!this.#offersLists) this.#lists = [];
   }
 
-  /** Looks at a revision before all others if its deployment has changed. */
+  /** If a deployment has changed, reads its revision before all others. */
   #compare(watched: Watched, deployment: Deployment): void {
     const { active_revision_id: active, latest_revision_id: latest, updated_at: updatedAt } = deployment;
     const row = `${active ?? ''} ${latest ?? ''} ${updatedAt}`;
     const isNews = watched.row === undefined ? active === watched.revisionId : row !== watched.row;
-    // One that is being looked at is compared with the next list.
+    // A revision that is being read now is compared with the next list.
     if (watched.isAskedFor) return;
     watched.row = row;
     if (isNews) this.#urgent.add(watched);
@@ -246,7 +247,7 @@ export class RevisionWatcher {
     this.#wake();
   }
 
-  /** Sleeps until something has changed; no longer than to the next round of lists. */
+  /** Sleeps until something changes, at most until the next round of lists. */
   async #sleep(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const longest = this.#readsLists() ? this.#nextRound - Date.now() : LONGEST_PAUSE_MS;

@@ -5,8 +5,8 @@ import type { Activities } from '../activities.ts';
 import type { Untracked } from '../track.ts';
 
 /**
- * Looks at freezes. An activity although it calls nobody: time zone data is the worker's, and what it says belongs in
- * the history.
+ * Evaluates freezes. This is an activity although it makes no call: the time zone data is the worker's, so the result
+ * must be in the history.
  */
 export function freezeActivities(): Untracked<Pick<Activities, 'lookAtFreezes'>> {
   return {

@@ -14,7 +14,7 @@ import type { Place } from '../promotion/places.ts';
 import { scrubText, scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
-/** Judges a candidate: hours of runs in one attempt. */
+/** Judges a candidate. One attempt may take hours. */
 export function judgeActivities(
   connections: Connections,
   place: Place,
@@ -71,7 +71,9 @@ function agentOf(connections: Connections, { target, agentUrl }: JudgementInput[
   return { url: agentUrl, client: connections.agent(target, agentUrl) };
 }
 
-/** The inputs of the judgement: drawn once, since what the baseline has recorded may be more at the next attempt. */
+/**
+ * The inputs of the judgement. They are drawn once, because the baseline may have recorded more by the next attempt.
+ */
 async function chosenInputs(
   connections: Connections,
   store: ArtifactStore,
@@ -93,12 +95,15 @@ async function chosenInputs(
   }
 }
 
-/** How many runs are lost at most when their worker dies. */
+/** The most runs that are lost if their worker dies. */
 const BATCH = 25;
 
-/** The runs of one judgement in the artifact store, in batches, so that another attempt finds them. */
+/**
+ * The runs of one judgement, stored in batches in the artifact store, so that the next attempt can continue with
+ * them.
+ */
 class KeptTrials {
-  /** The runs of the attempts before this one. */
+  /** The runs of earlier attempts. */
   readonly kept: readonly Trial[];
   readonly #store: ArtifactStore;
   readonly #folder: string;
@@ -113,20 +118,20 @@ class KeptTrials {
     this.kept = batches.flat();
   }
 
-  /** @throws SLIPWAY_ARTIFACT_STORE_UNAVAILABLE, as all of this does. */
+  /** @throws SLIPWAY_ARTIFACT_STORE_UNAVAILABLE, like the other methods. */
   static async open(store: ArtifactStore, folder: string): Promise<KeptTrials> {
     const names = await store.listRecords(`${folder}/trials/`);
     const batches = await Promise.all(names.map((name) => store.getRecord(name)));
     return new KeptTrials(store, folder, batches as (readonly Trial[])[]);
   }
 
-  /** Keeps a run. Returns once it is stored, where it is the last one of a batch. */
+  /** Keeps a run. If it completes a batch, waits until the batch is stored. */
   async keep(trial: Trial): Promise<void> {
     this.#waiting.push(trial);
     if (this.#waiting.length >= BATCH) await this.flush();
   }
 
-  /** Stores what waits. */
+  /** Stores the runs that are not stored yet. */
   flush(): Promise<void> {
     const batch = this.#waiting;
     this.#waiting = [];

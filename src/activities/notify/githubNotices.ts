@@ -8,10 +8,10 @@ import type {
 import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
 
 /**
- * Tells of a release as a GitHub deployment: looked up by the release before it is made, so that one release is one
- * deployment however often it is told of.
+ * Reports a release as a GitHub deployment. It first looks for the release's deployment, so that there is only one
+ * however often the release is reported.
  *
- * @returns what came of it, in a few words.
+ * @returns a short description of the result.
  */
 export async function sendDeploymentStatus(
   github: GithubClient,
@@ -38,7 +38,7 @@ export async function sendDeploymentStatus(
 /**
  * Reports a release as a status of its commit.
  *
- * @returns what came of it, in a few words.
+ * @returns a short description of the result.
  */
 export async function sendCommitStatus(
   github: GithubClient,
@@ -60,7 +60,7 @@ export async function sendCommitStatus(
   return `commit ${commit}: ${state}`;
 }
 
-/** What is not news: a status that stands already, or that a release has begun which has ended meanwhile. */
+/** Why a status is no news: it is set already, or it says that a release has begun that has ended meanwhile. */
 function whatStands(
   [newest]: readonly GithubStatus[],
   { state, description }: GithubStatus,
@@ -72,7 +72,7 @@ function whatStands(
 
 const BEGUN: ReadonlySet<string> = new Set(['in_progress', 'pending']);
 
-/** The page, which names the CI run too; without it, the CI run that asked. */
+/** The page, which also links to the CI run. Without a page: the CI run that asked. */
 function linkOf({ dashboardUrl, by: { from } }: SentNotice): { readonly url?: string } {
   if (dashboardUrl !== null) return { url: dashboardUrl };
   return /^https?:\/\/\S+$/u.test(from) ? { url: from } : {};

@@ -21,10 +21,10 @@ import type { Connections } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 import { sendCommitStatus, sendDeploymentStatus } from './githubNotices.ts';
 
-/** The longest that one call may take, in milliseconds. */
+/** The limit for one call, in milliseconds. */
 const CALL_MS = 10_000;
 
-/** Notifies receivers: this is where references to their URLs, keys and tokens become what they name. */
+/** Notifies receivers. References to their URLs, keys and tokens are resolved here. */
 export function noticeActivities(
   connections: Connections,
   dashboard: string | null,

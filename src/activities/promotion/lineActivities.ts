@@ -30,8 +30,8 @@ import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
 /**
- * What a promotion asks of targets, through Temporal: it never touches a deployment itself. Nothing in a workflow can
- * ask another one a question, so an activity does.
+ * A promotion's calls to targets through Temporal. It never calls a deployment itself. These are activities, because
+ * a workflow can send no query or update to another one.
  */
 export function lineActivities(
   { findDeployment }: Untracked<Pick<Activities, 'findDeployment'>>,
@@ -58,7 +58,7 @@ export function lineActivities(
 
     submitToTarget: async ({ request, submission }) => {
       await place.take();
-      // The release belongs to the trace of its promotion.
+      // The release joins the trace of its promotion.
       const traced = { ...request, ...traceField() };
       const answer = await askTemporal((client) =>
         client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
@@ -125,7 +125,7 @@ function targetHandle(client: Client, target: TargetSpec): WorkflowHandle {
   return client.workflow.getHandle(targetWorkflowId(target));
 }
 
-/** Update-with-Start starts a new target: a promotion may be its first release. */
+/** Update-with-Start also starts a new target, because a promotion may be its first release. */
 function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
   return new WithStartWorkflowOperation<TargetWorkflow>(
     WORKFLOW_TYPES.target,

@@ -10,24 +10,24 @@ import { askTemporal } from '../askTemporal.ts';
 /** A promotion's place among those that work at once. */
 export interface Place {
   /**
-   * Takes a place for the promotion that calls, or ends this attempt "not yet": no slot is held while it waits, and
-   * trying again adds no event to its history.
+   * Takes a place for the calling promotion, or ends the attempt as "not yet". While it waits, it holds no slot, and
+   * retries add no event to its history.
    */
   take(): Promise<void>;
-  /** Says that it still needs its place: to be said at least every minute. */
+  /** Reports that the place is still needed. Call it at least every minute. */
   keep(): Promise<void>;
   leave(): Promise<void>;
 }
 
-/** The shortest time between two signs of life, in milliseconds. */
+/** The shortest time between two such reports, in milliseconds. */
 const KEEP_EVERY_MS = 30_000;
 const ASK_AGAIN_MS = 2_000;
 const ASK_AGAIN_PER_PLACE_MS = 1_000;
 const ASK_AGAIN_MOST_MS = 30_000;
-/** Not all at the same moment. */
+/** Spreads the requests of several promotions over this time. */
 const ASK_AGAIN_SPREAD_MS = 1_000;
 
-/** Places under some rules, given by the workflow `promotionPlaces` of the workflows' task queue. */
+/** Places under the given rules. The workflow `promotionPlaces` of the workflows' task queue grants them. */
 export function placesOf(rules: PlaceRules, taskQueue: string): Place {
   if (rules.atOnce === 0 && rules.apartMs === 0) return EVERYBODY_AT_ONCE;
   const placesId = `promotion-places:${taskQueue}`;
@@ -68,14 +68,14 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
         try {
           await Context.current().client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder());
         } catch (error) {
-          // The workflow has ended, and its place with it.
+          // The workflow has ended, and with it the place.
           if (!(error instanceof WorkflowNotFoundError)) throw error;
         }
       }),
   };
 }
 
-/** Where nothing is limited there is nothing to ask for. */
+/** The place if nothing is limited. */
 export const EVERYBODY_AT_ONCE: Place = {
   take: () => Promise.resolve(),
   keep: () => Promise.resolve(),

@@ -5,7 +5,7 @@ import type { Activities } from '../activities.ts';
 import type { Outside } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 
-/** Writes records, which outlive Temporal's retention, and reads what a later restore needs of them. */
+/** Writes records, which outlive Temporal's retention, and reads the checks that a later restore needs. */
 export function recordActivities(
   outside: Outside,
 ): Untracked<Pick<Activities, 'recordRelease' | 'readChecks'>> {
@@ -25,7 +25,7 @@ export function recordActivities(
   };
 }
 
-/** A record's name: by target, in the order of time. The same release always has the same. */
+/** A record's name: by target and time. A release always has the same name. */
 function recordName({ target, startedAt, releaseId }: ReleaseResult): string {
   const time = startedAt.replaceAll(/[:.]/g, '-');
   return `${target}/${time}-${releaseId}.json`;

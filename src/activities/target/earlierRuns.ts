@@ -9,10 +9,10 @@ export interface TargetRun {
   readonly startedAt: Date;
 }
 
-/** More runs than anybody ends by hand in a row. */
+/** More runs than a person ends by hand in a row. */
 const RUNS_MAX = 50;
 
-/** The runs of a target but for one, the newest first. */
+/** The runs of a target except one, newest first. */
 export async function earlierRuns(client: Client, workflowId: string, but: string): Promise<TargetRun[]> {
   const runs: TargetRun[] = [];
   const query = `WorkflowId = ${JSON.stringify(workflowId)}`;
@@ -30,7 +30,7 @@ export interface ListedWork {
   readonly isRunning: boolean;
 }
 
-/** The newest releases and rollbacks of a target that Temporal has. */
+/** The newest releases and rollbacks of a target that Temporal still has. */
 export async function listWork(client: Client, targetId: string): Promise<ListedWork[]> {
   const works: ListedWork[] = [];
   const query = `WorkflowId STARTS_WITH ${JSON.stringify(`${targetId}/`)}`;
@@ -42,7 +42,7 @@ export async function listWork(client: Client, targetId: string): Promise<Listed
   return works;
 }
 
-/** What runs on a target; `undefined`: nothing. */
+/** The release or rollback that runs on a target; `undefined` if there is none. */
 export async function runningWork(client: Client, targetId: string): Promise<NextWork | undefined> {
   for (const { workflowId, isRunning } of await listWork(client, targetId)) {
     if (!isRunning) continue;
@@ -52,7 +52,7 @@ export async function runningWork(client: Client, targetId: string): Promise<Nex
   return undefined;
 }
 
-/** A release or a rollback, read from how it was started; `undefined` where Temporal has none of that id. */
+/** A release or a rollback, read from its start event; `undefined` if Temporal has none with that id. */
 export async function readWork(
   handle: WorkflowHandle,
 ): Promise<{ readonly work: NextWork; readonly isRunning: boolean } | undefined> {
@@ -68,13 +68,13 @@ export async function readWork(
   }
 }
 
-/** Whether no worker has ever carried out a task of a run: then it knew nothing, and cannot be asked. */
+/** Whether no worker has ever completed a workflow task of a run. Then it had no state, and cannot be queried. */
 export async function neverBegan(run: WorkflowHandle): Promise<boolean> {
   const { events } = await run.fetchHistory();
   return events?.every((event) => event.workflowTaskCompletedEventAttributes == null) === true;
 }
 
-/** What a workflow was started with. */
+/** The input of a workflow. */
 export async function startInput(handle: WorkflowHandle): Promise<unknown> {
   const { events } = await handle.fetchHistory();
   const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;

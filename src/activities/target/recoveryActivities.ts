@@ -32,29 +32,31 @@ import {
   type TargetRun,
 } from './earlierRuns.ts';
 
-/** Where records are kept. */
+/** The store for records. */
 type RecordStore = Pick<ArtifactStore, 'putRecord' | 'getRecord'>;
 
-/** What an earlier run left: what the target knew, and what runs still. */
+/** What an earlier run left: its state, and the work that is still running. */
 interface Left {
   readonly state: TargetState | null;
   readonly work: NextWork | null;
 }
 
-/** Each attempt may ask an earlier run for this part of its time: a worker replays it before it answers. */
+/**
+ * The share of an attempt's time for a query to one earlier run, because a worker must replay it before it answers.
+ */
 const QUERY_PART = 1 / 3;
-/** From this attempt on, a run that refuses to answer is taken for one that cannot. */
+/** From this attempt on, a run that rejects the query counts as unable to answer. */
 const BELIEVED_REFUSAL = 2;
 /**
- * From this attempt on, a run that no worker answers for is taken for one that cannot: only a target that already waits
- * on hold makes as many, and has asked for about two minutes then.
+ * From this attempt on, a run without a worker's answer counts as unable to answer. Only a target that already waits
+ * on hold makes so many attempts, which takes about two minutes.
  */
 const BELIEVED_SILENCE = 4;
 const SILENT: ReadonlySet<number> = new Set([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE]);
 
 /**
- * What a target asks when it starts without its state: Temporal, which answers for the earlier run by replaying it
- * until its retention ends; then the record store.
+ * Recovers the state of a target that starts without it: from Temporal, where a worker replays the earlier run until
+ * its retention ends; else from the record store.
  */
 export function recoveryActivities(
   openStore: (url: string) => RecordStore,
@@ -107,7 +109,7 @@ export function recoveryActivities(
   };
 }
 
-/** Asks the newest run that knew anything. `problem`: why there is no answer; `null` where there is no such run. */
+/** Queries the newest run that had any state. `problem`: why there is no answer; `null` if there is no such run. */
 async function askRuns(
   client: Client,
   workflowId: string,
@@ -126,20 +128,20 @@ async function askRuns(
       const message = error instanceof Error ? error.message : String(error);
       return { problem: `its run ${runId} cannot be asked (${message})` };
     }
-    // It was ended before it had read what the runs before it knew.
+    // It ended before it had read the state of the runs before it.
     if (seen.recovering === true) continue;
     return { left: await leftBehind(client, seen) };
   }
   return { problem: null };
 }
 
-/** Whether nothing answered, as opposed to a worker or Temporal that refused. */
+/** Whether there was no answer, and not a rejection by a worker or Temporal. */
 function isSilence(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) && SILENT.has(cause.code);
 }
 
-/** What a run knew, and its release or rollback, which may have ended since. */
+/** The state of a run, and its release or rollback, which may have ended since. */
 async function leftBehind(client: Client, { state, running }: TargetView): Promise<Left> {
   if (running === null) return { state: ownsNothing(state), work: null };
   const found = await readWork(client.workflow.getHandle(running.workflowId));
@@ -147,7 +149,7 @@ async function leftBehind(client: Client, { state, running }: TargetView): Promi
   return { state: ownsNothing(endUnstarted(state, running, new Date().toISOString())), work: null };
 }
 
-/** What a state that is older than the last run lacks: the numbers that were given since, and what runs. */
+/** Completes a state that is older than the last run with the numbers used since and with what runs. */
 async function leftInTemporal(client: Client, targetId: string, state: TargetState): Promise<Left> {
   const numbers = (await listWork(client, targetId)).map(({ number }) => number + 1);
   const nextNumber = Math.max(state.nextNumber, ...numbers);
@@ -155,12 +157,12 @@ async function leftInTemporal(client: Client, targetId: string, state: TargetSta
   return { state: ownsNothing({ ...state, nextNumber }), work };
 }
 
-/** Another target may have taken the deployment's lock over meanwhile. */
+/** Another target may have taken over the deployment's lock meanwhile. */
 function ownsNothing({ owns: _, ...state }: TargetState): TargetState {
   return state;
 }
 
-/** The record store that the newest run knew of. */
+/** The record store in the newest run's input. */
 async function storeOf(
   client: Client,
   workflowId: string,
@@ -172,7 +174,7 @@ async function storeOf(
   return input?.state?.lastRequest?.recordStore ?? input?.recordStore ?? null;
 }
 
-/** Says in a target's state that it is the record store's, which may be older than what the earlier run knew. */
+/** Notes in a target's state that it comes from the record store, and may be older than the earlier run's state. */
 function noteOld(state: TargetState | null, at: string, problem: string): TargetState | null {
   if (state === null) return null;
   const reason = `recovered from the record store’s state of ${at}, without what changed later: ${problem}`;
@@ -191,7 +193,7 @@ function unreadable(why: string): SlipwayError {
   return new SlipwayError('SLIPWAY_TARGET_UNREADABLE', why);
 }
 
-/** No target's name begins like this, so that no release's record is beside it. */
+/** No target's name begins like this, so that it cannot collide with a release's record. */
 function recordName(workflowId: string): string {
   return `.targets/${createHash('sha256').update(workflowId).digest('hex')}.json`;
 }

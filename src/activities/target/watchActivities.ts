@@ -5,18 +5,18 @@ import { notYet } from '../activityFailure.ts';
 import { reportProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
 
-/** What watching needs of the other activities. */
+/** The other activities that watching needs. */
 export interface WatchDependencies {
   readonly readDeployment: (input: DeploymentInput) => Promise<{ readonly deployment: DeploymentSnapshot }>;
   readonly listRevisions: Untracked<Pick<Activities, 'listRevisions'>>['listRevisions'];
   readonly runCheck: Untracked<Pick<Activities, 'runCheck'>>['runCheck'];
-  /** What time it is where the watching is counted, in milliseconds since 1970. Default: this process's clock. */
+  /** The clock for deadlines, in milliseconds since 1970. Default: this process's. */
   readonly now?: () => Promise<number>;
-  /** How often it is looked for what may land late, which serves for no longer before it is noticed. Default: 10 s. */
+  /** How often to look for a late revision, which serves unnoticed for at most this time. Default: 10 s. */
   readonly lookEveryMs?: number | undefined;
 }
 
-/** Watches for a long time, at the price of one activity. */
+/** Watches for a long time with one activity. */
 export function watchActivities({
   readDeployment,
   listRevisions,
@@ -25,7 +25,7 @@ export function watchActivities({
   lookEveryMs = 10_000,
 }: WatchDependencies): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
   return {
-    /** One attempt looks once, as below. Where the control plane offers no list, the newest revision is all there is to see. */
+    /** Each attempt reads once, as below. If the control plane offers no list, it reads only the newest revision. */
     async awaitLateUpload({ target, deploymentId, objectPath, known, until }) {
       const left = Date.parse(until) - (await now());
       const { revisions } = await listRevisions({ target, deploymentId });
@@ -42,8 +42,8 @@ export function watchActivities({
     },
 
     /**
-     * One attempt looks once and runs the checks once; then it ends "not yet", and Temporal tries again when it is time
-     * for the next round: no slot is held in between, and a retry adds no event to the history.
+     * Each attempt reads and runs the checks once, and ends as "not yet". Temporal retries it at the next round, so
+     * that no slot is held in between. Retries add no event to the history.
      */
     async watchRevision({ checks, until, everyMs, agentUrl, store, ...revision }) {
       const roundBegan = await now();
