@@ -93,7 +93,7 @@ export interface Restoring {
 }
 
 /**
- * Reads a rollback message. An empty message is an anonymous rollback.
+ * Reads a rollback message. An empty message is valid: a rollback without `to`, by an unknown sender.
  *
  * @param fallbackId - the request id to use if the message has none.
  */

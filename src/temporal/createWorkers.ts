@@ -5,15 +5,15 @@ import type { MeasureSinks } from '../messages/measureSinks.ts';
 import { pollQueues } from '../domain/taskQueues.ts';
 
 /**
- * The SDK interrupts workflow code after 5 s of the clock (an option that it does not document). That also happens where
- * the process stands still: SIGSTOP, Ctrl-Z, a machine that sleeps or is too busy. The
- * callbacks left in the interrupted workflow then run inside the next workflow of the same V8 context and issue their
- * commands there; or inside none, which ends the worker's thread. Code that goes on later does no harm: Temporal has given its task to another worker. This is the longest
- * time that can be set.
+ * Disables the SDK's interruption of workflow code after 5 s of wall-clock time (an undocumented option). The limit
+ * would also apply while the process is suspended: SIGSTOP, Ctrl-Z, a machine that sleeps or is overloaded. Callbacks
+ * of an interrupted workflow then run in the next workflow of the same V8 context and issue their commands there.
+ * Without a next workflow, they end the worker's thread. Code that continues late is harmless, because Temporal has
+ * given its task to another worker. The value is the highest possible.
  */
 const NEVER_INTERRUPT = { isolateExecutionTimeout: 4_294_967_295 };
 
-/** What workflows call to measure. */
+/** The sinks with which workflows record metrics. */
 export function measureSinks(measure: Measure = () => undefined): InjectedSinks<MeasureSinks> {
   return {
     slipwayMetrics: {
@@ -23,10 +23,10 @@ export function measureSinks(measure: Measure = () => undefined): InjectedSinks<
 }
 
 /**
- * Creates the worker of a task queue, and one beside it for each queue of activities that wait.
+ * Creates the worker of a task queue, and one worker for each queue of waiting activities.
  *
- * @param options - of the first; the others take no workflows.
- * @param measure - what workflows measure. Default: nothing is.
+ * @param options - of the first worker; the others run no workflows.
+ * @param measure - records the workflows' metrics. Default: none are recorded.
  */
 export function createWorkers(options: WorkerOptions, measure?: Measure): Promise<readonly Worker[]> {
   const { workflowBundle: _, ...activitiesAlone } = options;

@@ -105,7 +105,7 @@ export class Journal {
     this.#update({ interventions: addIntervention(this.#progress.interventions, record) });
   }
 
-  /** Notes who said what was taken, once that is proved. */
+  /** Records the sender of an accepted intervention, once proved. */
   provedIntervention(id: string, by: Actor): void {
     const { interventions } = this.#progress;
     this.#update({

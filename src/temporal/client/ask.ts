@@ -10,18 +10,18 @@ import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connectio
 import { refuseStuck, startAgain } from './stuckTask.ts';
 import { isWorkerSilent, temporalError, unansweredRequest } from './temporalError.ts';
 
-/** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
+/** How long a worker may take to accept a person's message before it is sent as a signal, in milliseconds. */
 export const ASK_TIMEOUT_MS = 5_000;
 
-/** What is said to a workflow: by update, which answers; by signal, which waits for whoever listens. */
+/** A message to a workflow: as an update, which answers, or as a signal, which waits for a worker. */
 export interface Ask<T> {
   update(): Promise<T>;
   signal(): Promise<void>;
-  /** What is thrown where there is no such workflow (any more). Default: that the target has never taken a release. */
+  /** The error if the workflow does not exist (any longer). Default: the target has never accepted a release. */
   gone?(): SlipwayError;
 }
 
-/** Says it by update; where no worker answers in time, by signal, and then the answer is `undefined`. */
+/** Sends the update. If no worker answers in time, sends the signal instead and returns `undefined`. */
 export async function ask<T>(
   temporal: TemporalConnection,
   workflowId: string,
@@ -56,7 +56,7 @@ export async function ask<T>(
 
 const MAY_HAPPEN = 'what was asked for may still happen';
 
-/** The target's own refusal, where that is what an update failed with. */
+/** The target's reason if it rejected an update; else `undefined`. */
 export function refusal(error: unknown): SlipwayError | undefined {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) {
     return undefined;
@@ -78,7 +78,7 @@ export function neverReleased(workflowId: string): SlipwayError {
   });
 }
 
-/** A release's id that a target does not know. `known`: those that it does, newest first. */
+/** The error for a release id that a target does not know. `known`: the ids that it knows, newest first. */
 export function releaseUnknown(target: string, wanted: string, known: readonly string[]): SlipwayError {
   return new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `"${target}" knows no release "${wanted}"`, {
     hint:

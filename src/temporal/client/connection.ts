@@ -20,7 +20,7 @@ import { NO_KEYS, type PayloadCipher } from '../codec/payloadCipher.ts';
 import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
-/** A client of Temporal, and where it leads. */
+/** A client of Temporal with its settings. */
 export interface TemporalConnection {
   readonly settings: TemporalSettings;
   readonly connection: Connection;
@@ -29,14 +29,14 @@ export interface TemporalConnection {
 }
 
 /**
- * A Temporal that does not answer one call within this time is not there. One beside far too much other work has taken
- * more than 5 s.
+ * If Temporal does not answer a call within this time, it counts as unreachable. On an overloaded machine, an answer
+ * has taken more than 5 s.
  */
 export const TEMPORAL_ANSWERS_WITHIN_MS = 15_000;
 
 /**
- * Ends a call on a closed connection with the status `CANCELLED`. Without it, a call that the SDK retries after the
- * connection was closed throws in a timer, where nothing can catch it: the process ends.
+ * Ends a call on a closed connection with the status `CANCELLED`. Without this, a call that the SDK retries after the
+ * connection was closed throws inside a timer, where it cannot be caught, and the process ends.
  */
 const endOnClosedChannel: Interceptor = (options, nextCall) => {
   try {
@@ -61,11 +61,11 @@ const CLOSED: ConstructorParameters<typeof InterceptingCall>[0] = {
   getAuthContext: () => null,
 };
 
-/** The SDK's own retries, and below them what ends a retry on a closed connection. */
+/** The SDK's own retries, then the interceptor that ends a retry on a closed connection. */
 export const CALL_INTERCEPTORS = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endOnClosedChannel];
 
 /**
- * Connects to Temporal, and makes sure that it has the namespace.
+ * Connects to Temporal, and checks that the namespace exists.
  *
  * @param timeoutMs - how long connecting may take. Default: 15,000.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -103,9 +103,9 @@ export async function connectTemporal(
 }
 
 /**
- * A client whose queries are asked again where that helps.
+ * Creates a client that repeats early queries ({@link queryAgain}).
  *
- * @param options.codec - what payloads are encrypted with. Default: nothing is, and what is encrypted is refused.
+ * @param options.codec - encrypts payloads. Default: none; then encrypted payloads are rejected.
  */
 export function createClient(
   connection: Connection,
@@ -117,12 +117,12 @@ export function createClient(
   return new Client({ ...options, connection, namespace, dataConverter, interceptors: { workflow } });
 }
 
-/** Through one of these gRPC reaches hosts that this machine does not reach itself. */
+/** Through one of these proxies, gRPC can reach hosts that this machine cannot. */
 const PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const TEMPORAL_PORT = 7233;
 
 /**
- * Fails at once if the host does not exist or refuses connections: the SDK goes on trying until its time is up.
+ * Fails at once if the host does not exist or refuses connections. The SDK would retry until its timeout.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -151,9 +151,9 @@ const MAX_ATTEMPTS = 40;
 const RUNNING = 1;
 
 /**
- * Asks a workflow again that has refused a query because it has not handled its newest events (`taskBoundaries.ts`): the
- * workflow task that handles them is on its way. To a closed workflow none will come, so it answers with what it has. A
- * query that names its run mostly asks one that is closed, which then need not refuse it first.
+ * Repeats a query that a workflow rejected because it has not handled its newest events (`taskBoundaries.ts`). The
+ * workflow task for them is on its way. A closed workflow gets none, so it may answer with its current state. A query
+ * with a run id usually goes to a closed workflow, so it is marked as such from the start.
  */
 export function queryAgain(service: WorkflowService, namespace: string): WorkflowClientInterceptor {
   const isClosed = async (execution: WorkflowQueryInput['workflowExecution']): Promise<boolean> => {

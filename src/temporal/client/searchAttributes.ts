@@ -10,8 +10,8 @@ const KEYWORD = 2;
 /**
  * The search attributes that the namespace lacks.
  *
- * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if one is registered with another type, which no command
- * of ours may change.
+ * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if one is registered with another type, which Slipway must
+ * not change.
  */
 export async function missingSearchAttributes(
   connection: Connection,
@@ -38,8 +38,8 @@ export async function missingSearchAttributes(
 /**
  * Registers the search attributes that the namespace lacks.
  *
- * @returns the ones that were registered now.
- * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if the server does not let us.
+ * @returns those that it registered.
+ * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if the server refuses.
  */
 export async function registerSearchAttributes(
   connection: Connection,
@@ -50,14 +50,14 @@ export async function registerSearchAttributes(
   try {
     await addSearchAttributes(connection, namespace, missing);
   } catch (error) {
-    // Another process may have registered them at the same moment.
+    // Another process may have registered them at the same time.
     const still = await missingSearchAttributes(connection, namespace);
     if (still.length > 0) throw refused(namespace, still, error);
   }
   return missing;
 }
 
-/** Registers search attributes with a server that is ours alone. Default: all of them. */
+/** Registers search attributes on a server that only this process uses. Default: all of them. */
 export async function addSearchAttributes(
   connection: Connection,
   namespace: string,
@@ -71,7 +71,7 @@ export async function addSearchAttributes(
   );
 }
 
-/** What a worker says that finds search attributes missing. */
+/** The error of a worker if search attributes are missing. */
 export function searchAttributesMissing(namespace: string, missing: readonly string[]): SlipwayError {
   return new SlipwayError(
     'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',

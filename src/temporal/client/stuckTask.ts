@@ -9,24 +9,24 @@ import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
 import { isGone } from './temporalError.ts';
 
-/** A workflow whose workflow task fails again and again: no worker gets on with it any more. */
+/** A workflow whose workflow task keeps failing, so that no worker can continue it. */
 interface StuckTask {
   readonly workflowId: string;
   readonly runId: string;
   readonly isTarget: boolean;
-  /** How often the task has been tried in a row. */
+  /** How many times in a row the task has been tried. */
   readonly attempts: number;
-  /** Why it failed first, as the worker said it. */
+  /** The worker's message of the first failure. */
   readonly cause: string;
 }
 
-/** A worker reports only the first failure in a row; attempts after it time out, after 3 s each. */
+/** A worker reports only the first failure in a row. Later attempts time out, after 3 s each. */
 const STUCK_FROM_ATTEMPT = 3;
-/** The newest events, among which a failure of the newest task is. */
+/** How many of the newest events to search for the failure of the newest task. */
 const NEWEST_EVENTS = 20;
 const MAX_CAUSE_CHARACTERS = 300;
 
-/** The task that a workflow is stuck in; `undefined` if it is not, does not run, or Temporal knows none. */
+/** The task in which a workflow is stuck; `undefined` if it is not stuck, not running or unknown. */
 export async function findStuckTask(
   { client, connection, settings }: TemporalConnection,
   workflowId: string,
@@ -41,7 +41,7 @@ export async function findStuckTask(
       maximumPageSize: NEWEST_EVENTS,
     });
     if (settings.codec !== undefined) await decodeEvents(settings.codec, history?.events ?? []);
-    // A task that only times out is one that workers do not finish, not one that they refuse.
+    // A task that only times out is not stuck: workers do not finish it, but do not fail it either.
     const cause = readFailedTasks((history?.events ?? []).toReversed()).find(({ isLast }) => isLast)?.message;
     if (cause === undefined) return undefined;
     const isTarget = type === WORKFLOW_TYPES.target;
@@ -52,7 +52,7 @@ export async function findStuckTask(
   }
 }
 
-/** Every running workflow of Slipway that is stuck. */
+/** All of Slipway's running workflows that are stuck. */
 export async function findStuckTasks(temporal: TemporalConnection): Promise<readonly StuckTask[]> {
   const types = Object.values(WORKFLOW_TYPES).map((type) => `'${type}'`);
   const query = `WorkflowType IN (${types.join(', ')}) AND ExecutionStatus = 'Running'`;
@@ -65,8 +65,8 @@ export async function findStuckTasks(temporal: TemporalConnection): Promise<read
 }
 
 /**
- * Terminates a stuck workflow, and starts a target again at once: it keeps its hold, its quarantine, its verified revisions
- * and its numbers. A release that the target runs is canceled with it, and puts back what it changed.
+ * Terminates a stuck workflow. A target is started again at once, and keeps its hold, quarantine, verified revisions
+ * and numbers. Its running release is canceled and restores what it changed.
  */
 export async function terminateStuck(
   temporal: TemporalConnection,
@@ -74,12 +74,15 @@ export async function terminateStuck(
 ): Promise<void> {
   await temporal.client.workflow
     .getHandle(workflowId, runId)
-    // Temporal does not encrypt the reason: what failed is in the history.
+    // Temporal does not encrypt the reason. The failure itself is in the history.
     .terminate('its workflow task failed again and again');
   if (isTarget) await startAgain(temporal, workflowId);
 }
 
-/** @throws SlipwayError SLIPWAY_WORKFLOW_STUCK if a workflow is stuck, and so is no worker's silence. */
+/**
+ * @throws SlipwayError SLIPWAY_WORKFLOW_STUCK if a workflow is stuck, so that a missing answer is not blamed on the
+ * worker.
+ */
 export async function refuseStuck(temporal: TemporalConnection, workflowId: string): Promise<void> {
   const stuck = await findStuckTask(temporal, workflowId);
   if (stuck === undefined) return;
@@ -94,7 +97,7 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
 }
 
 /**
- * Starts a target again that was terminated: it reads what it knew from its earlier run, else from its record store.
+ * Starts a terminated target again. It reads its state from its earlier run, else from its record store.
  *
  * @throws WorkflowNotFoundError if there was no earlier run.
  */

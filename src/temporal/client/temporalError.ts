@@ -5,7 +5,7 @@ import type { TemporalSettings } from './temporalSettings.ts';
 
 type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
 
-/** Those of gRPC's status codes that matter here. */
+/** The gRPC status codes that matter here. */
 const GRPC = {
   cancelled: 1,
   deadlineExceeded: 4,
@@ -17,7 +17,7 @@ const GRPC = {
   unauthenticated: 16,
 } as const;
 
-/** The gRPC status of an error or of what caused it; `undefined` if there is none. */
+/** The gRPC status of an error or of its causes; `undefined` if there is none. */
 function grpcStatus(error: unknown): number | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
     if (isGrpcServiceError(current)) return current.code;
@@ -26,32 +26,32 @@ function grpcStatus(error: unknown): number | undefined {
   return undefined;
 }
 
-/** Whether Temporal itself did not answer: gone, restarting, or too slow. It may answer when asked again. */
+/** Whether Temporal itself did not answer: gone, restarting or too slow. A retry may succeed. */
 export function isTemporalSilent(error: unknown): boolean {
   const status = grpcStatus(error);
   return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
 }
 
-/** Whether a call took longer than it was given. It has two forms, by which side noticed first. */
+/** Whether a call timed out. The status depends on which side noticed first. */
 export function isOutOfTime(error: unknown): boolean {
   const status = grpcStatus(error);
   return status === GRPC.deadlineExceeded || status === GRPC.cancelled;
 }
 
-/** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow's task. */
+/** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow task. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.failedPrecondition;
 }
 
 /**
- * Whether Temporal answered that it has no such workflow, or none any more. Of histories it says so in gRPC's words; that
- * it has the namespace is known since the connection was made.
+ * Whether Temporal answered that it has no such workflow (any longer). For histories it answers with a gRPC status.
+ * That cannot mean the namespace, which was checked when connecting.
  */
 export function isGone(error: unknown): boolean {
   return error instanceof WorkflowNotFoundError || grpcStatus(error) === GRPC.notFound;
 }
 
-/** What a failure to talk to Temporal is, for people; anything else is handed back as it is. */
+/** Explains a failed call to Temporal to people. Returns other errors unchanged. */
 export function temporalError(error: unknown, place: Place): unknown {
   if (error instanceof SlipwayError) return error;
   const status = grpcStatus(error);
@@ -97,7 +97,7 @@ export function unreachable(
 }
 
 /**
- * What a failed call was, for people; where Temporal did not answer it, it may have taken it all the same.
+ * Explains a failed request to people. If Temporal did not answer, it may have accepted the request.
  *
  * @param outcome - what may follow: `the promotion may still start`.
  */
@@ -112,7 +112,7 @@ function isAboutNamespace(error: unknown): boolean {
   return error instanceof Error && /namespace/i.test(`${error.message} ${String(error.cause)}`);
 }
 
-/** The SDK's own wording for a connection that did not come up in time. */
+/** The SDK's messages for a connection that could not be opened in time. */
 function isConnectTimeout(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -5,22 +5,22 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { PayloadCipher } from '../codec/payloadCipher.ts';
 import { readDevState } from '../server/devState.ts';
 
-/** Which Temporal is used, and how it is reached. */
+/** Which Temporal to use, and how to reach it. */
 export interface TemporalSettings {
   /** `host:port`. */
   readonly address: string;
   readonly namespace: string;
-  /** Where workers of Slipway look for work. */
+  /** The task queue of Slipway's workers. */
   readonly taskQueue: string;
-  /** Who named the address: Temporal's own environment configuration, a running `slipway dev`, or nobody. */
+  /** Where the address comes from: Temporal's environment configuration, a running `slipway dev`, or the default. */
   readonly origin: 'environment' | 'dev' | 'default';
-  /** Credentials and TLS, for the SDK. Holds secrets: never printed. */
+  /** Credentials and TLS, for the SDK. Contains secrets: never print it. */
   readonly connectionOptions: ClientConnectConfig['connectionOptions'];
-  /** What payloads are encrypted with. Absent: nothing is encrypted. */
+  /** Encrypts payloads; absent: no encryption. */
   readonly codec?: PayloadCipher;
-  /** The base URL of Temporal's UI, where it is known. */
+  /** The base URL of Temporal's UI, if known. */
   readonly ui: string | null;
-  /** The page that shows what is on this Temporal, `https://HOST`; `null`: not known. */
+  /** Slipway's page for this Temporal, `https://HOST`; `null` if not known. */
   readonly dashboard: string | null;
 }
 
@@ -31,13 +31,14 @@ const DEFAULT_NAMESPACE = 'default';
 const DEFAULT_TASK_QUEUE = 'slipway';
 
 /**
- * Finds out which Temporal is used: the one of Temporal's own environment configuration (`TEMPORAL_ADDRESS`,
- * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, profiles of `temporal.toml`), else the one of a `slipway dev` that runs in
- * this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
+ * Finds the Temporal to use: the one in Temporal's environment configuration (`TEMPORAL_ADDRESS`,
+ * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, profiles of `temporal.toml`), else the one of a `slipway dev` that runs
+ * in this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
  *
- * Payloads are encrypted with the keys of `SLIPWAY_PAYLOAD_KEYS`.
+ * Payloads are encrypted with the keys in `SLIPWAY_PAYLOAD_KEYS`.
  *
- * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING of those; SLIPWAY_CONFIG_INVALID if a profile or its file cannot be read, or the address is none.
+ * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID and SLIPWAY_SECRET_MISSING for these keys; SLIPWAY_CONFIG_INVALID
+ * if a profile or its file cannot be read, or if the address is invalid.
  */
 export async function temporalSettings(
   home: string,
@@ -107,7 +108,7 @@ function load(environment: Environment): ClientConnectConfig {
   }
 }
 
-/** `host`, `host:port` or `[IPv6]:port`: what gRPC takes. A URL ends in an error that does not name it. */
+/** `host`, `host:port` or `[IPv6]:port`, as gRPC accepts. With a URL, gRPC's error would not name the address. */
 const HOST_AND_PORT = /^(?:[^\s:/[\]]+|\[[0-9a-f:.]+\])(?::(?<port>\d{1,5}))?$/i;
 
 const PORT_MAX = 65_535;
@@ -121,7 +122,7 @@ function requireHostAndPort(address: string): void {
   });
 }
 
-/** Temporal Cloud has one page for all of its namespaces. */
+/** Temporal Cloud has one UI for all of its namespaces. */
 function uiOf(address: string): string | null {
   return /\.(?:tmprl\.cloud|temporal\.io)(?::\d+)?$/.test(address) ? 'https://cloud.temporal.io' : null;
 }

@@ -4,15 +4,14 @@ import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connectio
 import { temporalError } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
-/** A worker's poll ends after a minute and begins anew: one that was seen longer ago is gone. */
+/** A worker polls anew every minute: one that was last seen longer ago is gone. */
 const SEEN_WITHIN_MS = 75_000;
-/** A worker that has just started is seen a moment later. */
+/** A worker that has just started appears a moment later. */
 const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
 
 /**
- * The workers that poll the task queue, and those of the activities that wait beside it, by the identity that each gave
- * itself.
+ * The identities of the workers that poll the task queue and also the queues of waiting activities.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -25,13 +24,13 @@ export async function pollingWorkers(temporal: TemporalConnection): Promise<read
   return all.filter((identity) => others.every((polling) => polling.includes(identity)));
 }
 
-/** Temporal's `TaskQueueType`, which no package that we depend on exports. */
+/** Temporal's `TaskQueueType`, which none of our dependencies exports. */
 const WORKFLOWS: object = { taskQueueType: 1 };
 const ACTIVITIES: object = { taskQueueType: 2 };
 
 /**
- * When a worker has polled for workflows last, by the clock of Temporal; 0: never. A worker that takes tasks, however busy,
- * polls again and again; one that hangs does not.
+ * When a worker last polled for workflow tasks, by Temporal's clock; 0 if never. A worker that completes tasks keeps
+ * polling even if it is busy. One that hangs does not.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -78,7 +77,7 @@ export async function requireWorker(temporal: TemporalConnection): Promise<void>
   }
 }
 
-/** What is said where no worker is there to answer. */
+/** The error if no worker answers. */
 export function noWorker(settings: TemporalSettings, what: string, cause?: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_NO_WORKER', what, {
     place: `task queue "${settings.taskQueue}" at ${settings.address}, namespace "${settings.namespace}"`,

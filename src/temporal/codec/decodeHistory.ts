@@ -5,7 +5,7 @@ import type { HistoryEvent } from '../history/payloads.ts';
 type Attributes = Record<string, unknown>;
 
 /**
- * Decodes every payload of some events in place, and gives each failure its message and stack trace back.
+ * Decodes every payload of some events in place, and restores each failure's message and stack trace.
  *
  * @throws what the codec throws.
  */
@@ -22,7 +22,7 @@ async function decodeWithin(codec: PayloadCodec, holder: Attributes): Promise<vo
   restoreFailure(holder);
 }
 
-/** A payload is what has an encoding. */
+/** An object with an encoding is a payload. */
 function isPayload(value: object): value is Payload {
   const { metadata } = value as Payload;
   return typeof metadata === 'object' && metadata !== null && 'encoding' in metadata;

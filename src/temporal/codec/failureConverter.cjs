@@ -1,5 +1,5 @@
-// The messages and stack traces of activities' failures, as a payload of each failure, which the codec encrypts. The SDK
-// loads it by its path, in the worker alone, and only with `require`.
+// The converter of activities' failures. It moves message and stack trace into a payload, which the codec encrypts.
+// The SDK loads this file by its path with `require`, only in the worker.
 const { DefaultFailureConverter } = require('@temporalio/common');
 
 exports.failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

@@ -6,7 +6,7 @@ const METADATA = 1;
 const DATA = 2;
 const tagOf = (field: number): number => (field << 3) | 2;
 
-/** A payload as the bytes of `temporal.api.common.v1.Payload`, which is what Temporal's own sample codecs encrypt. */
+/** A payload as the bytes of `temporal.api.common.v1.Payload`, which is what Temporal's sample codecs encrypt. */
 export function payloadToBytes({ metadata, data }: Payload): Uint8Array {
   const writer = protobuf.Writer.create();
   for (const [name, value] of Object.entries(metadata ?? {})) {

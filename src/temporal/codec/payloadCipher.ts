@@ -13,24 +13,24 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts payloads with AES-256-GCM under the first key, and decrypts them with whichever key their metadata names. What
- * is not encrypted is read as it is, so payloads from before a key was configured stay readable. Without keys nothing is
- * encrypted, and an encrypted payload is an error instead of bytes that a workflow would act on.
+ * Encrypts payloads with AES-256-GCM and the first key. Decrypts each with the key that its metadata names. Payloads
+ * that are not encrypted stay readable, for example those from before a key was configured. Without keys, nothing is
+ * encrypted, and decoding an encrypted payload fails, so that no workflow acts on encrypted bytes.
  *
- * The form is that of Temporal's sample codecs: `encoding` is `binary/encrypted`, `encryption-key-id` names the key, and
- * the data are a nonce of 12 bytes, the encrypted payload, and a tag of 16 bytes.
+ * The format is that of Temporal's sample codecs: `encoding` is `binary/encrypted`, `encryption-key-id` names the
+ * key, and the data are a nonce of 12 bytes, the encrypted payload, and a tag of 16 bytes.
  */
 export class PayloadCipher implements PayloadCodec {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #first: PayloadKey | undefined;
 
-  /** @param keys - the first one encrypts, each decrypts. */
+  /** @param keys - the first one encrypts, all decrypt. */
   constructor(keys: readonly PayloadKey[]) {
     [this.#first] = keys;
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
 
-  /** Encrypts payloads. One that says "there is nothing" stays: the server itself removes such an entry of a memo. */
+  /** Encrypts payloads, except null ones, because the server itself removes a memo field whose value is null. */
   encode(payloads: Payload[]): Promise<Payload[]> {
     const first = this.#first;
     if (first === undefined) return Promise.resolve(payloads);
@@ -78,7 +78,7 @@ export class PayloadCipher implements PayloadCodec {
   }
 }
 
-/** Encrypts nothing, and refuses what is encrypted. */
+/** Encrypts nothing, and rejects encrypted payloads. */
 export const NO_KEYS = new PayloadCipher([]);
 
 function encrypt(payload: Payload, { id, key }: PayloadKey): Payload {
@@ -91,12 +91,12 @@ function encrypt(payload: Payload, { id, key }: PayloadKey): Payload {
   };
 }
 
-/** Whether a payload is one that a {@link PayloadCipher} made. */
+/** Whether a {@link PayloadCipher} made the payload. */
 export function isEncrypted(payload: Payload): boolean {
   return encodingOf(payload) === ENCRYPTED && payload.metadata?.[KEY_ID] != null;
 }
 
-/** What says that an encrypted payload cannot be read, and what to set. */
+/** The error if the key of an encrypted payload is missing, with what to set. */
 export function keyMissing(payload: Payload, known: readonly string[] = []): SlipwayError {
   const id = keyIdOf(payload);
   const has =
@@ -118,7 +118,7 @@ function encodingOf({ metadata }: Payload): string {
   return encoding == null ? '' : Buffer.from(encoding).toString();
 }
 
-/** Printable, whatever the payload says. */
+/** The key id, with unprintable characters replaced. */
 function keyIdOf({ metadata }: Payload): string {
   return Buffer.from(metadata?.[KEY_ID] ?? '')
     .toString()

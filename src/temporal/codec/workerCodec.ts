@@ -7,9 +7,9 @@ import { NO_KEYS, type PayloadCipher } from './payloadCipher.ts';
 const FAILURE_CONVERTER = fileURLToPath(new URL('./failureConverter.cjs', import.meta.url));
 
 /**
- * What a worker reads and writes payloads with.
+ * The data converter of a worker.
  *
- * @param codec - absent: nothing is encrypted.
+ * @param codec - absent: no encryption.
  */
 export function workerCodec(codec: PayloadCipher | undefined): DataConverter {
   return codec === undefined

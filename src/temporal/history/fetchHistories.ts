@@ -7,15 +7,17 @@ import { decodeEvents } from '../codec/decodeHistory.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
-/** Which histories are fetched. */
+/** Which histories to fetch. */
 export interface FetchOptions {
-  /** Only so many releases and rollbacks, the newest ones, and the runs that started them. Default: every child. */
+  /**
+   * Fetch only this many of the newest releases and rollbacks, and the runs that started them. Default: every child.
+   */
   readonly newest?: number;
 }
 
 /**
- * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children. A
- * run that began anew, after the one before it was ended by hand, is among them.
+ * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children.
+ * This includes runs that a restart after a termination began.
  *
  * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -35,7 +37,7 @@ export async function fetchHistories(
       own.push({ workflowId, history });
       const children = childrenOf(history).reverse();
       const wanted = newest === Infinity ? children : children.filter((child) => isWork(child, workflowId));
-      // A run that was reset has the events of the run before it, and so its children.
+      // A run after a reset contains the events of the run before it, and so its children.
       for (const child of wanted) started.set(child.runId ?? child.workflowId, child);
     }
     if (own.length === 0) {
@@ -55,7 +57,7 @@ export async function fetchHistories(
   }
 }
 
-/** The runs of a workflow id, the newest first. The newest is found even where Temporal's list is behind. */
+/** The runs of a workflow id, newest first. The newest is found even if Temporal's list is behind. */
 async function runsOf({ client }: TemporalConnection, workflowId: string): Promise<string[]> {
   const runs = new Map<string, number>();
   for await (const { runId, startTime } of client.workflow.list({
@@ -78,12 +80,12 @@ interface Child {
   readonly runId: string | undefined;
 }
 
-/** Whether a child is a release or a rollback; the others send notices about them. */
+/** Whether a child is a release or a rollback. The others send notices. */
 function isWork(child: Child, targetId: string): boolean {
   return child.workflowId.startsWith(`${targetId}/`);
 }
 
-/** The children that one run started, in their order. */
+/** The children that one run started, in order. */
 function childrenOf({ events }: AuditedHistory['history']): Child[] {
   return (events ?? []).flatMap((event) => {
     const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
@@ -93,8 +95,8 @@ function childrenOf({ events }: AuditedHistory['history']): Child[] {
 }
 
 /**
- * Everything that the rules are checked against: the histories of a target and of its children, and those of the promotions
- * that asked for its releases, as far as Temporal still has them.
+ * All histories for the safety rules: those of a target and of its children, and of the promotions that requested its
+ * releases, if Temporal still has them.
  *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -118,9 +120,9 @@ export async function fetchAudited(
 }
 
 /**
- * One history, decrypted; `undefined` if Temporal has none, or keeps it no longer.
+ * One history, decrypted; `undefined` if Temporal has none (any longer).
  *
- * @param runId - which run. Default: the newest.
+ * @param runId - default: the newest run.
  */
 export async function fetchHistory(
   { client, settings }: TemporalConnection,
@@ -138,7 +140,7 @@ export async function fetchHistory(
 }
 
 /**
- * What the newest run of a workflow was started with, and when (ISO 8601); `undefined` if Temporal keeps none.
+ * The input of a workflow's newest run, and when it started (ISO 8601); `undefined` if Temporal has none.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */

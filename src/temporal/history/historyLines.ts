@@ -1,7 +1,7 @@
 import { failureDetail } from '../../domain/failure.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
-/** One event of a history in words. */
+/** A history event as text. */
 export interface HistoryLine {
   /** ISO 8601. */
   readonly at: string;
@@ -9,8 +9,8 @@ export interface HistoryLine {
 }
 
 /**
- * The history of a release, a rollback or a promotion in words, oldest first: its activities with their attempts and
- * failures, the messages that it took, and its end.
+ * The history of a release, a rollback or a promotion as text, oldest first: its activities with attempts and
+ * failures, the messages that it received, and its end.
  */
 export function historyLines({ events }: History): readonly HistoryLine[] {
   const all = events ?? [];
@@ -46,7 +46,7 @@ function textOf(
   );
 }
 
-/** Each attempt after the first says why the one before it failed. */
+/** The start of a retry, with the failure of the previous attempt. */
 function startText(event: HistoryEvent, events: Events): string | undefined {
   const start = event.activityTaskStartedEventAttributes;
   if (start == null || (start.attempt ?? 1) <= 1) return undefined;
@@ -76,7 +76,7 @@ function endText(
   return `${named(id, events)} ${ending} (attempt ${attempts.get(String(id)) ?? 1})`;
 }
 
-/** An activity that was carried out within a workflow task. */
+/** A local activity. */
 function localText(event: HistoryEvent): string | undefined {
   const { markerName, details, failure } = event.markerRecordedEventAttributes ?? {};
   if (markerName !== 'core_local_activity') return undefined;
@@ -114,7 +114,7 @@ function named(id: unknown, events: Events): string {
   return event === undefined ? 'an activity' : activityOf(event);
 }
 
-/** The activity's name, and the step that it belongs to. */
+/** The activity's name and its step. */
 function activityOf({ activityTaskScheduledEventAttributes: scheduled, userMetadata }: HistoryEvent): string {
   const name = scheduled?.activityType?.name ?? '';
   const { summary } = userMetadata ?? {};
@@ -124,7 +124,7 @@ function activityOf({ activityTaskScheduledEventAttributes: scheduled, userMetad
 
 type Failure = NonNullable<HistoryEvent['activityTaskFailedEventAttributes']>['failure'];
 
-/** What failed, below what Temporal wraps around it, with its code. */
+/** The innermost failure, without Temporal's wrappers, and its code. */
 function failureText(failure: Failure): string {
   if (failure == null) return 'for a reason that is not known';
   if (failure.cause != null && failure.applicationFailureInfo == null) return failureText(failure.cause);

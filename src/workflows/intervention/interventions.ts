@@ -184,7 +184,7 @@ export class Interventions {
     await this.#waitFor('freeze', Math.max(until - Date.now(), 1), note, () => false);
   }
 
-  /** Has it proved who asked, once, if approvals ask for it. Without a proof it ends; a schedule is nobody who approves. */
+  /** Proves once who asked, if approvals require it. Ends without a proof; a schedule needs none. */
   async proveRequester(): Promise<void> {
     const { approval, asked, scheduled = false } = this.#request;
     if (approval?.identity === undefined || this.#requesterKnown) return;
@@ -317,7 +317,7 @@ export class Interventions {
     return answer;
   }
 
-  /** Notes who was proved to have said what was taken under a claimed name. */
+  /** Records the proved sender of an intervention that was accepted under a claimed name. */
   #isProved({ id }: Intervention, by: Actor): void {
     this.#journal.provedIntervention(id, by);
     if (this.#rejection?.id === id) this.#rejection = { ...this.#rejection, by };

@@ -10,27 +10,28 @@ import { listSchedules } from '../schedule/schedules.ts';
 import { viewTarget } from '../target/targetClient.ts';
 import { temporalError } from '../temporalError.ts';
 
-/** What is needed of artifacts, by the word of everybody who could need one. */
+/** The artifacts that are needed, as the workflows of the namespace report them. */
 export interface KnownUses {
   readonly uses: readonly ArtifactUse[];
   readonly targets: readonly AskedTarget[];
 }
 
-/** A target that has said what it needs. */
+/** A target that reported its needs. */
 interface AskedTarget {
   readonly name: string;
-  /** The artifact store in which its releases are recorded: a URL. */
+  /** The store for the records of its releases: a URL. */
   readonly store: string;
 }
 
 const DIGEST = /sha256:[0-9a-f]{64}/g;
 
 /**
- * Asks everybody in the namespace who could need an artifact: each target what it knows, has waiting and runs; each
- * promotion under way what it is to promote and is judged by; each schedule by what its promotions are judged.
+ * Asks all workflows of the namespace which artifacts they need. A target needs those of its known revisions, its
+ * queue and its running release. A running promotion needs its candidate and its judge's inputs, and a schedule its
+ * judge's inputs.
  *
- * @throws SlipwayError SLIPWAY_TARGET_SILENT if a target does not answer: what it needs is not known then.
- *   SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @throws SlipwayError SLIPWAY_TARGET_SILENT if a target does not answer, because its needs are then unknown.
+ * SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function artifactUses(temporal: TemporalConnection): Promise<KnownUses> {
   const targets: AskedTarget[] = [];
@@ -65,7 +66,7 @@ async function running({ client }: TemporalConnection, types: readonly string[])
   return workflowIds;
 }
 
-/** `undefined` for a target that has ended since it was listed, or has never taken a release. */
+/** `undefined` if the target has ended since it was listed, or has never accepted a release. */
 async function askTarget(
   temporal: TemporalConnection,
   workflowId: string,
@@ -98,7 +99,7 @@ async function runningUses(
     : [];
 }
 
-/** Everything that the history of a promotion names: its candidate, the inputs of its judge. */
+/** All artifacts that a promotion's history names: its candidate and its judge's inputs. */
 async function promotionUses(
   temporal: TemporalConnection,
   workflowId: string,
@@ -111,7 +112,7 @@ async function promotionUses(
   return [...new Set(asText(history).match(DIGEST))].map((artifact) => ({ artifact, why }));
 }
 
-/** A target did not answer, for any reason; that Temporal itself does not answer stays an error of its own. */
+/** The error if a target did not answer. If Temporal itself did not answer, its own error stays. */
 function silent({ settings }: TemporalConnection, workflowId: string, thrown: unknown): unknown {
   const error = temporalError(thrown, settings);
   if (!(error instanceof Error)) return error;

@@ -24,15 +24,14 @@ import { ask, neverReleased, releaseUnknown } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { viewTarget } from '../target/targetClient.ts';
 
-/** What is said about what was left with Temporal. */
+/** The note for a message that was sent as a signal. */
 export const KEPT = 'no worker answers; Temporal keeps it until one does';
 
 /**
- * How something was taken that was said to a release, or to a promotion. `signal`: no worker answered, so it waits for
- * one.
+ * The result of a message to a release or a promotion. `signal`: no worker answered, so the message waits for one.
  */
 export interface Intervened {
-  /** `null`: a promotion, or it is not known yet which release runs. */
+  /** `null` for a promotion, or if it is not known yet which release runs. */
   readonly releaseId: string | null;
   readonly disposition: InterventionAnswer['disposition'] | 'kept';
   readonly note: string;
@@ -40,14 +39,14 @@ export interface Intervened {
 }
 
 /**
- * Says something to the release that runs on a target. Where no worker answers, it is said by signal, to the release that
- * is meant, or else to the target: Temporal keeps that until a worker is there.
+ * Sends an intervention to the release that runs on a target. If no worker answers, sends it as a signal, to the
+ * named release or else to the target. Temporal keeps the signal until a worker runs.
  *
  * @param workflowId - the target's.
- * @param releaseId - the release that is meant, if given: another one gets nothing.
- * @param prove - proves who says it. Absent: nothing is proved.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release has no use for it now, or none runs;
- * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @param releaseId - if given, only this release gets the message.
+ * @param prove - proves who sends it. Absent: no proof.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release cannot use it now, or none runs; SLIPWAY_RELEASE_UNKNOWN,
+ * SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function intervene(
   temporal: TemporalConnection,
@@ -70,7 +69,7 @@ export async function intervene(
       const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
       return sayToOne(meant, `${releaseId} does not run`);
     }
-    // A proof names one release, and it is not known which one runs.
+    // A proof names one release, and the running one is unknown.
     if (kind === 'approve' && prove !== undefined) throw error;
     await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
     return kept(null);
@@ -79,7 +78,7 @@ export async function intervene(
 }
 
 /**
- * Stops one release, whether it runs or waits: the one that runs is asked to abort, one that waits is withdrawn.
+ * Stops one release: aborts it if it runs, withdraws it if it waits.
  *
  * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -108,10 +107,10 @@ export async function stopRelease(
 }
 
 /**
- * Says something to one release, or to a promotion, which has no release's id.
+ * Sends an intervention to one release, or to a promotion (which has no release id).
  *
- * @param gone - what is thrown if it does not run (any more).
- * @param prove - proves who says it. Absent: nothing is proved.
+ * @param gone - the error if it does not run (any longer).
+ * @param prove - proves who sends it. Absent: no proof.
  */
 export async function sayTo(
   temporal: TemporalConnection,
@@ -135,7 +134,7 @@ export async function sayTo(
 }
 
 /**
- * Withdraws a release that waits.
+ * Withdraws a waiting release.
  *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it does not wait.
  */
@@ -155,7 +154,7 @@ async function withdraw(
 }
 
 /**
- * Puts an artifact into quarantine, or lets it out.
+ * Puts an artifact into quarantine, or removes it.
  *
  * @returns the artifact's identity; `undefined` if no worker has answered yet.
  */
@@ -176,7 +175,7 @@ export async function setQuarantine(
   });
 }
 
-/** The release that runs; it is what can be told anything. */
+/** The release that runs on a target. */
 async function runningRelease(
   temporal: TemporalConnection,
   workflowId: string,
@@ -193,7 +192,7 @@ async function runningRelease(
   return running;
 }
 
-/** What a target says of itself, once it knows the release that is meant. */
+/** The target's view, if it knows the wanted release. */
 async function viewKnowing(
   temporal: TemporalConnection,
   workflowId: string,

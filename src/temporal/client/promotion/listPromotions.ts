@@ -6,19 +6,19 @@ import { type ExistingSchedule, listSchedules } from '../schedule/schedules.ts';
 import { temporalError } from '../temporalError.ts';
 import { type PromotionView, viewPromotion } from './promotionClient.ts';
 
-/** A promotion of the namespace: one that has run, or that has a schedule. */
+/** A promotion of the namespace that has run or has a schedule. */
 export interface ListedPromotion {
   readonly workflowId: string;
-  /** As it was asked for last, or as its schedule asks for it. */
+  /** The request of its last run, or else of its schedule. */
   readonly request: PromotionRequest;
   readonly view: PromotionView;
-  /** When its newest run began. `null`: it has none. */
+  /** When its newest run began; `null` if there was none. */
   readonly startedAt: string | null;
-  /** Absent: Temporal has none. */
+  /** Absent if Temporal has no schedule for it. */
   readonly schedule?: ExistingSchedule;
 }
 
-/** How many of the newest runs are looked at. */
+/** How many of the newest runs to read. */
 const RUNS_MAX = 500;
 
 /**
@@ -50,7 +50,7 @@ export async function listPromotions(temporal: TemporalConnection): Promise<read
 }
 
 /**
- * One promotion; `undefined` if it has neither run nor a schedule.
+ * One promotion; `undefined` if it has neither a run nor a schedule.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */

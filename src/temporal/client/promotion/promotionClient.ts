@@ -27,7 +27,7 @@ import { readProgress } from '../target/targetClient.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
 import { requireWorker } from '../workerPresence.ts';
 
-/** How a promotion was asked for: begun, or joined where one of its name was under way. */
+/** The result of starting a promotion: a new run, or the running one with the same name. */
 export interface PromotionStarted {
   readonly workflowId: string;
   readonly runId: string;
@@ -35,7 +35,7 @@ export interface PromotionStarted {
 }
 
 /**
- * Starts a promotion. One of its name at a time: where one is under way it is joined.
+ * Starts a promotion, or joins the running one with the same name.
  *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -72,11 +72,11 @@ export async function startPromotion(
 }
 
 /**
- * Says something to a promotion under way.
+ * Sends an intervention to a running promotion.
  *
- * @param prove - proves who says it. Absent: nothing is proved.
- * @returns what it answers; its `disposition` is `kept` where no worker answered, and Temporal keeps it.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has no use for it now, or has ended: then with how.
+ * @param prove - proves who sends it. Absent: no proof.
+ * @returns its answer; `disposition` is `kept` if no worker answered and Temporal keeps the signal.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it cannot use it now. If it has ended, the error says how.
  */
 export async function intervenePromotion(
   temporal: TemporalConnection,
@@ -98,9 +98,7 @@ export async function intervenePromotion(
   }
 }
 
-/**
- * Where the promotion of a name stands. `stopped`: its workflow was ended from outside. No `progress`: no worker answers.
- */
+/** The state of a promotion. `stopped`: its workflow was terminated or canceled. No `progress`: no worker answers. */
 export type PromotionView =
   | { readonly state: 'none' }
   | { readonly state: 'running'; readonly progress: Progress | undefined }
@@ -108,9 +106,9 @@ export type PromotionView =
   | { readonly state: 'stopped'; readonly status: string };
 
 /**
- * Where the promotion of a name stands: the one that runs, else the last one that Temporal keeps.
+ * The state of a promotion: its running workflow, else the last one that Temporal keeps.
  *
- * @param answering - whether a worker answers, as far as is known: else one that runs is not asked. Default: one does.
+ * @param answering - whether a worker is known to answer: if not, a running promotion is not queried. Default: true.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function viewPromotion(
@@ -141,7 +139,7 @@ export async function viewPromotion(
   }
 }
 
-/** How the last promotion of a name ended; `undefined` if there was none, or it has not. */
+/** The result of the last promotion with a name; `undefined` if there was none or it has not ended. */
 export async function lastResult(
   temporal: TemporalConnection,
   workflowId: string,

@@ -16,13 +16,16 @@ export type FollowEvent =
   | { readonly kind: 'queued'; readonly reason: string }
   | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
   | { readonly kind: 'progress'; readonly progress: Progress; readonly call: RunningCall | null }
-  /** Temporal has not answered since then (milliseconds since 1970). The release itself goes on if it can. */
+  /**
+   * Temporal or the worker has not answered since then (milliseconds since 1970). The release itself goes on if it
+   * can.
+   */
   | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
   | { readonly kind: 'answering' }
   | { readonly kind: 'ended'; readonly ending: Ending }
   | { readonly kind: 'gave_up'; readonly why: 'timeout' | 'stopped' | 'unknown' };
 
-/** How it ended: the whole result, or the target's row where that is all there is (it never started, or broke). */
+/** How it ended: the whole result, or only the target's row if the release never started or broke. */
 export type Ending =
   | { readonly from: 'result'; readonly result: ReleaseResult }
   | { readonly from: 'history'; readonly row: HistoryRow };
@@ -30,28 +33,28 @@ export type Ending =
 export interface FollowOptions {
   /** A release's id, or a rollback's request id. */
   readonly id: string;
-  /** Give up after this long, in milliseconds. Default: never. */
+  /** When to give up, in milliseconds. Default: never. */
   readonly timeoutMs?: number;
-  /** Stops following; what is followed goes on. */
+  /** Stops following; the release goes on. */
   readonly signal?: AbortSignal;
 }
 
-/** Between two looks at a target, where the release waits in the queue. */
+/** The interval between two queries to a target while the release waits in the queue. */
 const QUEUE_LOOK_MS = 400;
-/** The shortest time between two looks at a release, but for its end, which is seen at once. */
+/** The shortest interval between two queries to a release. Its end is seen at once. */
 const SPACING_MS = 250;
-/** The longest: what an activity reports while it runs leaves no event. */
+/** The longest interval, because an activity's heartbeats add no event. */
 const LONGEST_WAIT_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
-/** A worker that restarts is silent for a moment: that is not worth a word. */
+/** A silence shorter than this is not reported: a worker that restarts does not answer for a moment. */
 const SILENCE_TOLD_AFTER_MS = 3_000;
 
 /**
- * Follows a release or a rollback to its end. Outlives the worker and Temporal: while neither answers it goes on asking,
- * and says so. The last event is `ended` or `gave_up`.
+ * Follows a release or a rollback to its end. If the worker or Temporal does not answer, reports that and keeps
+ * asking. The last event is `ended` or `gave_up`.
  *
  * @param workflowId - the target's.
- * @throws SlipwayError if Temporal refuses to answer at all (credentials, namespace).
+ * @throws SlipwayError if Temporal rejects all calls (credentials, namespace).
  */
 export async function* follow(
   temporal: TemporalConnection,
@@ -97,14 +100,14 @@ export async function* follow(
   }
 }
 
-/** Where the request has got to, as far as we have heard. */
+/** Where the request is, as far as is known. */
 class Trail {
   readonly #temporal: TemporalConnection;
   readonly #targetId: string;
   readonly #id: string;
   #queueReason: string | undefined;
   #running: { readonly releaseId: string; readonly workflowId: string } | undefined;
-  /** The last one that ended, and how: a rollback is settled only when the target says so. */
+  /** The last workflow that ended, and its result. A rollback has ended only once the target says so. */
   #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
   #progress = '';
   #news: HistoryNews | undefined;
@@ -115,7 +118,7 @@ class Trail {
     this.#id = id;
   }
 
-  /** The workflow that is asked: the target, or the release that runs on it. */
+  /** The workflow to ask: the running release, else the target. */
   get asked(): string {
     return this.#running?.workflowId ?? this.#targetId;
   }
@@ -124,7 +127,7 @@ class Trail {
     return this.#running === undefined ? this.#askTarget() : this.#askChild(this.#running.workflowId);
   }
 
-  /** Waits until there may be more to hear, for so many milliseconds at most. */
+  /** Waits until there may be news, at most this long. */
   async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
     const workflowId = this.#running?.workflowId;
     if (workflowId === undefined) return pause(Math.min(QUEUE_LOOK_MS, atMostMs), signal);
@@ -150,7 +153,7 @@ class Trail {
       }
       case 'running': {
         const { releaseId, workflowId } = lookup;
-        // The target has not heard yet that it has ended.
+        // The target does not know yet that it has ended.
         if (workflowId === this.#ended?.workflowId) return [];
         this.#running = { releaseId, workflowId };
         this.#progress = '';
@@ -159,7 +162,10 @@ class Trail {
     }
   }
 
-  /** The whole story, also of what was over before it was first asked for; what never started has only its row. */
+  /**
+   * Reports the end with the whole progress, even if the release had ended before it was followed. A release that
+   * never started has only its row.
+   */
   async #tellEnd(row: HistoryRow): Promise<readonly FollowEvent[]> {
     const known = this.#ended?.result;
     if (known?.releaseId === row.releaseId)
@@ -191,7 +197,7 @@ class Trail {
       events.push({ kind: 'progress', progress: asProgress(result), call: null });
       return [...events, ...this.#end(workflowId, result)];
     } catch (error) {
-      // Terminated, or gone: the target knows what to make of it.
+      // Terminated or gone: the target knows how it ended.
       if (!(error instanceof WorkflowFailedError) && !(error instanceof WorkflowNotFoundError)) throw error;
       return [...events, ...this.#end(workflowId, undefined)];
     }
@@ -203,7 +209,10 @@ class Trail {
     return result?.releaseId === this.#id ? [{ kind: 'ended', ending: { from: 'result', result } }] : [];
   }
 
-  /** A question that only a worker can answer. Where Temporal answers and the worker does not, it is the worker's silence. */
+  /**
+   * Sends a query, which only a worker can answer. If Temporal answers but the worker does not, throws {@link
+   * WorkerSilent}.
+   */
   async #query<T>(question: () => Promise<T>): Promise<T> {
     try {
       return await this.#call(question);
@@ -219,7 +228,10 @@ class Trail {
   }
 }
 
-/** A result's steps, as the query would have answered at the end: the last steps are over too fast to be asked for. */
+/**
+ * A result as the `progress` query would have returned it at the end, because the last steps end too fast to be
+ * queried.
+ */
 function asProgress(result: ReleaseResult): Progress {
   const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
   const { instructions, interventions } = result;

@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { TemporalConnection } from '../connection.ts';
 
-/** The new events of a workflow's history: the server holds the call until there are some, and no worker is asked. */
+/**
+ * The new events of a workflow's history. The server holds the call until there are some, and no worker is needed.
+ */
 export class HistoryNews {
   readonly workflowId: string;
   readonly #temporal: TemporalConnection;
   readonly #spacingMs: number;
-  /** Where the history that was read ends. */
+  /** The position up to which the history was read. */
   #token: Uint8Array | undefined;
 
   /** @param spacingMs - the shortest wait, in milliseconds, unless the workflow has ended. */
@@ -17,7 +19,7 @@ export class HistoryNews {
     this.#spacingMs = spacingMs;
   }
 
-  /** Waits for events: not for less than the spacing, unless the workflow has ended. */
+  /** Waits for events, but at least for the spacing, unless the workflow has ended. */
   async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
     const earliest = Date.now() + Math.min(this.#spacingMs, atMostMs);
     let until = Date.now() + atMostMs;
@@ -28,7 +30,11 @@ export class HistoryNews {
     }
   }
 
-  /** Waits for the next events, or until then. @returns whether more may follow. */
+  /**
+   * Waits for the next events, or until then.
+   *
+   * @returns whether more may follow.
+   */
   async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { client, settings } = this.#temporal;
     const request = {
@@ -41,7 +47,7 @@ export class HistoryNews {
       client.workflowService.getWorkflowExecutionHistory(request);
     try {
       const { nextPageToken } = await client.withDeadline(until, () =>
-        // The SDK never takes its listener off: each call gets a signal of its own.
+        // Each call gets its own signal, because the SDK never removes its listener.
         signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
       );
       this.#token = nextPageToken ?? undefined;
@@ -54,7 +60,7 @@ export class HistoryNews {
   }
 }
 
-/** Waits, unless the signal ends it. */
+/** Waits until the time is over or the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }

@@ -17,16 +17,19 @@ import { isTemporalSilent, temporalError } from '../temporalError.ts';
 /** A target's past, newest first. */
 interface Past {
   readonly releases: readonly PastRelease[];
-  /** Why the target does not answer: these are the histories, without what never started. `null`: it answered. */
+  /**
+   * Why the target did not answer: then the releases come from histories, without those that never started. `null`:
+   * it did.
+   */
   readonly unanswered: SlipwayError | null;
 }
 
 /**
- * The releases and rollbacks of a target, newest first, with the one that runs: by the word of the target, or, if it
- * does not answer, from the histories that Temporal keeps.
+ * The releases and rollbacks of a target, newest first, including the running one. They come from the target, or, if
+ * it does not answer, from the histories that Temporal keeps.
  *
  * @param workflowId - the target's.
- * @returns `undefined` if the target has never taken a release.
+ * @returns `undefined` if the target has never accepted a release.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function pastReleases(
@@ -54,8 +57,8 @@ export async function pastReleases(
 /**
  * One release or rollback, from its own history.
  *
- * @param workflowId - its own.
- * @returns `undefined` if Temporal has none (any more).
+ * @param workflowId - the release's own.
+ * @returns `undefined` if Temporal has none (any longer).
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function findWork(
@@ -75,8 +78,8 @@ export async function findWork(
 type Described = Pick<WorkflowExecutionDescription, 'raw'>;
 
 /**
- * What the step under way found last, by the heartbeats that Temporal keeps: no worker need answer. `undefined` if no
- * step says anything.
+ * What the running step found last, from the heartbeats that Temporal keeps. Needs no worker. `undefined` if no step
+ * sends any.
  *
  * @param workflowId - the release's own.
  */
@@ -97,7 +100,7 @@ export async function readRunningCall(
   }
 }
 
-/** The same, of a workflow that was described already. */
+/** The same for a workflow that was already described. */
 export async function runningCallOf(
   { codec = NO_KEYS }: Pick<TemporalSettings, 'codec'>,
   { raw }: Described,

@@ -10,27 +10,27 @@ import { isUnanswered, queryTarget } from '../target/targetClient.ts';
 import { requireWorker } from '../workerPresence.ts';
 import { findWork } from './pastReleases.ts';
 
-/** What is known of a target's past without asking its record store. */
+/** A target's past without its record store. */
 export interface TargetHistory extends ListedTarget {
-  /** Newest first, with the one that runs. */
+  /** Newest first, including the running one. */
   readonly releases: readonly PastRelease[];
-  /** Where the records of older releases are. `null`: `releases` are all that there were, or it is not known. */
+  /** Where the records of older releases are; `null` if there are none, or if that is not known. */
   readonly olderIn: string | null;
-  /** The deployment that it owns. `null`: not known. */
+  /** The deployment that it owns; `null` if not known. */
   readonly deploymentId: string | null;
-  /** Why the target does not answer: these are the newest of what Temporal keeps. `null`: it answered. */
+  /** Why the target did not answer: then the releases are the newest that Temporal keeps. `null`: it did. */
   readonly unanswered: SlipwayError | null;
 }
 
-/** So many targets are asked at the same time. */
+/** How many targets to query at the same time. */
 const AT_ONCE = 16;
-/** Of a target that does not answer, so many releases are read from what Temporal keeps. */
+/** How many releases of a target that does not answer to read from Temporal. */
 const KEPT_READ = 10;
 
 /**
- * The past of every target, as their workflows carry it: one question each, and one more where something runs.
+ * The past of all targets, from their workflows: one query each, and one more if something runs.
  *
- * @param knownView - what a target says of itself now, where that is known: it is not asked then.
+ * @param knownView - a target's current view, if known: then it is not queried.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function targetHistories(
@@ -75,7 +75,7 @@ async function historyOf(
 
 const NOTHING = { releases: [], olderIn: null, deploymentId: null, unanswered: null } as const;
 
-/** Its numbers say how many releases and rollbacks a target has had; its history is bounded. */
+/** Whether a target had more releases and rollbacks than its bounded history shows. The numbers tell. */
 function hasOlder({ state, running }: TargetView): boolean {
   const { nextNumber, history, queue } = state;
   return history.length + queue.length + (running === null ? 0 : 1) < nextNumber - 1;

@@ -15,20 +15,20 @@ import { temporalError, unansweredRequest } from '../temporalError.ts';
 
 export interface ExistingSchedule extends DeclaredSchedule {
   readonly paused: boolean;
-  /** Why it is paused, or goes on. */
+  /** Why it was paused or resumed. */
   readonly note: string | null;
-  /** The next times: ISO 8601. */
+  /** The next runs: ISO 8601. */
   readonly next: readonly string[];
-  /** The last times that came round: ISO 8601. */
+  /** The last runs: ISO 8601. */
   readonly recent: readonly string[];
 }
 
-/** Every schedule of Slipway's in the namespace starts with this. */
+/** The id of each of Slipway's schedules in the namespace starts with this. */
 const PREFIX = 'promotion:';
 const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
 
 /**
- * The promotions' schedules that Temporal has.
+ * The promotions' schedules in Temporal.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -59,8 +59,8 @@ export async function readSchedule(
 }
 
 /**
- * Carries out what was found different. A schedule that is there keeps its pause; one that is not declared is removed
- * only where `prune` says so.
+ * Applies the changes. An existing schedule keeps its pause. A schedule that is not declared is removed only with
+ * `prune`.
  */
 export async function applySchedules(
   temporal: TemporalConnection,
@@ -85,7 +85,7 @@ export async function applySchedules(
   });
 }
 
-/** Pauses a schedule, or lets it go on; the note says who and why. */
+/** Pauses or resumes a schedule. The note says who did so and why. */
 export async function pauseSchedule(
   temporal: TemporalConnection,
   scheduleId: string,
@@ -97,10 +97,10 @@ export async function pauseSchedule(
 }
 
 /**
- * Lets a schedule's time come round now, as a person asks: its promotion is theirs, so that they cannot approve it. Where
- * a promotion of the name goes on, nothing is begun beside it.
+ * Runs a schedule now, as a person asks. The person is the requester of the promotion, and so cannot approve it. If a
+ * promotion with the same name runs, no second one is started.
  *
- * Not by Temporal's own trigger, which cannot tell the promotion who asked.
+ * Temporal's own trigger is not used, because it cannot pass on who asked.
  */
 export async function triggerSchedule(
   temporal: TemporalConnection,
@@ -143,7 +143,7 @@ function optionsOf({ settings }: TemporalConnection, { scheduleId, request, sche
   };
 }
 
-/** What was declared is what its turns are started with. `undefined` for a schedule that is none of Slipway's. */
+/** Reads a schedule, whose declaration is in its runs' input. `undefined` if it is not one of Slipway's. */
 function read({ scheduleId, action, state, info }: ScheduleDescription): ExistingSchedule | undefined {
   const [input] = (action.args ?? []) as readonly (PromotionInput | undefined)[];
   if (action.workflowType !== WORKFLOW_TYPES.promotionTurn || input?.schedule === undefined) return undefined;

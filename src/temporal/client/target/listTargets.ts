@@ -5,7 +5,7 @@ import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { isGone, temporalError } from '../temporalError.ts';
 
-/** A target that has taken a release. */
+/** A target that has accepted a release. */
 export interface ListedTarget {
   readonly workflowId: string;
   /** Its name in `slipway.yaml`. */
@@ -13,7 +13,7 @@ export interface ListedTarget {
 }
 
 const TARGET = defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD');
-/** How long the list may take, in milliseconds. */
+/** The limit for the list call, in milliseconds. */
 const LIST_TIMEOUT_MS = 10_000;
 
 /**
@@ -41,7 +41,7 @@ export async function listTargets({
 }
 
 /**
- * A target by its workflow's id, also one that Temporal's list does not have yet; `undefined` if there is none.
+ * A target by its workflow id, even if Temporal's list does not show it yet; `undefined` if there is none.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */

@@ -37,39 +37,39 @@ import { findStuckTask, refuseStuck } from '../stuckTask.ts';
 import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
 import { lastPoll, noWorker, requireWorker } from '../workerPresence.ts';
 
-/** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
+/** The result of a rollback request. `signal`: no worker answered, so Temporal keeps it until one does. */
 export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
-  /** `null` while no worker has answered. */
+  /** `null` until a worker has answered. */
   readonly onHold: boolean | null;
   readonly via: 'update' | 'signal';
 }
 
-/** How a hold or its end was taken. */
+/** The result of setting or releasing a hold. */
 export interface HoldTaken {
   /** Whether the target is on hold now; `null` if no worker has answered yet. */
   readonly onHold: boolean | null;
   readonly via: 'update' | 'signal';
 }
 
-/** How long a worker may take to take a release, in milliseconds. If it is only busy, it is asked again. */
+/** How long a worker may take to accept a release, in milliseconds. A busy worker is asked again. */
 const SUBMIT_TIMEOUT_MS = 10_000;
 const SUBMIT_AGAIN_MS = 5_000;
 const PAUSE_MS = 500;
 const LONGEST_SUBMIT_MS = 180_000;
-/** A worker that has not polled for this long since it was asked hangs, or is gone. */
+/** A worker that has not polled for this long since it was asked is hung or gone. */
 const HANGS_AFTER_MS = 4_500;
-/** How long a worker may take to answer a question, in milliseconds. */
+/** How long a worker may take to answer a query, in milliseconds. */
 const QUERY_TIMEOUT_MS = 10_000;
 
 /**
- * Sends a request for a release to its target, which is started where it is new: one Update-with-Start, waiting until
- * it is accepted. If no worker takes it, the submission is withdrawn: a worker that wakes up later does not start it.
+ * Submits a release to its target with one Update-with-Start, which starts a new target, and waits until it is
+ * accepted. If no worker accepts it, the submission is withdrawn, so that a worker that starts later does not run it.
  *
- * The submission's id, that of the update, is new each time: the same one would be answered with the old answer. What
- * asks for the same thing is told by the request key.
+ * The submission's id is the update's id. It is new each time, because Temporal answers a repeated id with the old
+ * answer. The request key identifies equal requests.
  *
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE for a request that the target
- * refuses.
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE if the target rejects the
+ * request.
  */
 export async function submitRelease(
   temporal: TemporalConnection,
@@ -96,8 +96,8 @@ export async function submitRelease(
 }
 
 /**
- * Asks until a worker takes the release: again under the same id, for as long as workers poll and the target is not
- * stuck. Temporal takes the same id for the same submission.
+ * Repeats the update until a worker accepts it, as long as workers poll and the target is not stuck. The id is the
+ * same each time, so that Temporal treats all calls as one submission.
  */
 async function submitWhilePolled(
   temporal: TemporalConnection,
@@ -107,7 +107,7 @@ async function submitWhilePolled(
   const { client, settings } = temporal;
   const { target, recordStore } = request;
   const giveUpAt = Date.now() + LONGEST_SUBMIT_MS;
-  /** The newest poll, and when it was seen first. */
+  /** The newest poll, and when it was first seen. */
   let polled = { at: 0, seenAt: Date.now() };
   for (let waitMs = SUBMIT_TIMEOUT_MS; ; waitMs = SUBMIT_AGAIN_MS) {
     try {
@@ -136,18 +136,18 @@ async function submitWhilePolled(
 }
 
 /**
- * Whether no worker has taken an update yet. Temporal refuses one, too, while the workers of a busy machine do not finish
- * the workflow's task in time.
+ * Whether no worker has accepted an update yet. Temporal also rejects one if workers on a busy machine do not finish
+ * the workflow task in time.
  */
 function isUntaken(error: unknown): boolean {
   return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
 }
 
 /**
- * Withdraws a submission that was not answered, by signal: Temporal keeps it until a worker is there, and the target
- * honors it in either order of arrival.
+ * Withdraws an unanswered submission by signal. Temporal keeps the signal until a worker runs, and the target accepts
+ * the submission and its withdrawal in either order.
  *
- * @returns whether Temporal has taken it.
+ * @returns whether Temporal has accepted the signal.
  */
 async function withdrawSubmission(
   { client, settings }: TemporalConnection,
@@ -170,7 +170,7 @@ async function withdrawSubmission(
   }
 }
 
-/** The same error, with what became of the submission. */
+/** The same error, with the result of the withdrawal. */
 function withdrawn(failed: unknown, taken: boolean): unknown {
   if (!(failed instanceof SlipwayError)) return failed;
   const { code, message, place, hint, cause } = failed;
@@ -185,8 +185,8 @@ function withdrawn(failed: unknown, taken: boolean): unknown {
 }
 
 /**
- * Asks a target to roll back. Where no worker answers, it is said by signal instead: Temporal keeps that until a
- * worker is there. Both carry one request id, so that saying it twice is saying it once.
+ * Asks a target to roll back. If no worker answers, sends a signal instead, which Temporal keeps until a worker runs.
+ * Both carry the same request id, so that the target handles the request once.
  *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
@@ -215,7 +215,7 @@ export async function rollBack(
 }
 
 /**
- * Puts a target on hold, or ends its hold. Temporal answers a repeated request id with the first answer.
+ * Sets or releases a target's hold. Temporal answers a repeated request id with the first answer.
  *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
@@ -237,7 +237,7 @@ export async function setHold(
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
 }
 
-/** Whether a target does not answer, although Temporal does: no worker is there, or none can continue it. */
+/** Whether Temporal answers but the target does not, because no worker runs or none can continue it. */
 export function isUnanswered(error: unknown): error is SlipwayError {
   return (
     error instanceof SlipwayError &&
@@ -246,10 +246,10 @@ export function isUnanswered(error: unknown): error is SlipwayError {
 }
 
 /**
- * What a target says of itself; `undefined` if it has never taken a release.
+ * A target's state and what runs on it; `undefined` if it has never accepted a release.
  *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_WORKFLOW_STUCK, SLIPWAY_TEMPORAL_UNREACHABLE,
- *   SLIPWAY_TARGET_UNREADABLE if it was started again and has not read yet what it knew.
+ * SLIPWAY_TARGET_UNREADABLE if it was restarted and has not read its earlier state yet.
  */
 export async function viewTarget(
   temporal: TemporalConnection,
@@ -257,7 +257,7 @@ export async function viewTarget(
 ): Promise<TargetView | undefined> {
   const { client, settings } = temporal;
   try {
-    // Asked first, because a query waits for a worker for as long as it may, and says no more than that it timed out.
+    // Check first, because a query without a worker only times out and does not say why.
     await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
       client.workflow.getHandle(workflowId).describe(),
     );
@@ -270,7 +270,7 @@ export async function viewTarget(
 }
 
 /**
- * The same of a target that exists, while a worker polls: one call.
+ * The same for an existing target while a worker polls, in one call.
  *
  * @throws as {@link viewTarget}.
  */
@@ -283,13 +283,13 @@ export async function queryTarget(
     const view = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
       client.workflow.getHandle(workflowId).query(viewQuery),
     );
-    // An empty state would be taken for that of a target that has never released anything.
+    // An empty state would look like a target that has never released.
     if (view.recovering === true) throw reading(workflowId, view);
     return view;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     await refuseStuck(temporal, workflowId);
-    // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
+    // Temporal has just answered, so it is the worker that does not answer: it was killed or hung a moment ago.
     if (isWorkerSilent(error) || isOutOfTime(error)) {
       const silent = `no worker of the task queue "${settings.taskQueue}" answered within ${QUERY_TIMEOUT_MS / 1_000} s`;
       throw noWorker(settings, silent, error);
@@ -307,7 +307,7 @@ function reading(place: string, { state }: TargetView): SlipwayError {
 }
 
 /**
- * Where a running release or rollback stands; `undefined` if it has just ended and is gone, or does not answer.
+ * The progress of a running release or rollback; `undefined` if it has just ended and is gone, or does not answer.
  *
  * @param workflowId - the release's own.
  */
@@ -323,7 +323,7 @@ export async function readProgress(
   } catch (error) {
     const isGoneOrSilent =
       error instanceof WorkflowNotFoundError || isWorkerSilent(error) || isTemporalSilent(error);
-    // A worker that cannot rebuild the release answers with why.
+    // A worker that cannot replay the release answers with the reason.
     if (isGoneOrSilent || error instanceof QueryNotRegisteredError) return undefined;
     throw temporalError(error, settings);
   }
