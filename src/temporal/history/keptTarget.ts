@@ -9,28 +9,28 @@ import { fetchHistories } from './fetchHistories.ts';
 import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
-/** What Temporal itself knows of a target, if no worker answers. */
+/** What Temporal itself knows about a target if no worker answers. */
 export interface KeptTarget {
-  /** What runs, by its history; `null`: nothing. */
+  /** What runs, according to its history; `null` if nothing runs. */
   readonly running: WorkFact | null;
-  /** The revision that served when the target last did something, as far as it knew; `null`: it did not know. */
+  /** The revision that served at the target's last change, as far as the target knew; `null` if it did not know. */
   readonly servingRevisionId: string | null;
-  /** What has ended, oldest first. */
+  /** The ended releases and rollbacks, oldest first. */
   readonly ended: readonly PastRelease[];
-  /** What waits for a worker, said to the target or to what runs on it; oldest first. */
+  /** Signals to the target or to its running release that wait for a worker, oldest first. */
   readonly messages: readonly KeptMessage[];
 }
 
-/** How long all of it may take, in milliseconds. */
+/** The limit for all reads together, in milliseconds. */
 const READ_TIMEOUT_MS = 15_000;
 
 /**
- * Reads what Temporal keeps of a target: its memo, its histories. What waits in its queue, its hold and its quarantine
- * are known to no one: they are not listed.
+ * Reads what Temporal keeps of a target: its memo and its histories. Only a worker knows its queue, hold and
+ * quarantine, so they are missing.
  *
  * @param workflowId - the target's.
- * @param last - how many ended releases are read.
- * @returns `undefined` if the target has never taken a release.
+ * @param last - how many ended releases to read.
+ * @returns `undefined` if the target has never accepted a release.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readKeptTarget(
@@ -42,7 +42,7 @@ export async function readKeptTarget(
   try {
     return await client.withDeadline(Date.now() + READ_TIMEOUT_MS, async () => {
       const { memo } = await client.workflow.getHandle(workflowId).describe();
-      // One more than were asked for: the newest may run still.
+      // One more than requested, because the newest may still run.
       const histories = await fetchHistories(temporal, workflowId, { newest: last + 1 });
       return { servingRevisionId: servesOf(memo), ...readKept(workflowId, histories, last) };
     });
@@ -74,26 +74,26 @@ function readKept(
   };
 }
 
-/** The target notes it whenever something has begun or ended (`workflows/target/target.ts`). */
+/** The target updates the memo when a release starts or ends (`workflows/target/target.ts`). */
 function servesOf(memo: Readonly<Record<string, unknown>> | undefined): string | null {
   const serves = memo?.['serves'];
   return typeof serves === 'string' ? serves : null;
 }
 
-/** Something that was said by signal and that no worker has seen: Temporal keeps it until one does. */
+/** A signal that no worker has handled yet. Temporal keeps it until one does. */
 export interface KeptMessage {
-  /** Whom it was said to: the workflow's id. */
+  /** The id of the workflow that it was sent to. */
   readonly workflowId: string;
-  /** What was said: the signal's name, `rollback`, `hold`, `abort`. */
+  /** The signal's name: `rollback`, `hold`, `abort`. */
   readonly message: string;
   /** ISO 8601. */
   readonly at: string;
-  /** Who sent it, if it says so. */
+  /** The sender, if the signal names one. */
   readonly who: string | null;
   readonly reason: string | null;
 }
 
-/** The messages that came after the last time that a worker took a workflow up, oldest first. */
+/** The signals since a worker last completed a workflow task, oldest first. */
 export function keptMessages({ workflowId, history }: AuditedHistory): readonly KeptMessage[] {
   const events = history.events ?? [];
   const seen = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);
@@ -113,7 +113,7 @@ export function keptMessages({ workflowId, history }: AuditedHistory): readonly 
   });
 }
 
-/** Anybody can say anything: what is no text is not told. */
+/** A raw signal may contain anything: fields that are not text are ignored. */
 function textOf(said: unknown, field: string): string | null {
   if (typeof said !== 'object' || said === null) return null;
   const value: unknown = Object.entries(said).find(([name]) => name === field)?.[1];

@@ -2,7 +2,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 
 import { isEncrypted, keyMissing } from '../codec/payloadCipher.ts';
 
-/** One workflow's history, as Temporal hands it out. */
+/** One workflow's history, as Temporal returns it. */
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 export type HistoryEvent = NonNullable<History['events']>[number];
 export type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];
@@ -13,10 +13,10 @@ export function decode(payloads: Payloads): unknown {
 }
 
 /**
- * An event's payloads; `undefined` for each that holds nothing. Anybody can send a signal that is no JSON, or only claims
- * to be: it is read as a text, which no handler takes for a message.
+ * An event's payloads; `undefined` for each empty one. A raw signal may contain invalid JSON: it is returned as text,
+ * which no handler accepts as a message.
  *
- * @throws SlipwayError SLIPWAY_PAYLOAD_KEY_MISSING for one that is still encrypted: there was no key.
+ * @throws SlipwayError SLIPWAY_PAYLOAD_KEY_MISSING if a payload is still encrypted because there was no key.
  */
 export function decodeAll(payloads: Payloads): unknown[] {
   return (payloads?.payloads ?? []).map((payload) => {
@@ -35,16 +35,16 @@ export function decodeAll(payloads: Payloads): unknown[] {
   });
 }
 
-/** When an event was written, in milliseconds since 1970; 0 for none. */
+/** When an event was written, in milliseconds since 1970; 0 if there is none. */
 export function timeOf(event: HistoryEvent | undefined): number {
   const time = event?.eventTime;
   return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
 }
 
-/** Everything that a history holds, payloads too, as one text. */
+/** All texts in a history, including payloads, as one text. */
 export function asText(history: History): string {
   return JSON.stringify(history, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
-    // The value as it was before its `toJSON`: that of a message writes all bytes in base64, that of `Buffer` as numbers.
+    // The original value, because `toJSON` of a message encodes bytes in base64, and `toJSON` of `Buffer` as numbers.
     const given = this[name];
     if (given instanceof Uint8Array) return Buffer.from(given).toString('utf8');
     return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...given } : value;

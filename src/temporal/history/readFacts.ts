@@ -16,10 +16,10 @@ import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 import { readMessages } from './readMessages.ts';
 
-/** How the ids of promotions begin. */
+/** The prefix of the workflow ids of promotions. */
 const PROMOTION = 'promotion:';
 
-/** One history, under its workflow's id. */
+/** One history, with its workflow id. */
 export interface AuditedHistory {
   readonly workflowId: string;
   readonly history: History;
@@ -28,8 +28,8 @@ export interface AuditedHistory {
 /**
  * Reads the facts in the histories of one target.
  *
- * @param targetId - the target's workflow id; the histories are those of its runs, of its children, of its
- *   notices and of the promotions to it.
+ * @param targetId - the target's workflow id. The histories are those of its runs, its children, its notices, and the
+ * promotions to it.
  */
 export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
   const own = histories.filter(({ workflowId }) => workflowId === targetId);
@@ -71,7 +71,7 @@ function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {
   return { workflowId, runId, result: endOf(history).result as PromotionResult | null };
 }
 
-/** The submissions that a target's runs took, and those that were withdrawn. */
+/** The submissions that a target's runs accepted, and those that were withdrawn. */
 function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
   const found = new Map<string, SubmissionFact>();
   const note = (id: string, fact: Partial<SubmissionFact>): void => {
@@ -82,7 +82,7 @@ function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
     if (typeof id === 'string') note(id, { withdrawnAt: found.get(id)?.withdrawnAt ?? timeOf(event) });
   };
   const asked = new Set<string>();
-  // The newest run comes first.
+  // `own` has the newest run first.
   for (const event of own.toReversed().flatMap(({ history }) => history.events ?? [])) {
     const signaled = event.workflowExecutionSignaledEventAttributes;
     if (signaled?.signalName === 'withdraw') withdraws(decode(signaled.input), event);
@@ -98,7 +98,7 @@ function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
   return [...found.values()];
 }
 
-/** How a history ends. What needs a person ends failed, with its result in the failure. */
+/** How a history ends. If a person is needed, the workflow has failed, with its result in the failure. */
 function endOf(history: History): { readonly ended: WorkFact['ended']; readonly result: unknown } {
   const last = history.events?.at(-1);
   const completed = last?.workflowExecutionCompletedEventAttributes;
@@ -124,8 +124,8 @@ function endOf(history: History): { readonly ended: WorkFact['ended']; readonly 
 }
 
 /**
- * Whether a run goes on, no task of it is open, and it has heard of the end of all that it started. A target sets a timer
- * only where it is about to carry on as a new run, which takes up what this one does not.
+ * Whether a run is open, has no open task, and has seen the end of all children. A target has an open timer only just
+ * before it continues as new, and the next run handles what is left.
  */
 function isIdle(history: History): boolean {
   if (hasOpenChild(history) || hasOpenTimer(history)) return false;
@@ -138,8 +138,8 @@ function isIdle(history: History): boolean {
 }
 
 /**
- * Whether a run started a child of whose end it has not heard. The child may have ended by its own history: then that is
- * still on its way to who started it. A notice is begun and left: it counts until it has begun.
+ * Whether a run started a child whose end it has not seen. The child may have ended already, but its parent does not
+ * know yet. A notice is abandoned once it has started, so it counts only until then.
  */
 export function hasOpenChild({ events: all }: History): boolean {
   const events = all ?? [];
@@ -214,9 +214,9 @@ function readActivities(history: History): ActivityFact[] {
 }
 
 /**
- * Reads an activity that was carried out within a workflow task (`workflows/localFirst.ts`); `undefined`: it is none.
+ * Reads a local activity (`workflows/localFirst.ts`); `undefined` if the event is none.
  *
- * @param from - when the task, or the one before it in the task, began or ended.
+ * @param from - when the workflow task began, or when its previous local activity ended.
  */
 function readLocalActivity(
   event: HistoryEvent,
@@ -241,10 +241,10 @@ function readLocalActivity(
   return { ...base, outcome, result: null, mayHaveBeenTaken: true };
 }
 
-/** What Temporal's SDK writes about a local activity. */
+/** What Temporal's SDK records about a local activity. */
 interface LocalActivityData {
   readonly activity_type: string;
-  /** `null`: it was canceled, or its time was up. */
+  /** `null` if it was canceled or timed out. */
   readonly complete_time: { readonly seconds: number; readonly nanos: number } | null;
 }
 
@@ -278,7 +278,7 @@ function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[
   return readFailedTasks(history.events ?? []).map((failed) => ({ workflowId, ...failed }));
 }
 
-/** A workflow task that failed because the workflow's code threw, or does not fit its history. */
+/** A workflow task that failed because the workflow's code threw or does not match its history. */
 interface FailedTask {
   readonly message: string;
   /** Whether no workflow task has been completed since. */
@@ -286,8 +286,9 @@ interface FailedTask {
 }
 
 /**
- * The workflow tasks that failed, oldest first. Tasks that were lost with their worker do not count, and neither do those
- * that a worker refuses to have them rebuilt (`taskBoundaries.ts`): the next worker takes them.
+ * The failed workflow tasks, oldest first. Tasks that were lost with their worker do not count. Neither do those that
+ * a worker fails on purpose to have the workflow replayed (`taskBoundaries.ts`), because the next worker completes
+ * them.
  *
  * @param events - oldest first.
  */
@@ -302,7 +303,7 @@ export function readFailedTasks(events: readonly HistoryEvent[]): readonly Faile
 }
 
 /**
- * `temporal.api.enums.v1.WorkflowTaskFailedCause`, those that are no failure of the workflow's code: something arrived
- * while it was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
+ * The values of `temporal.api.enums.v1.WorkflowTaskFailedCause` that are no failure of the workflow's code: an event
+ * arrived while the workflow was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
  */
 const TAKEN_BACK: ReadonlySet<number> = new Set([1, 13, 17, 18, 20, 31]);

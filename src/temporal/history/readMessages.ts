@@ -6,8 +6,8 @@ import { readHoldMessage, readQuarantineMessage, readRollbackMessage } from '../
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
 /**
- * Reads what a target was asked for and took, in the order in which it took it, from the histories of all its runs. A run
- * that was reset repeats what the run before it was sent: that counts once.
+ * Reads the messages that a target accepted, in order, from the histories of all its runs. A reset run repeats the
+ * messages of the run before it; each counts once.
  */
 export function readMessages(histories: readonly History[]): readonly MessageFact[] {
   const found = new Map<string, MessageFact>();
@@ -30,7 +30,7 @@ export function readMessages(histories: readonly History[]): readonly MessageFac
   return [...found.values()]
     .sort((one, other) => one.at - other.at)
     .filter((said) => {
-      // What is sent again under its id changes nothing.
+      // A message that is sent again with the same id changes nothing.
       const id = idOf(said);
       if (id === '') return true;
       const isAgain = taken.has(id);
@@ -39,7 +39,7 @@ export function readMessages(histories: readonly History[]): readonly MessageFac
     });
 }
 
-/** The id under which it was sent; empty where it has none. */
+/** The message's id; empty if it has none. */
 function idOf(said: MessageFact): string {
   if (said.kind === 'queued') return said.submission;
   return said.kind === 'rollback' ? said.requestId : '';
@@ -65,7 +65,7 @@ function factOf(
   return input?.afresh === true ? { kind: 'started afresh', at } : undefined;
 }
 
-/** @param update - its id and its answer; absent for a signal. */
+/** @param update - its id and answer; absent for a signal. */
 function factOfMessage(
   name: unknown,
   message: unknown,

@@ -10,7 +10,7 @@ import { type GuardedServer, startGuardedServer } from './guardedServer.ts';
 
 export interface DevServerOptions {
   readonly executable: string;
-  /** Where it keeps its state: a SQLite file, made where it is missing. */
+  /** Its state: a SQLite file, created if missing. */
   readonly databaseFile: string;
   readonly port: number;
   readonly uiPort: number;
@@ -30,8 +30,8 @@ export interface DevServer extends GuardedServer {
 const HOST = '127.0.0.1';
 
 /**
- * What makes a dev server about twice as fast as its defaults: a write-ahead log, activities handed to the worker that
- * asked for them, and queues that are looked at as soon as there is something in them.
+ * Makes a dev server about twice as fast as its defaults: a write-ahead log, eager activities (returned to the worker
+ * that scheduled them), and task queues that are polled as soon as they contain something.
  */
 const TUNING = [
   ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
@@ -39,16 +39,19 @@ const TUNING = [
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
 ];
 
-/** Its default keeps the state of 128,000 workflows in memory for an hour. One that is not there is read from the file. */
+/**
+ * By default, it keeps the state of 128,000 workflows in memory for an hour. State that is not cached is read from
+ * the file.
+ */
 const CACHE = [
   ...['--dynamic-config-value', 'history.cacheSizeBasedLimit=true'],
   ...['--dynamic-config-value', `history.hostLevelCacheMaxSizeBytes=${64 * 2 ** 20}`],
 ];
 
 /**
- * Starts Temporal's dev server and waits until it serves, with the search attributes registered.
+ * Starts Temporal's dev server, waits until it serves, and registers the search attributes.
  *
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, with what it printed last, if it ends or does not serve in time.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, with its last output, if it ends or does not serve in time.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   const { port, uiPort, namespace = 'default', onLog, signal } = options;

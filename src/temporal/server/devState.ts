@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { SlipwayError } from '../../domain/errors.ts';
 
-/** What `slipway dev` leaves for the commands that are started beside it: addresses, and where the key is, never the key. */
+/** What `slipway dev` writes for commands beside it: addresses and the path of the key's file, but never the key. */
 export interface DevState {
   readonly pid: number;
   /** ISO 8601. */
@@ -12,7 +12,7 @@ export interface DevState {
     /** `host:port`. */
     readonly address: string;
     readonly namespace: string;
-    /** The base URL of Temporal's UI; `null` if it is not known. */
+    /** The base URL of Temporal's UI; `null` if not known. */
     readonly ui: string | null;
   };
   readonly controlPlane: string;
@@ -25,9 +25,9 @@ export interface DevState {
 const DEV_STATE_FILE = 'dev.json';
 
 /**
- * Reads what a running `slipway dev` left in a home; `undefined` if none runs there.
+ * Reads the state of a running `slipway dev` from a home; `undefined` if none runs there.
  *
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a file that `slipway dev` did not write.
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID if `slipway dev` did not write the file.
  */
 export async function readDevState(home: string): Promise<DevState | undefined> {
   const file = join(home, DEV_STATE_FILE);
@@ -51,7 +51,7 @@ export async function readDevState(home: string): Promise<DevState | undefined> 
   return isAlive(state.pid) ? state : undefined;
 }
 
-/** Writes the file, readable by its owner alone. It appears whole. */
+/** Writes the file atomically, readable only by its owner. */
 export async function writeDevState(home: string, state: DevState): Promise<void> {
   const file = join(home, DEV_STATE_FILE);
   const written = `${file}.${process.pid}`;

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 export interface ServerProcess {
   readonly executable: string;
   readonly args: readonly string[];
-  /** Whether it serves: rejects while it does not. */
+  /** Resolves if the server serves; else rejects. */
   readonly serves: () => Promise<void>;
   readonly onLog?: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** What is thrown where it does not come to serve. */
+  /** The error if the server does not start to serve. */
   readonly didNotServe: (failure: StartFailure) => Error;
 }
 
@@ -18,24 +18,25 @@ interface StartFailure {
   readonly cause: unknown;
 }
 
-/** A server that serves. It ends with this process, however this process ends. */
+/** A running server. It ends with this process, however this process ends. */
 export interface GuardedServer {
-  /** Resolves when it has ended, by itself or by `stop`. */
+  /** Resolves when the server has ended, by itself or by `stop`. */
   readonly exited: Promise<void>;
-  /** Ends it and waits until it has ended. */
+  /** Ends the server, and waits until it has ended. */
   stop(): Promise<void>;
 }
 
-/** How long a server may take until it serves. */
+/** How long a server may take to start serving. */
 const READY_TIMEOUT_MS = 60_000;
 const RETRY_MS = 150;
 const LAST_LINES = 8;
 
 /**
- * Starts a server and waits until it serves. Through a guard, in a process group of its own: Ctrl-C in a terminal reaches
- * this process alone, which ends the server in order.
+ * Starts a server through a guard, and waits until it serves. The server is in its own process group, so that Ctrl-C
+ * in a terminal reaches only this process, which then shuts the server down.
  *
- * @throws what `didNotServe` makes of it if it ends or does not serve in time; the signal's reason when it is aborted.
+ * @throws the error of `didNotServe` if the server ends or does not serve in time; the signal's reason if it is
+ * aborted.
  */
 export async function startGuardedServer(options: ServerProcess): Promise<GuardedServer> {
   const { serves, onLog, signal } = options;

@@ -1,5 +1,5 @@
-// Runs one command and ends it with the process that holds the other end of this one's stdin, however that ends:
-// a server must not outlive the `slipway dev` that started it.
+// Runs one command, and ends it when the process at the other end of stdin ends in any way: a server must not outlive
+// the `slipway dev` that started it.
 //
 //   node serverGuard.js COMMAND ARGUMENT…
 import { spawn } from 'node:child_process';

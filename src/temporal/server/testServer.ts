@@ -16,8 +16,8 @@ interface TestServerOptions {
 }
 
 /**
- * A running test server of Temporal's, whose time is skipped where nothing happens. Its time passes as everybody's until
- * it is told to skip.
+ * A running test server of Temporal's, which skips time while nothing happens. Its time passes normally until it is
+ * told to skip.
  */
 export interface TestServer extends GuardedServer {
   /** `host:port`. */
@@ -28,13 +28,13 @@ export interface TestServer extends GuardedServer {
 }
 
 const HOST = '127.0.0.1';
-/** The only one that it has. */
+/** The server's only namespace. */
 const NAMESPACE = 'default';
 
 /**
- * Starts a time-skipping test server and waits until it serves, with the search attributes registered.
+ * Starts a time-skipping test server, waits until it serves, and registers the search attributes.
  *
- * @throws SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE, with what it printed last, if it ends or does not serve in time.
+ * @throws SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE, with its last output, if it ends or does not serve in time.
  */
 export async function startTestServer(options: TestServerOptions): Promise<TestServer> {
   const { executable, port, signal } = options;
@@ -88,8 +88,8 @@ async function connect(address: string): Promise<Connection> {
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * The time of a test server. It is skipped where the server waits for nothing but time, and nobody holds it; whoever
- * holds it lets it pass as everybody's does. From the beginning one holds it: whoever started the server.
+ * The time of a test server. The server skips time if it waits for nothing else and the time is not held. While it is
+ * held, it passes normally. After the start, the process that started the server holds it.
  */
 export class SkippedTime {
   readonly #service: TestService;
@@ -104,7 +104,7 @@ export class SkippedTime {
     return tsToMs(time);
   }
 
-  /** Holds the time from now on, until {@link SkippedTime.release}. */
+  /** Holds the time until {@link SkippedTime.release}. */
   async hold(): Promise<void> {
     await this.#service.lockTimeSkipping({});
   }
@@ -114,8 +114,8 @@ export class SkippedTime {
   }
 
   /**
-   * Lets whoever holds the time release it until a moment, in milliseconds since 1970, and hold it again in that very
-   * moment. Resolves then; at once where it has passed.
+   * Releases the time until a moment (milliseconds since 1970), at which it is held again. The caller must hold the
+   * time. Resolves at that moment; at once if it has passed.
    */
   async until(moment: number): Promise<void> {
     const left = moment - (await this.now());

@@ -4,14 +4,14 @@ import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../client/c
 import { isGone, temporalError } from '../client/temporalError.ts';
 import { deploymentName } from './workerVersion.ts';
 
-/** What Temporal knows of the worker deployment of the task queue. */
+/** What Temporal knows about the worker deployment of the task queue. */
 export interface DescribedRouting extends Routing {
-  /** Makes a change fail if another one came in between. */
+  /** Makes a change fail if another change came in between. */
   readonly conflictToken: Uint8Array;
 }
 
 /**
- * Reads which versions of workers there are, and where Temporal sends work.
+ * Reads the versions of workers, and which one Temporal sends work to.
  *
  * @returns `undefined` if no versioned worker has ever polled the task queue.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -57,7 +57,7 @@ const STATUSES: readonly (VersionStatus | undefined)[] = [
   'drained',
 ];
 
-/** The task queues that workers of a version have polled, by name. */
+/** The names of the task queues that workers of a version have polled. */
 export async function queuesOf(temporal: TemporalConnection, buildId: string): Promise<readonly string[]> {
   const { namespace, taskQueue } = temporal.settings;
   try {
@@ -75,10 +75,11 @@ export async function queuesOf(temporal: TemporalConnection, buildId: string): P
 }
 
 /**
- * Sends all new workflows, and all that change versions, to a version from now on. A ramp of this version ends.
+ * Sends all new workflows, and all workflows that move between versions, to a version from now on. Ends a ramp of
+ * this version.
  *
- * @throws SlipwayError SLIPWAY_ROLLOUT_REFUSED if the version lacks a task queue that the current one has, or another change came
- *   in between; SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @throws SlipwayError SLIPWAY_ROLLOUT_REFUSED if the version lacks a task queue that the current one has, or if
+ * another change came in between; SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export function setCurrent(
   temporal: TemporalConnection,
@@ -98,9 +99,9 @@ export function setCurrent(
 }
 
 /**
- * Sends a share of the new workflows, and of those that change versions, to a version.
+ * Sends a share of the new workflows, and of those that move between versions, to a version.
  *
- * @param percentage - from 0 to 100. With 0 the ramp ends.
+ * @param percentage - from 0 to 100. 0 ends the ramp.
  * @throws as {@link setCurrent}.
  */
 export function setRamping(

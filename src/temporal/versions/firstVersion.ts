@@ -2,15 +2,15 @@ import { pollQueues } from '../../domain/taskQueues.ts';
 import type { TemporalConnection } from '../client/connection.ts';
 import { describeRouting, queuesOf, setCurrent } from './deploymentVersions.ts';
 
-/** What came of the look for a current version. `current`: this version, by now; `waits`: another one is. */
+/** The result of {@link makeFirstCurrent}. `current`: this version is current by now; `waits`: another one is. */
 export type FirstVersion = 'made_current' | 'current' | 'waits';
 
-/** Temporal knows a version a moment after its worker has begun to poll. */
+/** Temporal knows a version only a moment after its worker has begun to poll. */
 const LOOK_AGAIN_MS = 250;
 
 /**
- * Makes a version current if none ever was: the first versioned workers of a task queue need no one to roll them out. Waits until
- * Temporal knows all of the version's task queues, as work for an unknown one would find no worker.
+ * Makes a version current if none ever was, so that the first versioned workers of a task queue need no rollout.
+ * Waits until Temporal knows all of the version's task queues, because work for an unknown one would find no worker.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -30,7 +30,7 @@ export async function makeFirstCurrent(
         await setCurrent(temporal, routing, buildId);
         return 'made_current';
       } catch (error) {
-        // Another worker was faster: the next look shows it.
+        // Another worker was faster: the next read shows it.
         if ((await describeRouting(temporal))?.wasEverCurrent !== true) throw error;
       }
     }

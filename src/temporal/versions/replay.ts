@@ -16,8 +16,8 @@ export interface ReplayFailure {
 const WORKFLOW_TASK_COMPLETED = 7;
 
 /**
- * Replays running workflows, one after the other, with the workflow code of a bundle. One that has ended meanwhile, or has decided nothing yet,
- * replays.
+ * Replays running workflows with the workflow code of a bundle, one after the other. A workflow that has ended
+ * meanwhile or has no completed task passes.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -46,7 +46,7 @@ async function* histories(temporal: TemporalConnection, executions: readonly Exe
     } catch (error) {
       throw temporalError(error, temporal.settings);
     }
-    // The SDK would wait without end for one that has decided nothing.
+    // The SDK would wait for ever for a history without a completed workflow task.
     const hasDecided = history?.events?.some(
       ({ eventType }) => Number(eventType) === WORKFLOW_TASK_COMPLETED,
     );

@@ -2,18 +2,18 @@ import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../client/connection.ts';
 import { isGone, temporalError } from '../client/temporalError.ts';
 
-/** A release or a rollback that runs. */
+/** A running release or rollback. */
 export interface PinnedWork {
   readonly workflowId: string;
   readonly runId: string;
-  /** The version that it is pinned to; `undefined`: an unversioned worker began it. */
+  /** The version that it is pinned to; `undefined` if an unversioned worker started it. */
   readonly buildId: string | undefined;
 }
 
 const PINNED: readonly string[] = [WORKFLOW_TYPES.release, WORKFLOW_TYPES.rollback];
 
 /**
- * The releases and rollbacks that run, each with its version.
+ * The running releases and rollbacks, each with its version.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -35,7 +35,8 @@ export async function runningPinned(temporal: TemporalConnection): Promise<reado
 }
 
 /**
- * The workflows that run and move to the current version with their next task: targets, promotions and what serves them.
+ * The running workflows that move to the current version with their next task: targets, promotions and their
+ * supporting workflows.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -69,7 +70,7 @@ async function running(
 }
 
 /**
- * Pins a release or a rollback to another version, with its next task. Only for one whose history replays there.
+ * Pins a release or a rollback to another version, from its next task on. Its history must replay on that version.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -91,5 +92,5 @@ export async function pinTo(
   }
 }
 
-/** Temporal's `PinnedOverrideBehavior`, which no package that we depend on exports. */
+/** Temporal's `PinnedOverrideBehavior`, which none of our dependencies exports. */
 const AS_PINNED: object = { behavior: 1 };

@@ -5,15 +5,15 @@ import type { WorkerDeploymentVersion } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
 
-/** Enough of a SHA-256 to tell the bundles of one deployment apart, and short enough to type. */
+/** Enough of a SHA-256 to distinguish the bundles of one deployment, and short enough to type. */
 const BUILD_ID_DIGITS = 12;
 
 /**
- * The version of a worker: its deployment is named after the task queue, its build id is the digest of the workflow
- * bundle. Two workers with the same workflow code have the same version, whatever else differs between them.
+ * The version of a worker. Its deployment is named after the task queue, and its build id is the digest of the
+ * workflow bundle. Workers with the same workflow code have the same version, even if they differ otherwise.
  *
  * @param bundlePath - the workflow bundle that the worker loads.
- * @throws SlipwayError SLIPWAY_USAGE if Temporal takes no deployment of the task queue's name.
+ * @throws SlipwayError SLIPWAY_USAGE if the task queue's name is no valid deployment name.
  */
 export async function workerVersion(taskQueue: string, bundlePath: string): Promise<WorkerDeploymentVersion> {
   const digest = createHash('sha256').update(await readFile(bundlePath));
@@ -26,10 +26,10 @@ export async function workerVersion(taskQueue: string, bundlePath: string): Prom
 /**
  * The worker deployment of a task queue.
  *
- * @throws SlipwayError SLIPWAY_USAGE if Temporal takes no deployment of the task queue's name.
+ * @throws SlipwayError SLIPWAY_USAGE if the task queue's name is no valid deployment name.
  */
 export function deploymentName(taskQueue: string): string {
-  // Temporal separates the name from the build id with them.
+  // Temporal separates the name from the build id with these characters.
   if (!/[.:]/.test(taskQueue)) return taskQueue;
   throw new SlipwayError('SLIPWAY_USAGE', `the task queue "${taskQueue}" cannot be versioned`, {
     place: 'SLIPWAY_TASK_QUEUE',
@@ -38,7 +38,7 @@ export function deploymentName(taskQueue: string): string {
 }
 
 /**
- * Whether workers are versioned (`SLIPWAY_WORKER_VERSIONING`). Default: not.
+ * Whether workers are versioned (`SLIPWAY_WORKER_VERSIONING`). Default: they are not.
  *
  * @throws SlipwayError SLIPWAY_USAGE if the variable is not 0 or 1.
  */

@@ -5,14 +5,14 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * The version of the `temporal` command that Slipway installs (server 1.29.1). Newer ones cannot be installed with
- * `go install`: their module replaces a dependency.
+ * The version of the `temporal` command that Slipway installs (server 1.29.1). `go install` cannot install newer
+ * ones, because their module replaces a dependency.
  */
 export const TEMPORAL_CLI_VERSION = '1.5.1';
 
 /**
- * Where Slipway keeps the `temporal` executable: under the user's cache directory, as each system has it
- * (`$XDG_CACHE_HOME` or `~/.cache`; `~/Library/Caches` on macOS; `%LOCALAPPDATA%` on Windows).
+ * Where Slipway keeps the `temporal` executable: in the user's cache directory of each system (`$XDG_CACHE_HOME` or
+ * `~/.cache`; `~/Library/Caches` on macOS; `%LOCALAPPDATA%` on Windows).
  */
 export function cachedTemporalPath(env: NodeJS.ProcessEnv, system: NodeJS.Platform = platform()): string {
   return join(
@@ -24,7 +24,7 @@ export function cachedTemporalPath(env: NodeJS.ProcessEnv, system: NodeJS.Platfo
   );
 }
 
-/** Where Slipway keeps a version of the time-skipping test server, likewise. */
+/** Where Slipway keeps a version of the time-skipping test server. */
 export function cachedTestServerPath(env: NodeJS.ProcessEnv, version: string): string {
   return join(cacheDirectory(env, platform()), 'slipway', 'test-server', version, testServerFileName());
 }
@@ -62,14 +62,14 @@ export async function onPath(
   return undefined;
 }
 
-/** Whether there is a `temporal` executable at a path, and it runs: a download that broke off leaves one that does not. */
+/** Whether a path has a `temporal` executable that runs. An interrupted download leaves one that does not. */
 export async function isTemporal(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: VERSION_TIMEOUT_MS });
     return stdout.startsWith('temporal version');
   } catch {
-    // Whatever keeps it from running, the next place is looked at.
+    // Whatever the reason, the next place is tried.
     return false;
   }
 }
@@ -79,12 +79,12 @@ export async function isExecutable(path: string): Promise<boolean> {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile();
   } catch {
-    // Whatever keeps it from being one, the next place is looked at.
+    // Whatever the reason, the next place is tried.
     return false;
   }
 }
 
-/** Moves a finished executable into the cache in one step: a reader finds a whole one or none. */
+/** Moves a finished executable into the cache atomically, so that a reader never finds a partial one. */
 export async function moveIntoPlace(made: string, destination: string): Promise<void> {
   await chmod(made, 0o755);
   await rename(made, destination);

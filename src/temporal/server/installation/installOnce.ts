@@ -6,46 +6,47 @@ import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import { moveIntoPlace } from './executable.ts';
 import { type InstallAttempt, type InstallTask, type Progress, repeatWhile } from './installTask.ts';
 
-/** An executable, and where it came from. */
+/** An executable, and where it was found. */
 export interface Found<Origin extends string> {
   readonly path: string;
   readonly origin: Origin;
 }
 
 export interface InstallOptions {
-  /** One line of progress, without a line end; at least every 15 s while something takes long. */
+  /** Called with one line of progress, without a line end, at least every 15 s during long work. */
   readonly onProgress?: Progress;
   readonly signal?: AbortSignal;
   /** Default: the process's environment. */
   readonly env?: NodeJS.ProcessEnv;
-  /** How long the SDK's download may go without a single byte, in milliseconds. Default: 20 s. */
+  /** How long the SDK's download may receive nothing, in milliseconds. Default: 20 s. */
   readonly downloadStallMs?: number;
 }
 
-/** An executable that is installed into the user's cache directory. */
+/** An executable that can be installed into the user's cache directory. */
 interface Installable<Origin extends string> {
-  /** What it is called, for people. */
+  /** Its name, for people. */
   readonly name: string;
   readonly destination: string;
   readonly find: () => Promise<Found<Origin> | undefined>;
-  /** Where `find` looked in vain: one line each. */
+  /** Where `find` looked without success: one line each. */
   readonly lookedFor: readonly string[];
-  /** The ways of making one, in the order in which they are tried. */
+  /** The ways to install it, in the order in which they are tried. */
   readonly ways: readonly {
     readonly origin: Origin;
     readonly name: string;
     readonly install: (task: InstallTask) => Promise<InstallAttempt>;
   }[];
   readonly runs: (path: string) => Promise<boolean>;
-  /** What is thrown if nothing worked; its message ends in what was tried. */
+  /** The error if nothing worked. Its message lists what was tried. */
   readonly failure: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
 }
 
 /**
- * Finds an executable, or installs it. Two installations at once do not disturb each other: the second waits for the
- * first and takes what it left.
+ * Finds an executable, or installs it. If two processes install at once, the second waits and uses the first one's
+ * result.
  *
- * @throws SlipwayError the installable's `failure`, with each thing that was tried and why it failed; the signal's reason when it is aborted.
+ * @throws SlipwayError the installable's `failure`, with each attempt and why it failed; the signal's reason if it is
+ * aborted.
  */
 export async function installOnce<Origin extends string>(
   installable: Installable<Origin>,
@@ -62,7 +63,7 @@ export async function installOnce<Origin extends string>(
     const meanwhile = await find();
     if (meanwhile !== undefined) return meanwhile;
     await removeAbandoned(directory);
-    // Beside the cache, so that moving the finished executable into it is one rename on one file system.
+    // Beside the cache, so that moving the executable into it is one rename on one file system.
     const workspace = await mkdtemp(join(directory, WORKSPACE_PREFIX));
     try {
       return await tryEach(installable, workspace, options);
@@ -73,7 +74,7 @@ export async function installOnce<Origin extends string>(
 }
 
 const WORKSPACE_PREFIX = 'installing-';
-/** What has not changed for this long was left behind by an installation that was killed. */
+/** A workspace that has not changed for this long was left by an installation that was killed. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
 
 async function removeAbandoned(cacheDirectory: string): Promise<void> {
@@ -140,7 +141,7 @@ function failed(
 }
 
 const TOUCH_EVERY_MS = 5_000;
-/** A lock that was not touched for this long was left behind by a process that was killed. */
+/** A lock that was not touched for this long was left by a process that was killed. */
 const STALE_AFTER_MS = 30_000;
 const LOOK_EVERY_MS = 500;
 
@@ -152,10 +153,10 @@ interface InstallLockOptions {
 }
 
 /**
- * Runs the work while no other process installs into the same directory. It saves a second installation of five
- * minutes; what keeps two installations from breaking each other is that each ends in one rename.
+ * Runs the work while no other process installs into the same directory. The lock only saves a second installation of
+ * five minutes. Without it, installations still do not break each other, because each ends in one rename.
  *
- * @throws the signal's reason when `signal` is aborted while waiting.
+ * @throws the signal's reason if `signal` is aborted during the wait.
  */
 async function withInstallLock<T>(options: InstallLockOptions, work: () => Promise<T>): Promise<T> {
   const { name, directory, onProgress, signal } = options;
@@ -173,7 +174,7 @@ async function withInstallLock<T>(options: InstallLockOptions, work: () => Promi
   }
   const touching = setInterval(() => {
     const now = new Date();
-    // The process that removed the lock will install too; that costs time and breaks nothing.
+    // The process that removed the lock also installs: that costs time and breaks nothing.
     utimes(path, now, now).catch(() => undefined);
   }, TOUCH_EVERY_MS);
   try {

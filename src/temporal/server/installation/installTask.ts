@@ -1,32 +1,32 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** Takes one line of progress, without a line end. */
+/** Called with one line of progress, without a line end. */
 export type Progress = (line: string) => void;
 
 export interface InstallTask {
-  /** An empty directory of its own; removed afterwards with all that is left in it. */
+  /** An empty directory for this task. It is removed afterwards, with its content. */
   readonly workspace: string;
-  /** Where the executable will be, and what it needs beside it may be put. */
+  /** The directory for the executable and the files that it needs. */
   readonly cacheDirectory: string;
   readonly onProgress: Progress;
   readonly env: NodeJS.ProcessEnv;
-  /** How long a download may go without a single byte, in milliseconds. */
+  /** How long a download may receive nothing, in milliseconds. */
   readonly stallMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** What one way of installing something came to. Why it failed is one sentence without a full stop. */
+/** The result of one way to install. The reason is one sentence without a full stop. */
 export type InstallAttempt =
   { readonly ok: true; readonly path: string } | { readonly ok: false; readonly reason: string };
 
-/** Silence on the screen for longer than this looks like a hang. */
+/** Without a line for longer than this, the command seems to hang. */
 const TELL_EVERY_MS = 15_000;
 
 /**
- * Repeats a line with the elapsed time, every 15 s, until the work ends.
+ * Repeats a line with the elapsed time every 15 s, until the work ends.
  *
- * @param describe - the line, made anew each time.
+ * @param describe - creates the line each time.
  */
 export async function repeatWhile<T>(
   onProgress: Progress,
@@ -44,7 +44,7 @@ export async function repeatWhile<T>(
   }
 }
 
-/** A span of milliseconds as people read it: `45 s`, `3 min 05 s`. */
+/** A duration in milliseconds for people: `45 s`, `3 min 05 s`. */
 export function elapsed(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
@@ -56,7 +56,7 @@ interface ChildCommand {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** Each line that the command writes, to either stream. */
+  /** Called with each line of output, from both streams. */
   readonly onLine?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -64,9 +64,9 @@ interface ChildCommand {
 const LAST_LINES = 5;
 
 /**
- * Runs a command to its end.
+ * Runs a command until it ends.
  *
- * @returns `ok`, or why it failed: the last lines that it wrote, or that it could not be run.
+ * @returns `ok`, or why it failed: its last lines of output, or that it could not be started.
  */
 export async function runToEnd(command: ChildCommand): Promise<{ ok: true } | { ok: false; reason: string }> {
   const { file, args, env, cwd, onLine, signal } = command;

@@ -12,14 +12,14 @@ import { downloadWithSdk } from './sdkDownload.ts';
 import { join } from 'node:path';
 import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
 
-/** A `temporal` executable that was run once and answered, and where it came from. */
+/** A `temporal` executable that runs, and where it was found. */
 type TemporalExecutable = Found<'path' | 'cache' | 'download' | 'go'>;
 
 /**
- * The address of Temporal that the environment names (`TEMPORAL_ADDRESS`, or a profile of `temporal.toml`), where no
- * executable is needed; `undefined` if it names none.
+ * The address of Temporal in the environment (`TEMPORAL_ADDRESS`, or a profile of `temporal.toml`), with which no
+ * executable is needed; `undefined` if there is none.
  *
- * @throws Error when the profile that is named does not exist, or its file cannot be read.
+ * @throws Error if the named profile does not exist or its file cannot be read.
  */
 export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const overrideEnvVars = Object.fromEntries(
@@ -29,7 +29,7 @@ export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env):
 }
 
 /**
- * Finds a `temporal` executable that runs, without installing one: on the PATH, else in the user's cache directory.
+ * Finds a `temporal` executable that runs: on the PATH, else in the user's cache directory. Installs nothing.
  *
  * @param env - default: the process's environment.
  */
@@ -43,11 +43,11 @@ export async function findTemporal(
 }
 
 /**
- * Finds a `temporal` executable, or installs one into the user's cache directory: by the SDK's own download of the
- * command, else, where Go is installed, by `go install` (about five minutes on two cores).
+ * Finds a `temporal` executable, or installs one into the user's cache directory: with the SDK's own download, else,
+ * if Go is installed, with `go install` (about five minutes on two cores).
  *
- * @throws SlipwayError `SLIPWAY_TEMPORAL_NOT_INSTALLED`, which lists each thing that was tried and why it failed.
- * @throws the signal's reason when `signal` is aborted.
+ * @throws SlipwayError `SLIPWAY_TEMPORAL_NOT_INSTALLED`, which lists each attempt and why it failed.
+ * @throws the signal's reason if `signal` is aborted.
  */
 export function installTemporal(options: InstallOptions = {}): Promise<TemporalExecutable> {
   const { env = process.env } = options;
@@ -88,7 +88,7 @@ const NOT_INSTALLED = {
   hint: 'Install the temporal command (https://docs.temporal.io/cli), or Go 1.23 or newer, and try again; or set TEMPORAL_ADDRESS to a running Temporal.',
 } as const;
 
-/** Builds the `temporal` command from its Go module. Go keeps what it fetched, so a second try is quicker. */
+/** Builds the `temporal` command from its Go module. Go caches its downloads, so a second try is faster. */
 async function installWithGo(task: InstallTask): Promise<InstallAttempt> {
   const { workspace, onProgress, env, signal } = task;
   const version = await runToEnd({ file: 'go', args: ['version'], env, cwd: workspace });
@@ -103,7 +103,7 @@ async function installWithGo(task: InstallTask): Promise<InstallAttempt> {
       runToEnd({
         file: 'go',
         args: ['install', `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`],
-        // A GOBIN of its own; flags of the user's own projects do not belong to this build.
+        // Its own GOBIN, and none of the flags that the user set for other projects.
         env: { ...env, GOBIN: workspace, GOFLAGS: '', GOWORK: 'off' },
         cwd: workspace,
         onLine: (line) => {

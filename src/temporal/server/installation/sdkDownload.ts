@@ -6,8 +6,8 @@ import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * The SDK downloads a server as a part of starting it. In a process of its own, because the SDK's native code cannot be
- * told to stop.
+ * The SDK downloads a server when it starts it. This runs in its own process, because the SDK's native code cannot be
+ * canceled.
  */
 const PROGRAM = `
 const { TestWorkflowEnvironment } = (await import(process.argv[1])).default;
@@ -23,10 +23,10 @@ try {
 `;
 
 /**
- * Lets the SDK download a server that it starts: the `temporal` command (`createLocal`), or the time-skipping test server.
- * Given up when not a single byte comes for `stallMs`.
+ * Downloads a server through the SDK: the `temporal` command (`createLocal`), or the time-skipping test server. Gives
+ * up if nothing is received for `stallMs`.
  *
- * @param version - as the SDK names it: `v1.5.1`, or `default` for the one that goes with it.
+ * @param version - as the SDK names it: `v1.5.1`, or `default` for the version that belongs to the SDK.
  */
 export function downloadWithSdk(
   start: 'createLocal' | 'createTimeSkipping',
@@ -71,7 +71,7 @@ async function download(task: InstallTask, start: string, version: string): Prom
     : { ok: true, path: join(workspace, name) };
 }
 
-/** Follows how the files of a directory grow, and says so when they do not for too long. */
+/** Watches the total size of a directory's files, and calls back if it has not grown for too long. */
 function watchGrowth(
   directory: string,
   stallMs: number,
@@ -90,7 +90,7 @@ function watchGrowth(
   return { bytes: () => bytes, end: () => clearInterval(timer) };
 }
 
-/** The size of a directory's files in bytes; 0 for what is renamed away at that moment. */
+/** The size of a directory's files in bytes. A file that is renamed meanwhile counts as 0. */
 async function sizeOf(directory: string): Promise<number> {
   const names = await readdir(directory).catch(() => []);
   const sizes = await Promise.all(

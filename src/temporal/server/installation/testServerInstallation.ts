@@ -7,17 +7,17 @@ import { cachedTestServerPath, isExecutable, onPath, testServerFileName } from '
 import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
 import { downloadWithSdk } from './sdkDownload.ts';
 
-/** The newest test server whose rehearsals were seen to go as they should. */
+/** The newest test server with which rehearsals were seen to work. */
 export const TEST_SERVER_VERSION = '1.38.0';
 
 type TestServer = Found<'path' | 'cache' | 'download' | 'maven'>;
 
 /**
- * Finds Temporal's time-skipping test server, or installs it into the user's cache directory: by the SDK's own download,
- * else, where Java and Maven are installed, from its Java archives (about half a minute).
+ * Finds Temporal's time-skipping test server, or installs it into the user's cache directory: with the SDK's own
+ * download, else, if Java and Maven are installed, from its Java archives (about half a minute).
  *
- * @throws SlipwayError `SLIPWAY_TEST_SERVER_UNAVAILABLE`, which lists each thing that was tried and why it failed.
- * @throws the signal's reason when `signal` is aborted.
+ * @throws SlipwayError `SLIPWAY_TEST_SERVER_UNAVAILABLE`, which lists each attempt and why it failed.
+ * @throws the signal's reason if `signal` is aborted.
  */
 export function installTestServer(options: InstallOptions = {}): Promise<TestServer> {
   const { env = process.env } = options;
@@ -65,8 +65,8 @@ const UNAVAILABLE = {
 } as const;
 
 /**
- * Makes a time-skipping test server of its Java archives: Maven fetches them, and a script starts Java with them. They
- * stay beside the script, in the cache directory.
+ * Creates a time-skipping test server from its Java archives: Maven fetches them, and a script starts Java with them.
+ * They are kept beside the script, in the cache directory.
  */
 async function installWithMaven(task: InstallTask): Promise<InstallAttempt> {
   const { workspace, cacheDirectory, onProgress, env, signal } = task;
@@ -118,7 +118,7 @@ const PROJECT = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `;
 
-/** It lives for seconds: what makes Java start quickly counts, and not how fast it would be in the end. */
+/** The server lives for seconds, so the options favor a quick start over peak speed. */
 const SCRIPT = `#!/bin/sh
 exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"
 `;

@@ -10,19 +10,19 @@ import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
 
 export type TakeOverEvent =
   | { readonly what: 'failed_step'; readonly step: AbandonedStep }
-  /** What killed workers had begun could not be looked for: it waits for its deadlines. */
+  /** Abandoned steps could not be looked for. They fail at their deadlines. */
   | { readonly what: 'could_not_look'; readonly error: unknown };
 
 /**
- * Looks at once and a little later: a release that was begun just before the kill is not in Temporal's lists at once
- * (Temporal Cloud takes a second or two), and a worker that was killed this moment may still be dying.
+ * Looks at once and again a little later. Temporal's lists show a release that was started just before the kill only
+ * after a moment (Temporal Cloud takes a second or two). A worker that was killed just now may still be dying.
  */
 const LOOK_AFTER_MS = [0, 3_000] as const;
 const LOOK_MAX_MS = 20_000;
 
 /**
- * Takes over from the workers of this machine that were killed: what they had begun is failed now, and so tried again,
- * instead of when its deadline passes. Never throws: without it everything goes on all the same, later.
+ * Takes over from killed workers of this machine: fails the activities that they had begun now, so that Temporal
+ * retries them before their deadlines. Never throws, because without this everything continues, only later.
  *
  * @param signal - ends it.
  */
@@ -43,7 +43,7 @@ export async function takeOver(
   }
 }
 
-/** @param last - whether what is found now need not be known any longer. */
+/** @param last - whether this is the last look, after which the killed workers can be forgotten. */
 async function look(
   temporal: TemporalConnection,
   registry: WorkerRegistry,
@@ -59,7 +59,7 @@ async function look(
   if (last) await Promise.all(killed.map((instance) => registry.forget(instance)));
 }
 
-/** A step's activity that a killed worker had begun. */
+/** An activity that a killed worker had begun. */
 interface AbandonedStep {
   readonly workflowId: string;
   readonly activityId: string;
@@ -68,24 +68,24 @@ interface AbandonedStep {
   readonly attempt: number;
 }
 
-/** Of more releases under way than this, the steps of the others wait for their own deadlines. */
+/** The most running releases to look through. The steps of others wait for their own deadlines. */
 const WORKFLOWS_MAX = 1_000;
-/** Few enough at once to leave Temporal Cloud's limit of calls to those who work. */
+/** How many calls to make at once. It leaves most of Temporal Cloud's rate limit to the workers. */
 const AT_ONCE = 10;
 /** Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
 const STARTED = 2;
-/** At once: the calls have already waited for the dead worker. */
+/** At once, because the calls have already waited for the dead worker. */
 const RETRY_DELAY_MS = 1;
 
 /**
- * Fails what killed workers had begun in releases and rollbacks and nobody else has taken since, so that it need not
- * wait for its heartbeat's or its attempt's deadline. Steps that Temporal retries are tried again at once; create, PATCH
- * and redeploy tell their workflow, which reads what became of the call before it sends another.
+ * Fails the activities that killed workers had begun in releases and rollbacks and that no other worker has
+ * continued, so that they do not wait for their heartbeat or attempt timeouts. Temporal retries steps that it may
+ * retry at once. For create, PATCH and redeploy, the workflow reads what became of the call before it sends another.
  *
- * Saying it about a worker that lives would do no harm but the repetition: it is what a missed deadline does as well.
+ * If the worker were alive, this would only repeat the activity, as a missed deadline would.
  *
  * @param killed - the instances of the workers.
- * @returns what was failed.
+ * @returns the activities that it failed.
  */
 async function failAbandonedSteps(
   temporal: TemporalConnection,
@@ -118,7 +118,7 @@ async function failIn(
       await temporal.client.activity.fail({ workflowId, activityId: step.activityId }, workerKilled(step));
       failed.push(step);
     } catch (error) {
-      // Its deadline, or another worker, was faster.
+      // Its deadline or another worker was faster.
       if (!(error instanceof ActivityNotFoundError)) throw error;
     }
   }
@@ -151,7 +151,7 @@ async function abandonedIn(
   }
 }
 
-/** What the step's failure says: how far the call had come is unknown. */
+/** The failure of such a step: how far the call got is unknown. */
 function workerKilled({ workerIdentity, attempt }: AbandonedStep): ApplicationFailure {
   const code = 'SLIPWAY_WORKER_KILLED';
   const detail: FailureDetail = { code, mayHaveBeenTaken: true, attempt };

@@ -6,30 +6,31 @@ import { join, relative } from 'node:path';
 
 import type { TemporalSettings } from '../../client/temporalSettings.ts';
 
-/** The workers of one task queue that use one home on one machine: this one, and those that are known to be dead. */
+/** The workers of one task queue that share one home on one machine: this worker, and those known to be dead. */
 export interface WorkerRegistry {
-  /** What this worker calls itself: `slipway@HOST:PID:INSTANCE`. No other process ever has the same. */
+  /** This worker's identity: `slipway@HOST:PID:INSTANCE`. It is unique. */
   readonly identity: string;
-  /** The instances that were killed, the last part of their identities. */
+  /** The instances that were killed: the last part of their identities. */
   killed(): Promise<readonly string[]>;
   forget(instance: string): Promise<void>;
-  /** Takes this worker from the registry: it has ended in order. */
+  /** Removes this worker from the registry, after an orderly shutdown. */
   leave(): Promise<void>;
 }
 
 const FOLDER = 'workers';
 
 /**
- * Registers a worker in its home, so that the next one finds out that it was killed.
+ * Registers a worker in its home, so that the next worker can detect that it was killed.
  *
- * Each worker listens on a socket `<home>/workers/<queue>-<machine>-<instance>` for as long as it lives. When it dies,
- * however it dies, the kernel stops listening, and a connection is refused: that is the proof. Process ids would prove
- * less: they are used again, and mean nothing in another container, which may even have the same host name. A socket is
- * told from a dead one only under the kernel that made it, so the name holds the machine's boot, and the workers of
- * other machines that share the home (over a network) are left alone.
+ * Each worker listens on a socket `<home>/workers/<queue>-<machine>-<instance>` while it lives. When it dies, the
+ * kernel refuses connections: that is the proof. Process ids prove less. They are reused, and mean nothing in another
+ * container, which may even have the same host name. Only the kernel that created a socket can tell whether it is
+ * dead. So the name contains the machine's boot id, and workers of other machines that share the home over a network
+ * are ignored.
  *
- * @throws Error if the socket cannot be made: a home that cannot be written, a path of more than some 100
- * characters, a file system without sockets. Such a worker works as well; only its successor cannot find out that it was killed.
+ * @throws Error if the socket cannot be created: the home is not writable, its path has more than about 100
+ * characters, or the file system has no sockets. The worker still works, but the next one cannot detect that it was
+ * killed.
  */
 export async function joinWorkers(
   home: string,
@@ -56,7 +57,7 @@ export async function joinWorkers(
   };
 }
 
-/** What a worker calls itself; Temporal notes it beside everything that the worker takes. */
+/** A worker's identity, which Temporal records with every task that the worker takes. */
 export function workerIdentity(instance: string = newInstance()): string {
   return `slipway@${hostname()}:${process.pid}:${instance}`;
 }
@@ -70,7 +71,7 @@ function newInstance(): string {
 }
 
 async function listen(path: string): Promise<Server> {
-  // A connection only asks whether this process listens.
+  // A connection only tests whether this process listens.
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(shortest(path), resolve);
@@ -78,7 +79,7 @@ async function listen(path: string): Promise<Server> {
   return server.unref();
 }
 
-/** Only a refusal proves that no process listens; a socket that is gone was removed by a process that knew that. */
+/** Only a refused connection proves that no process listens. A missing socket was removed by a process that knew. */
 function isDead(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(shortest(path));
@@ -90,13 +91,16 @@ function isDead(path: string): Promise<boolean> {
   });
 }
 
-/** A socket's path has room for some 100 characters: the home is often below the working folder. */
+/**
+ * A socket's path is limited to about 100 characters. A relative path is often shorter, because the home is often
+ * below the working directory.
+ */
 function shortest(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere.length < path.length ? fromHere : path;
 }
 
-/** The machine, and how long it has been up: a kernel in its one life. Systems other than Linux have only a name. */
+/** The boot id of the machine's kernel. On systems other than Linux, only the host name. */
 async function machine(): Promise<string> {
   try {
     return await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
