@@ -228,11 +228,7 @@ export class Interventions {
     throw this.stop(`no one decided within ${formatDuration(ASK_MAX_MS)} whether to continue`);
   }
 
-  /**
-   * Waits up to `forMs` for a person's `retry` or `skip`.
-   *
-   * @returns whether it came.
-   */
+  /** Waits up to `forMs` for a person's `retry` or `skip`. @returns whether it came. */
   async decision(note: string, forMs: number, skippable: string | null): Promise<boolean> {
     this.#decided = null;
     this.#undecided = skippable;
@@ -252,11 +248,7 @@ export class Interventions {
     return this.#decided;
   }
 
-  /**
-   * Waits up to `forMs` for a person or a condition.
-   *
-   * @returns whether it came in time.
-   */
+  /** Waits up to `forMs` for a person or a condition. @returns whether it came in time. */
   async #waitFor(
     what: Waiting['for'],
     forMs: number,
