@@ -8,13 +8,16 @@ import { ServingDeployment } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
-/** LangGraph is that of this repository, as installing it takes longer than all else; the rest is left to npm. */
+/**
+ * Links LangGraph from this repository, because its installation takes longer than everything else. npm installs the
+ * rest.
+ */
 const INSTALL = `if grep -qs langgraph package.json; then ln -s '${NODE_MODULES}' node_modules; elif [ -e package.json ]; then npm ci; fi`;
 
 let stack: Stack;
 let deployments: Pool<ServingDeployment>;
 beforeAll(async () => {
-  // A revision that never gets ready is given up on by the platform after this time.
+  // The platform fails a revision that is not ready after this time.
   stack = await Stack.start({ SLIPWAY_READY_TIMEOUT_MS: '20000' });
   const checks = [{ ...GREETS, expect: { contains: 'Ada', maxLatency: '5s' } }];
   deployments = new Pool(
@@ -40,7 +43,7 @@ describe.concurrent('a release of a broken agent', () => {
       const { code, text } = await project.ran('release', 'staging');
       expect(text).toMatch(reason);
       expect(text).toContain('rolled back');
-      // The end of the log says why a revision failed; the command prints it.
+      // The command prints the end of the log, which says why a revision failed.
       if (reason.source.includes('_FAILED'))
         expect(text).toMatch(/The last lines of revision .*:\n\d\d:\d\d:/);
       expect(code).toBe(2);

@@ -1,16 +1,16 @@
 import { freshFetch } from './freshFetch.ts';
 
-/** A control plane that a test calls past Slipway. */
+/** A control plane that a test calls directly, without Slipway. */
 export interface ControlPlane {
   readonly origin: string;
   readonly apiKey: string;
 }
 
 /**
- * Calls a control plane past Slipway.
+ * Calls a control plane directly, without Slipway.
  *
- * @returns what it answered, read as JSON; `undefined` where that is nothing.
- * @throws with what it answered where that is a failure.
+ * @returns the parsed JSON answer; `undefined` if it is empty.
+ * @throws Error with the answer, if it is an error.
  */
 export async function callByHand(
   { origin, apiKey }: ControlPlane,

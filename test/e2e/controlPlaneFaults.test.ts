@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** A case has a deployment for itself, and a new version to release to it. */
+/** Runs a case with its own deployment and a new version to release. */
 function onDeployment(work: (on: ServingDeployment, good: string) => Promise<void>): Promise<void> {
   return deployments.use(async (on) => {
     const good = (await on.active())!;
@@ -126,11 +126,11 @@ describe.concurrent('a release that cannot be rolled back', () => {
 });
 
 describe.concurrent('a command that is interrupted while it follows a release', () => {
-  /** Follows a release that polls for its revision until the rule is another one. */
+  /** Follows a release that polls for its revision until the proxy's rule changes. */
   async function following(on: ServingDeployment, ...flags: string[]): Promise<Process> {
     const polls = meet(on, poll, { kind: 'answer', status: 503 });
     const command = on.project.run('release', 'staging', ...flags);
-    // The poll may be for a revision of an earlier release, which the target still watches.
+    // An earlier poll may be for another release's revision, which the target still watches.
     await command.line((line) => JSON.stringify(line).includes('release-'));
     await polls;
     return command;

@@ -31,9 +31,9 @@ export async function deployByHand(
 }
 
 /**
- * Changes a deployment to another source, past Slipway.
+ * Changes a deployment's source without Slipway.
  *
- * @returns the new revision, which is active.
+ * @returns the new revision, once it is active.
  */
 export async function changeByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
   const revisionId = await patchByHand(stack, deploymentId, source);
@@ -45,7 +45,7 @@ export async function changeByHand(stack: Stack, deploymentId: string, source: s
   return revisionId;
 }
 
-/** Uploads a source and PATCHes the deployment to it; answers the new revision at once. */
+/** Uploads a source and PATCHes the deployment to it. Returns the new revision without waiting for it. */
 async function patchByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
   const packed = await packSource({ root: source, directory: stack.folder });
   const upload = (await stack.call('POST', `/v2/deployments/${deploymentId}/upload-url`)) as {

@@ -142,7 +142,7 @@ interface Revision {
   };
 }
 
-/** The only deployment that there is, and what it serves. */
+/** The only deployment, and its serving revision. */
 async function served(): Promise<{ deployment: Deployment; revision: Revision }> {
   const { resources } = (await call('GET', '/v2/deployments')) as { resources: Deployment[] };
   const [deployment] = resources;

@@ -15,7 +15,7 @@ import { Project } from './project.ts';
 import { freePort, Stack } from './stack.ts';
 
 const DEPLOYMENT = 'sealed';
-/** What is said, answered and failed of: each passes through Temporal, and none is an id. */
+/** Reasons, answers and error texts. All pass through Temporal, and none is an id. */
 const PLANTED = {
   input: 'planted-input-7f3a',
   failure: 'planted-goodbye-9d1c',
@@ -23,10 +23,10 @@ const PLANTED = {
   rollback: 'planted-rollback-2c4d',
 } as const;
 
-/** Sent without keys: shows that looking into the database finds what is readable there. */
+/** Sent without keys, to prove that the search of the database finds readable text. */
 const READABLE = 'planted-readable-1e6f';
 
-/** Changed while the stack runs: whatever starts afterwards has the new keys. */
+/** Changed while the stack runs: processes that start later have the new keys. */
 const env: Record<string, string> = {
   OLD_KEY: randomBytes(32).toString('base64'),
   NEW_KEY: randomBytes(32).toString('base64'),
@@ -151,7 +151,7 @@ it('Temporal keeps the words, and none is readable in its database', async () =>
       decoded += histories.map(({ history }) => asText(history)).join('\n');
     }
     const unkeyed = createClient(temporal.connection);
-    // What is said without keys, as by `temporal workflow signal`, is stored as it is.
+    // A message without keys, as from `temporal workflow signal`, is stored unencrypted.
     await unkeyed.workflow.getHandle(targetId).signal('unknown', READABLE);
     let memos = 0;
     for await (const { memo } of temporal.client.workflow.list()) memos += Object.keys(memo ?? {}).length;
@@ -171,7 +171,7 @@ it('Temporal keeps the words, and none is readable in its database', async () =>
     expect(decoded.includes(word), word).toBe(true);
     expect(database.includes(word), word).toBe(false);
   }
-  // What a release consists of: its configuration, its steps' results, its traces of code.
+  // The parts of a release: its configuration, its steps' results, its stack traces.
   for (const word of ['controlPlane', 'sourceTarballPath', 'env:SLIPWAY_API_KEY', 'activities/', 'greets'])
     expect(database.includes(word), word).toBe(false);
 });

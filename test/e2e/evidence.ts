@@ -22,7 +22,10 @@ interface Listed<T> {
   readonly resources: readonly T[];
 }
 
-/** What a target is held against: its histories, what its control plane has, and what that was asked to change. */
+/**
+ * The evidence for checking a target: its histories, its control plane's revisions, and the change requests it
+ * received.
+ */
 export async function evidenceOf(
   stack: Watched,
   target: TargetFacts,

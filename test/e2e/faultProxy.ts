@@ -23,33 +23,33 @@ export type Fault =
       readonly headers?: Record<string, string>;
       readonly body?: string;
     }
-  /** Closes the connection without passing the request on. */
+  /** Closes the connection without forwarding the request. */
   | { readonly kind: 'drop' }
-  /** Passes it on, lets it be carried out, and closes the connection instead of answering. */
+  /** Forwards it, and closes the connection instead of answering. */
   | { readonly kind: 'lose_answer' }
-  /** Waits before it passes it on. */
+  /** Waits, then forwards it. */
   | { readonly kind: 'hold'; readonly until: Promise<void> }
-  /** The same, but passes it on only if its caller still waits for it. */
+  /** The same, but forwards it only if the caller still waits. */
   | { readonly kind: 'hold_back'; readonly until: Promise<void> }
   /**
-   * Passes it on, and waits before it answers. `onAnswer` is called when there is an answer to hold; where `until`
-   * rejects, the answer is lost.
+   * Forwards it, and waits before it answers. `onAnswer` is called when the answer is held. If `until` rejects, the
+   * answer is lost.
    */
   | { readonly kind: 'hold_answer'; readonly until: Promise<void>; readonly onAnswer?: () => void }
-  /** Passes it on, lets it be carried out, and gives an answer of its own instead. */
+  /** Forwards it, and replaces the answer with its own. */
   | { readonly kind: 'answer_instead'; readonly status: number }
-  /** Passes it on twice, the second time once the first was answered, and gives the first answer. */
+  /** Forwards it twice, the second time after the first answer. Returns the first answer. */
   | { readonly kind: 'twice' }
-  /** Closes the connection at once, and passes the request on all the same, later. */
+  /** Closes the connection at once, and forwards the request later. */
   | { readonly kind: 'land_late'; readonly until: Promise<void> };
 
-/** Decides on one request; `undefined` passes it through. Called once per request, in order. */
+/** Chooses the fault of one request; `undefined`: none. Called once per request, in order. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
-/** The rule under which nothing goes wrong. */
+/** The rule without faults. */
 export const PASS: FaultRule = () => undefined;
 
-/** Whether a request is of a kind. */
+/** Whether a request has a given kind. */
 type RequestKind = (request: ProxiedRequest) => boolean;
 
 /** The requests of a release. */
@@ -66,9 +66,9 @@ export const REQUESTS = {
 } satisfies Readonly<Record<string, RequestKind>>;
 
 /**
- * Sets the rule under which requests of a kind meet a fault, if one is given.
+ * Sets the rule that applies a fault, if given, to requests of a kind.
  *
- * @param times - how many of them. Default: all.
+ * @param times - to how many of them. Default: all.
  * @returns a promise that resolves when the first of them comes.
  */
 export function meet(
@@ -88,31 +88,31 @@ export function meet(
   });
 }
 
-/** Changes what a request is answered with, or not (`undefined`). The answer is JSON. */
+/** Changes the JSON answer of a request; `undefined`: no change. */
 type AnswerRule = (request: ProxiedRequest) => ((answer: unknown) => unknown) | undefined;
 
-/** One time that a request was passed on. Times are milliseconds of the clock of `performance`. */
+/** One forwarding of a request. Times are in milliseconds of the clock of `performance`. */
 interface Passage {
   readonly at: number;
   /** `null`: it was never answered. */
   status: number | null;
 }
 
-/** A request as the log has it. */
+/** A logged request. */
 export interface LoggedRequest extends ProxiedRequest {
   readonly at: number;
-  /** Each time that the control plane got it: none, once, or twice. */
+  /** One entry for each time that the control plane received it: none, one or two. */
   readonly passages: Passage[];
   /** The body of a PATCH, which identifies its release. */
   body?: string;
 }
 
-/** A proxy between Slipway and the platform that misbehaves on purpose, and keeps a log of what passed. */
+/** A proxy between Slipway and the platform that injects faults and logs the requests. */
 export interface FaultProxy {
   readonly url: string;
   readonly log: readonly LoggedRequest[];
   rule: FaultRule;
-  /** Applies whatever else happens to the request. */
+  /** Applies in addition to the fault rule. */
   answerRule: AnswerRule;
   close(): Promise<void>;
 }
@@ -164,7 +164,7 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, order: 
     incoming.socket.destroy();
     return;
   }
-  // Taken in whole before it is held or sent twice: its caller may be gone when it is passed on.
+  // The body is buffered before a hold or a repetition, because the caller may be gone when it is forwarded.
   const held =
     fault?.kind === 'hold' || fault?.kind === 'hold_back' || fault?.kind === 'land_late' ? fault : undefined;
   const isTakenIn = held !== undefined || fault?.kind === 'twice' || logged.method === 'PATCH';
@@ -177,7 +177,7 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, order: 
   if (fault?.kind === 'twice') await passOn(incoming, undefined, body, order);
 }
 
-/** Passes a request on, and its answer back; without a caller, the answer is dropped. */
+/** Forwards a request and returns its answer. If the caller is gone, the answer is dropped. */
 async function passOn(
   incoming: IncomingMessage,
   outgoing: ServerResponse | undefined,
@@ -218,7 +218,7 @@ async function passOn(
     });
     upstream.on('error', reject);
     outgoing?.on('close', () => {
-      // A request on which there is a rule is carried out although its caller has gone.
+      // A request with a fault is forwarded even if its caller is gone.
       if (!outgoing.writableFinished && fault === undefined) upstream.destroy();
     });
     if (body === undefined) incoming.pipe(upstream);

@@ -162,7 +162,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(code, text).toBe(0);
     expect(new Set(eventsOf(process))).toEqual(new Set(['pruned_artifact', 'pruned']));
     const ofState = (state: string) => process.lines.filter((line) => line['state'] === state);
-    // What answered wrongly is known to the target, and not verified.
+    // The target knows the revision that answered wrongly, but not as verified.
     expect(ofState('removed').map(({ last }) => last)).toEqual(
       expect.arrayContaining([null, expect.objectContaining({ releaseId: 'release-3', released: false })]),
     );
@@ -171,7 +171,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(kept).toContainEqual(expect.arrayContaining(['serves on staging', 'verified on staging']));
     expect(kept).toContainEqual(['verified on staging']);
     expect(await storeOf(stack).listArtifacts()).toHaveLength(2);
-    // The revisions that are verified are restored under them.
+    // Verified revisions are restored under these checks.
     expect(checks.length).toBeGreaterThan(0);
     expect(await storeOf(stack).listRecords('_checks/')).toEqual(checks);
     expect((await project.ran('prune')).text).toContain('0 of 2 artifacts removed');

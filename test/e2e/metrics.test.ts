@@ -12,7 +12,7 @@ import { hasPrometheus, Prometheus } from './prometheus.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { eventually, freePort, Stack } from './stack.ts';
 
-/** Planted where secrets are, and where others may put them. */
+/** Planted where secrets are configured, and where other services may repeat them. */
 const PLANTED = {
   key: 'planted-key-5e7a1b',
   deployment: 'planted-deployment-secret-91c2',
@@ -60,7 +60,7 @@ describe.skipIf(!hasPrometheus)(
         const { code, text } = await project.ran('release', 'staging');
         expect(code, text).toBe(0);
       }
-      // The first request of it meets an error with a secret in it.
+      // Its first request gets an error that contains a secret.
       let met = false;
       stack.proxy.rule = (request) => {
         if (met || !REQUESTS.uploadUrl(request)) return undefined;
@@ -101,7 +101,7 @@ describe.skipIf(!hasPrometheus)(
         'sum(slipway_call_duration_seconds_count{method="POST",status="503"})',
         (n) => n === 1,
       );
-      // What was spent adds up to how long it took.
+      // The times of the parts add up to the total duration.
       const whole = await prometheus.value('sum(slipway_release_duration_seconds_sum)');
       expect(await prometheus.value('sum(slipway_release_time_seconds_sum)')).toBeCloseTo(whole, 1);
     });
@@ -156,7 +156,7 @@ describe.skipIf(!hasPrometheus)(
       const names = await prometheus.names();
       const text = readFileSync(new URL('../../deploy/grafana/slipway.json', import.meta.url), 'utf8');
       const named = new Set(text.match(/\btemporal_[a-z_]+/g));
-      // A request that failed is counted once there is one.
+      // This series exists only after the first failed request.
       named.delete('temporal_request_failure_total');
       expect([...named].filter((name) => !names.includes(name))).toEqual([]);
     });

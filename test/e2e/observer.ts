@@ -23,16 +23,16 @@ interface Deployment {
   readonly source_config: { readonly custom_url: string | null };
 }
 
-/** As many revisions as a control plane lists at once. */
+/** The page size of a control plane's list of revisions. */
 const PAGE = 100;
 
-/** Looks at the outside past Slipway: what the control plane has, what the agent answers, what Temporal recorded. */
+/** Reads the results without Slipway: the control plane's state, the agent's answers, Temporal's histories. */
 export class Observer {
   readonly #stack: Stack;
   readonly #deployment: string;
   readonly #tenant: { readonly tenantId?: string };
 
-  /** `tenantId`: as the target has it. */
+  /** @param tenantId - the target's. */
   constructor(stack: Stack, deployment: string, tenantId?: string) {
     this.#stack = stack;
     this.#deployment = deployment;
@@ -46,7 +46,7 @@ export class Observer {
     return found;
   }
 
-  /** The revisions that there are, newest first. */
+  /** All revisions, newest first. */
   async revisions(): Promise<readonly Revision[]> {
     const { id } = await this.deployment();
     const revisions: Revision[] = [];
@@ -58,14 +58,14 @@ export class Observer {
     return revisions;
   }
 
-  /** The revisions that an upload went into, oldest first: creating a deployment yields one of its own, exempt. */
+  /** The revisions with an upload, oldest first. The first revision of a new deployment has none. */
   async shippedRevisions(): Promise<readonly Revision[]> {
     return (await this.revisions())
       .filter((revision) => typeof revision.source_revision_config.source_tarball_path === 'string')
       .toReversed();
   }
 
-  /** Asks the agent that serves, through the deployment's stable address, with a real run. */
+  /** Sends the serving agent a real run, through the deployment's stable URL. */
   async ask(text: string): Promise<string> {
     const { source_config: config } = await this.deployment();
     const answer = await freshFetch(`${config.custom_url ?? ''}/runs/wait`, {
@@ -94,7 +94,7 @@ export class Observer {
     return workflowResult(client.workflow.getHandle(`${this.#targetId}/${releaseId}`));
   }
 
-  /** A result in short, to be shown when an expectation does not hold. */
+  /** A result in short, for the message of a failed expectation. */
   async story(releaseId: string): Promise<string> {
     const { outcome, reason, extraRevisionIds, steps } = await this.result(releaseId);
     const lines = steps.map(
@@ -103,7 +103,7 @@ export class Observer {
     return [outcome, reason, `extra: ${extraRevisionIds.join()}`, ...lines].join('\n');
   }
 
-  /** Every failure of an attempt at a step that Temporal recorded: of those that ended so, and of those tried again. */
+  /** Every recorded failure of an attempt at a step, final or retried. */
   async stepFailures(
     releaseId: string,
   ): Promise<readonly { activityType: string; code: string; message: string }[]> {
@@ -123,14 +123,14 @@ export class Observer {
     });
   }
 
-  /** How many events the history of a release has. */
+  /** The number of events in a release's history. */
   async eventCount(releaseId: string): Promise<number> {
     const client = await this.#stack.client();
     const history = await client.workflow.getHandle(`${this.#targetId}/${releaseId}`).fetchHistory();
     return history.events?.length ?? 0;
   }
 
-  /** Every history of the target, its releases and its notices, as text, to look for what must not be there. */
+  /** Every history of the target, its releases and its notices, as text, to search for secrets. */
   async historiesAsText(): Promise<string> {
     const client = await this.#stack.client();
     const texts: string[] = [];

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 
 import protobuf from 'protobufjs';
 
-/** A span as it arrived. Its times are milliseconds since 1970. */
+/** A received span. Times are in milliseconds since 1970. */
 export interface ReceivedSpan {
   readonly service: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface ReceivedSpan {
 /** A collector of traces: OTLP over HTTP, as protobuf. */
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
-  /** Everything that came, as text: to look for what must not be there. */
+  /** All received data as text, to search for secrets. */
   raw = '';
   readonly #server: Server;
 
@@ -60,7 +60,7 @@ export class OtlpReceiver {
   }
 }
 
-/** The part of `opentelemetry/proto/collector/trace/v1/trace_service.proto` that is read. */
+/** The part of `opentelemetry/proto/collector/trace/v1/trace_service.proto` that the tests read. */
 const TRACES = protobuf
   .parse(
     `

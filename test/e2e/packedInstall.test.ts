@@ -13,14 +13,14 @@ import { BUILT_COMMAND } from '../support/builtCommand.ts';
 import { FOR_SOME_SYSTEMS, type LockedRegistry, startLockedRegistry } from '../support/lockedRegistry.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Names of packages, one a line: what CI downloads for a release. */
+/** Names of packages, one per line: what CI downloads for a release. */
 const LIST = new URL('installed.txt', import.meta.url);
 
 let folder: string;
 let packed: string;
 let registry: LockedRegistry;
 
-// If `dist/` is older than the sources there is nothing to pack: `npm test` builds before it runs this.
+// If `dist/` is older than the sources, there is nothing to pack. `npm test` builds before it runs this.
 describe.skipIf(BUILT_COMMAND === undefined)(
   'the packages, packed and installed into an empty folder',
   () => {
@@ -72,7 +72,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
   },
 );
 
-/** It was 255 MiB, most of it Temporal's SDK and its bundler; with the platform 367 MiB. */
+/** The measured size is 255 MiB, mostly Temporal's SDK and its bundler; with the platform 367 MiB. */
 const LIMIT_MIB = 300;
 
 async function install(...names: readonly string[]): Promise<void> {
@@ -80,7 +80,7 @@ async function install(...names: readonly string[]): Promise<void> {
   await npm(folder, 'install', `--registry=${registry.url}`, `--cache=${join(folder, 'cache')}`, ...files);
 }
 
-/** The scripts of the packages are not run: they build what is built, or look for what a test does not need. */
+/** Skips the packages' scripts: they build what is already built, or check for what a test does not need. */
 async function npm(cwd: string, ...args: readonly string[]): Promise<void> {
   await promisify(execFile)('npm', [...args, '--ignore-scripts', '--no-audit', '--no-fund'], { cwd });
 }

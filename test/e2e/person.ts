@@ -9,7 +9,7 @@ import { eventually, type Stack } from './stack.ts';
 type Event = Readonly<Record<string, unknown>>;
 type Command = (context: CommandContext, config: string) => Promise<number>;
 
-/** One command under way: its events so far, and its exit code at the end. */
+/** A running command: its events so far, and its exit code. */
 export class Said {
   readonly code: Promise<number>;
   readonly events: Event[];
@@ -24,7 +24,7 @@ export class Said {
     });
   }
 
-  /** Waits for an event that it has printed, or will. */
+  /** Waits for an event, printed already or later. */
   async event(wanted: (event: Event) => boolean): Promise<Event> {
     return eventually(() => {
       const found = this.events.find(wanted);
@@ -33,7 +33,7 @@ export class Said {
     });
   }
 
-  /** Everything that it printed, to be shown when an expectation does not hold. */
+  /** All its output, for the message of a failed expectation. */
   async text(): Promise<string> {
     await this.code;
     return `${JSON.stringify(this.events)} ${this.error?.code ?? ''} ${this.error?.message ?? ''}`;
@@ -41,8 +41,8 @@ export class Said {
 }
 
 /**
- * A person who runs commands, in this process: the same code without a process for each, which is most of what they
- * cost. Everything behind Temporal stays a process of its own.
+ * A person who runs commands. They run in this process, because starting a process is most of a command's cost.
+ * Temporal, the platform and workers are still separate processes.
  */
 export class Person {
   readonly #stack: Stack;
@@ -55,7 +55,7 @@ export class Person {
     this.#who = who;
   }
 
-  /** Runs a command that prints events. */
+  /** Starts a command that prints events. */
   says(command: Command): Said {
     const { env } = this.#stack;
     const environment = { ...env, GITHUB_ACTIONS: 'true', GITHUB_ACTOR: this.#who };
@@ -64,7 +64,7 @@ export class Person {
     return new Said(command, context, join(this.#project.folder, 'slipway.yaml'));
   }
 
-  /** Gives a command, and waits for its end. */
+  /** Runs a command to its end. */
   async did(command: Command): Promise<{ readonly code: number; readonly text: string }> {
     const said = this.says(command);
     return { code: await said.code, text: await said.text() };

@@ -10,17 +10,17 @@ import { type Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { eventually, freePort, Stack } from './stack.ts';
 
-/** One secret for each place that a secret may be in, or come back from. */
+/** One secret for each place that can contain or repeat a secret. */
 const PLANTED = {
-  /** What `slipway.yaml` refers to: the control plane's key. */
+  /** The control plane's key, to which `slipway.yaml` refers. */
   configuration: 'planted-configuration-7d41c0a9',
-  /** In the environment of every process, and nothing refers to it. */
+  /** In the environment of every process, without any reference to it. */
   environment: 'planted-environment-15be7f02',
   /** A secret of the deployment. */
   deployment: 'planted-deployment-c83a66d1',
-  /** A secret of the deployment that an error of the control plane repeats. */
+  /** A secret of the deployment that the control plane repeats in an error. */
   error: 'planted-error-904e2b7f',
-  /** A secret of the deployment that the agent answers with. */
+  /** A secret of the deployment that the agent repeats in its answer. */
   answer: 'planted-answer-2f6d8e35',
 };
 const SECRETS = { TEAM_TOKEN: PLANTED.deployment, ERROR_TOKEN: PLANTED.error, ANSWER_TOKEN: PLANTED.answer };
@@ -65,7 +65,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Which of the secrets a text holds, by the place that they were planted in. */
+/** The places whose planted secrets a text contains. */
 function found(text: string): readonly string[] {
   return Object.entries(PLANTED).flatMap(([place, secret]) => {
     const spelled = [secret, Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')];
@@ -81,7 +81,7 @@ it('a release that answers, one that fails and restores, and what people say to 
   const failed = await project.ran('release', 'staging');
   expect(failed.code, failed.text).toBe(2);
   expect(found(failed.text)).toEqual([]);
-  // One that the control plane refuses for good, with the secrets in its words.
+  // A release that the control plane refuses permanently, with the secrets in its error.
   await project.use({ says: 'Hello Ada, at last' });
   void meet(stack.proxy, REQUESTS.patch, { kind: 'answer', status: 422, body }, 1);
   const refused = await project.ran('release', 'staging');
@@ -131,7 +131,7 @@ it('no span has a secret', async () => {
 it('no log has a secret', () => {
   const { worker, platform } = stack;
   for (const [name, each] of Object.entries({ worker, platform, dashboard })) {
-    // The platform's ready line is where its key is handed over.
+    // The platform's ready line contains its key on purpose.
     const printed = each.stdout
       .split('\n')
       .filter((line) => name !== 'platform' || !line.includes('"ready"'));
@@ -187,7 +187,7 @@ async function targetPaths(): Promise<readonly string[]> {
   });
 }
 
-/** Every page that links lead to, and the beginning of each stream of changes, by path. */
+/** Every linked page, and the beginning of each event stream, by path. */
 async function readPages(): Promise<ReadonlyMap<string, string>> {
   await targetPaths();
   const seen = new Map<string, string>();
@@ -204,7 +204,7 @@ async function readPages(): Promise<ReadonlyMap<string, string>> {
   return seen;
 }
 
-/** A stream's first parts: all of them. */
+/** All first parts of a stream. */
 async function firstParts(path: string): Promise<string> {
   const { body } = await fetch(page + path);
   const decoder = new TextDecoder();
@@ -216,7 +216,7 @@ async function firstParts(path: string): Promise<string> {
   return text;
 }
 
-/** Everything that a value holds, with bytes as text. */
+/** Everything in a value, with bytes as text. */
 function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1');
   if (Array.isArray(value)) return value.map(textOf).join('\n');

@@ -1,4 +1,4 @@
-/** Things of which each is used by one at a time; if none is free, the caller waits for the next. */
+/** A pool of things for exclusive use. If none is free, the caller waits for the next one. */
 export class Pool<T> {
   readonly #free: T[];
   readonly #waiting: ((thing: T) => void)[] = [];

@@ -2,5 +2,5 @@ import { afterAll, expect } from 'vitest';
 
 import { PROBLEMS } from './processes.ts';
 
-// Every test file fails where a command printed a JSON line that its schema does not allow.
+// A test file fails if a command printed a JSON line that does not match the schema.
 afterAll(() => expect(PROBLEMS).toEqual([]));

@@ -8,7 +8,7 @@ import { QUICK_START } from '../support/quickStart.ts';
 
 const SLIPWAY = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
-/** Whatever a test file leaves running ends with it. */
+/** All started processes; those still running are killed at the end of the test file. */
 const STARTED = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const { pid, exitCode, signalCode } of STARTED) {
@@ -16,7 +16,7 @@ process.on('exit', () => {
   }
 });
 
-/** What commands printed with `--json` that is not as its schema has it. */
+/** Lines printed with `--json` that do not match the schema. */
 export const PROBLEMS: string[] = [];
 
 /** A real process of the product under test, whose JSON lines can be waited for. */
@@ -57,7 +57,7 @@ export class Process {
     });
   }
 
-  /** Waits for a line that the process has printed, or will. */
+  /** Waits for a line, printed already or later. */
   async line(
     wanted: (line: Record<string, unknown>) => boolean,
     timeoutMs = 60_000,
@@ -79,7 +79,7 @@ export class Process {
     }
   }
 
-  /** @throws with everything that the process said, when it has ended. */
+  /** @throws Error with all its output, if the process has ended. */
   assertAlive(): void {
     if (this.child.exitCode === null && this.child.signalCode === null) return;
     throw new Error(`${this.child.spawnargs.join(' ')} has ended\n${this.stdout}\n${this.stderr}`);
@@ -89,7 +89,7 @@ export class Process {
     return this.line((line) => line['event'] === 'ready', 120_000);
   }
 
-  /** `kill -9` of the process and all that it started. */
+  /** Sends `kill -9` to the process and its descendants. */
   async kill(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       process.kill(-this.child.pid!, 'SIGKILL');
@@ -97,7 +97,7 @@ export class Process {
     await this.exited;
   }
 
-  /** `kill -9` of this one process alone: what it started must notice by itself. */
+  /** Sends `kill -9` to this process only: its children must notice that themselves. */
   async killAlone(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.exited;
@@ -117,7 +117,7 @@ function parsed(line: string): Record<string, unknown> {
   }
 }
 
-/** Starts `slipway …` as a process of its own. */
+/** Starts `slipway …` as a separate process. */
 export function slipway(
   args: readonly string[],
   options: { env?: Record<string, string>; cwd?: string } = {},
@@ -125,7 +125,7 @@ export function slipway(
   return new Process(process.execPath, [...QUICK_START, SLIPWAY, ...args], options);
 }
 
-/** The environment without anything of CI, Temporal or Slipway that is set around the tests. */
+/** The environment without the CI, Temporal and Slipway variables of the test run. */
 function environment(): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name, value]) =>

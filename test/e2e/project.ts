@@ -10,7 +10,7 @@ import type { Stack } from './stack.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 
-/** Deadlines and retries that suit a test: what is cut off is noticed within seconds. */
+/** Deadlines and retries for tests: a lost connection is noticed within seconds. */
 export const QUICK_STEPS = {
   find: { startToClose: '3s', retry: { initialInterval: '200ms', maximumInterval: '1s' } },
   create: { startToClose: '3s', retry: { initialInterval: '500ms', maximumInterval: '1s' } },
@@ -24,22 +24,22 @@ export const QUICK_STEPS = {
   record: { startToClose: '3s' },
 };
 
-/** What a test says of a project; everything else is as the example has it. */
+/** A test's settings of a project. Everything else comes from the example. */
 export interface ProjectOptions {
-  /** What is released at first: a folder of `examples/`, or a small agent, which is built and started sooner. */
+  /** The first source: a folder of `examples/`, or a small agent, which builds and starts faster. */
   readonly example: string | SmallAgent;
   readonly deployment: string;
   readonly target?: Record<string, unknown>;
-  /** Overrides of the quick ones, by step; `as they are`: the deadlines and retries that every user has. */
+  /** Overrides of {@link QUICK_STEPS}, by step; `as they are`: the product's defaults. */
   readonly steps?: Record<string, unknown> | 'as they are';
   readonly checks?: readonly Record<string, unknown>[];
   /** The receivers of notices. Default: none. */
   readonly notify?: readonly Record<string, unknown>[];
-  /** How an example is installed. Default: as its lock file says. */
+  /** The example's install command. Default: by its lock file. */
   readonly installCommand?: string;
   /** The artifact store. Default: the home's. */
   readonly store?: string;
-  /** Beside what everything that is Slipway has in its environment. Default: nothing. */
+  /** Variables in addition to {@link Stack.env}. Default: none. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +81,7 @@ export class Project {
     return project;
   }
 
-  /** Replaces the whole source by another one; `slipway.yaml` stays. */
+  /** Replaces the whole source; `slipway.yaml` stays. */
   async use(example: string | SmallAgent): Promise<void> {
     const before = (await readdir(this.folder)).filter((name) => name !== 'slipway.yaml');
     for (const name of before) await rm(join(this.folder, name), { recursive: true });
@@ -93,7 +93,7 @@ export class Project {
     await cp(join(EXAMPLES, example), this.folder, { recursive: true, filter: kept });
   }
 
-  /** Changes the source, so that it is another artifact. */
+  /** Changes the source, which gives another artifact. */
   async touch(text: string): Promise<void> {
     await writeFile(join(this.folder, 'CHANGED'), text);
   }
@@ -111,7 +111,7 @@ export class Project {
   }
 }
 
-/** The check that the good agent passes, and the bad ones fail. */
+/** The check that the good agent passes and the bad ones fail. */
 export const GREETS = {
   name: 'greets',
   assistant: 'greeter',

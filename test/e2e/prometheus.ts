@@ -8,18 +8,18 @@ import { stringify } from 'yaml';
 
 import { eventually, freePort } from './stack.ts';
 
-/** Debian's package `prometheus` has it. */
+/** Whether the program is installed (Debian's package `prometheus`). */
 export const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
 
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yml', import.meta.url));
 
-/** What an expression is at the moment: the labels and the value of each series. */
+/** The current value of an expression: the labels and the value of each series. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A real Prometheus, with the alert rules of `deploy/`, that scrapes each second. */
+/** A real Prometheus with the alert rules of `deploy/`. It scrapes every second. */
 export class Prometheus {
   readonly #process: ChildProcess;
   readonly #url: string;
@@ -33,7 +33,7 @@ export class Prometheus {
     process.stdout?.on('data', keep);
   }
 
-  /** @param targets - the addresses that it scrapes, by the name of their job. */
+  /** @param targets - the addresses that it scrapes, by job name. */
   static async start(parent: string, targets: Readonly<Record<string, string>>): Promise<Prometheus> {
     const folder = join(parent, 'prometheus');
     await mkdir(folder);
@@ -77,7 +77,7 @@ export class Prometheus {
     return (data?.result ?? []).map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
   }
 
-  /** Waits until an expression has one value that is as wanted, and gives that. */
+  /** Waits until an expression has one value that matches, and returns it. */
   async value(
     expression: string,
     isWanted: (value: number) => boolean = (value) => value > 0,

@@ -29,14 +29,14 @@ import type { SmallAgent } from './smallAgent.ts';
 import { eventually, Stack } from './stack.ts';
 
 /**
- * Promotions on a real Temporal, a real platform and real agents, all on one canary and one production. What takes a
- * while and little else, the outages over times of a schedule, is done by `npm run test:promotions` alone.
+ * Promotions on a real Temporal, a real platform and real agents, with one canary and one production. Only `npm run
+ * test:promotions` runs the slow tests: outages during scheduled starts.
  */
 const WITH_OUTAGES = process.env['SLIPWAY_E2E_OUTAGES'] !== undefined;
 
 const EVERY_MS = 2_000;
 const INPUTS = 100;
-/** In the text of so many of a hundred inputs the candidate breaks. */
+/** The candidate fails on so many of a hundred inputs. */
 const BREAKING = 5;
 
 let stack: Stack;
@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** What stands at this path makes the agent of that name answer wrongly. */
+/** A file at this path makes the agent of that name answer wrongly. */
 function flagOf(name: string): string {
   return join(stack.folder, `BAD-${name}`);
 }
@@ -154,7 +154,7 @@ function promote(who: Person, name: string, options: Partial<PromoteOptions> = {
   );
 }
 
-/** Promotes as a process of its own. */
+/** Promotes in a separate process. */
 function asProcess(args: readonly string[], env: Record<string, string> = {}): Process {
   return slipway(['promote', ...args], { env: { ...stack.env, ...env }, cwd: project.folder });
 }
@@ -178,7 +178,7 @@ async function active(target: Observer): Promise<string | null> {
 describe('promotions, on a real Temporal, a real platform and real agents', () => {
   it('release on production the artifact that is verified on the canary, after soak and bake', async () => {
     await releaseOnCanary(agent('A', { slowlyMs: 800 }));
-    // As a process of its own, as a job on GitHub does it.
+    // In a separate process, as a job on GitHub does.
     const summary = join(stack.folder, 'summary.md');
     const command = asProcess(['plain', '--reason', 'the first'], {
       GITHUB_ACTIONS: 'true',
@@ -304,7 +304,8 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     );
     expect(unheld.code, unheld.text).toBe(0);
     expect(unheld.text).toContain('"event":"hold"');
-    // Without the hold the same artifact is looked at again: it is in quarantine, since production rolled back from it.
+    // Without the hold, the same artifact is considered again: it is quarantined, because production rolled back from
+    // it.
     expect((await ended(promote(ada, 'plain')))['reason']).not.toContain('the line is stopped');
   });
 });
@@ -375,7 +376,7 @@ describe('the schedule of a promotion', () => {
   });
 });
 
-/** Does something with the schedules, as Bo. */
+/** Runs a schedule command as Bo. */
 async function scheduled(command: Parameters<Person['did']>[0]): Promise<string> {
   const { code, text } = await bo.did(command);
   expect(code, text).toBe(0);
@@ -388,7 +389,7 @@ function pause(paused: boolean, name = 'scheduled'): Promise<string> {
   );
 }
 
-/** Waits until exactly one more revision was shipped, and another time of the schedule has made none. */
+/** Waits until exactly one more revision was shipped, and the next scheduled start has shipped none. */
 async function onlyOneMore(before: number, passed: { untilOneMore(): Promise<void> }): Promise<void> {
   await eventually(async () => expect(await production.shippedRevisions()).toHaveLength(before + 1));
   await passed.untilOneMore();
@@ -397,7 +398,7 @@ async function onlyOneMore(before: number, passed: { untilOneMore(): Promise<voi
   await pause(true);
 }
 
-/** Waits until nothing goes on that a time of the schedule has begun. */
+/** Waits until no promotion of the schedule runs. */
 async function noTurnRuns(): Promise<void> {
   const client = await stack.client();
   await eventually(async () => {
@@ -407,7 +408,7 @@ async function noTurnRuns(): Promise<void> {
   });
 }
 
-/** What Temporal counts of the schedule's times. */
+/** How many starts Temporal counts for the schedule. */
 async function times(): Promise<number> {
   const client = await stack.client();
   for await (const { scheduleId } of client.schedule.list()) {
@@ -418,7 +419,7 @@ async function times(): Promise<number> {
   throw new Error('there is no schedule');
 }
 
-/** Lets three times of the schedule pass, from something on; then resolves when one more has passed. */
+/** Lets three scheduled starts pass after an action. `untilOneMore` resolves after one more. */
 async function timesPass(from: () => Promise<unknown>): Promise<{ untilOneMore(): Promise<void> }> {
   const before = await times();
   await from();

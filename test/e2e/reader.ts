@@ -13,18 +13,18 @@ import { eventually } from './stack.ts';
 
 /** The checkout. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Where the pages say that the control plane is; `slipway dev` takes another port where that one is taken. */
+/** The control plane's address in the pages. `slipway dev` uses another port if this one is taken. */
 const CONTROL_PLANE = 'http://127.0.0.1:4700';
 const SAYS_WITHIN_MS = 120_000;
-/** What a checkout has only once something was done in it; `.git` is of no use to a copy. */
+/** Files that a fresh checkout does not have, and `.git`, which a copy does not need. */
 const MADE: ReadonlySet<string> = new Set(['node_modules', 'dist', '.git', '.slipway', '.temp', 'cache']);
 
 /**
- * A reader of a page, who does as it says: types its commands into a shell, writes its files, and compares the printed
- * output with the shown one. `slipway` is on the PATH by `npm link`, in a folder of the reader's own.
+ * A reader who follows a page: types its commands into a shell, writes its files, and compares the printed output with
+ * the shown one. `slipway` is on the PATH by `npm link`, in the reader's own folder.
  */
 export class Reader {
-  /** An empty folder, for what the reader makes. */
+  /** An empty folder for the reader's files. */
   readonly folder: string;
   readonly #home: string;
   readonly #environment: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export class Reader {
   #controlPlane = CONTROL_PLANE;
   #temporal: string | undefined;
   #dev: Process | undefined;
-  /** What printed last. */
+  /** The process that printed last. */
   #last: Process | undefined;
 
   private constructor(home: string, temporalFolder: string) {
@@ -47,14 +47,14 @@ export class Reader {
     };
   }
 
-  /** A reader who has the command: this checkout's. */
+  /** A reader with this checkout's command. */
   static async begin(): Promise<Reader> {
     const reader = await Reader.#arrive();
     expect(await reader.type(`cd '${ROOT}' && npm link && cd '${reader.folder}'`), reader.printed).toBe(0);
     return reader;
   }
 
-  /** A reader who stands in a checkout of their own, in which nothing was installed or built. */
+  /** A reader in their own checkout, in which nothing is installed or built. */
   static async beginInCheckout(): Promise<Reader> {
     const reader = await Reader.#arrive();
     const checkout = join(reader.#home, 'slipway');
@@ -71,7 +71,7 @@ export class Reader {
     return new Reader(home, dirname(temporal.path));
   }
 
-  /** Does what a block says. */
+  /** Follows one block. */
   async follow({ language, title, text }: Block): Promise<void> {
     if (language === 'text') {
       await this.#compare(text);
@@ -84,7 +84,7 @@ export class Reader {
     }
   }
 
-  /** Types commands; the shell is then where they have gone to. Answers the exit code of the last one. */
+  /** Types commands; their `cd` applies to later ones. Returns the exit code of the last one. */
   async type(commands: string): Promise<number | null> {
     const cwd = join(this.#home, 'cwd');
     this.#last = this.#shell(`${this.#here(commands)}\ncode=$?\npwd > '${cwd}'\nexit $code`);
@@ -93,7 +93,7 @@ export class Reader {
     return code;
   }
 
-  /** Types a command that goes on until it is interrupted, once it has said what is wanted. */
+  /** Types a command that runs until interrupted, and interrupts it once it has printed the wanted text. */
   async typeUntil(command: string, wanted: RegExp): Promise<void> {
     const running = this.#shell(`exec ${this.#here(command)}`);
     await eventually(() => expect(running.stdout).toMatch(wanted), SAYS_WITHIN_MS);
@@ -124,19 +124,19 @@ export class Reader {
       compare();
       return;
     }
-    // What has ended says no more.
+    // An ended process prints nothing more.
     await Promise.race([eventually(compare, SAYS_WITHIN_MS), dev.exited.then(compare)]);
     this.#controlPlane = /control plane +(\S+)/.exec(this.printed)?.[1] ?? CONTROL_PLANE;
     this.#temporal = /Temporal +(\S+)/.exec(this.printed)?.[1];
   }
 
-  /** The control plane has the address that `slipway dev` said. */
+  /** Replaces the control plane's address by the one that `slipway dev` printed. */
   #here(text: string): string {
     return text.replaceAll(CONTROL_PLANE, this.#controlPlane);
   }
 
   #shell(commands: string): Process {
-    // If the usual port was taken, Temporal's own command needs the other one.
+    // If Temporal's default port was taken, its CLI needs the other one.
     const env = {
       ...this.#environment,
       ...(this.#temporal === undefined ? {} : { TEMPORAL_ADDRESS: this.#temporal }),

@@ -8,9 +8,9 @@ import { essentialOutput, shownPattern } from '../docs/shownOutput.ts';
 import { Reader, ROOT } from './reader.ts';
 import { eventually } from './stack.ts';
 
-/** What stands before this depends on what is installed and built already. */
+/** The output before this depends on what is already installed and built. */
 const DEMO_BEGINS = 'Temporal, a control plane and a worker run on this machine';
-/** What goes on until it is interrupted, and what it says before it is. */
+/** Commands that run until interrupted, with the text that they print first. */
 const GOES_ON: Readonly<Record<string, RegExp>> = {
   'slipway watch staging': /nothing runs/,
   'slipway logs staging --follow': /\S/,
@@ -81,7 +81,7 @@ function textOf(block: Block | undefined): string {
   return block.text;
 }
 
-/** The demo's output from its story on, without what npm says of the machine's settings. */
+/** The demo's output from its first part on, without npm's messages about the machine. */
 function fromStory(output: string): string {
   const story = output.slice(Math.max(output.indexOf(DEMO_BEGINS), 0));
   return story.replaceAll(/^npm warn .*\n/gm, '');

@@ -3,19 +3,19 @@ import { Observer } from './observer.ts';
 import { Project, type ProjectOptions } from './project.ts';
 import type { Stack } from './stack.ts';
 
-/** The good agent that serves, in a version of its own for each release. */
+/** The good agent, with a new version for each release. */
 export const goodAgent = (version: number): { readonly says: string } => ({
   says: `Hello Ada, hello Grace! This is version ${version}.`,
 });
 
 /**
- * A deployment on which a good version serves, with its repository and with faults of its own: several of them can be
- * released to at once, each in a bad world that the others do not see.
+ * A deployment that serves a good version, with its own repository and its own faults. Tests can release to several of
+ * them at once, without affecting each other.
  */
 export class ServingDeployment {
   readonly project: Project;
   readonly seen: Observer;
-  /** What the proxy does with requests for this deployment. */
+  /** The proxy's rule for requests of this deployment. */
   rule: FaultRule = PASS;
   readonly #id: string;
   readonly #name: string;
@@ -28,7 +28,7 @@ export class ServingDeployment {
     this.seen = seen;
   }
 
-  /** Makes several at once: `name-1`, `name-2`, … */
+  /** Creates several at once: `name-1`, `name-2`, … */
   static async several(
     stack: Stack,
     name: string,
@@ -53,7 +53,7 @@ export class ServingDeployment {
     return new ServingDeployment(name, (await seen.deployment()).id, project, seen);
   }
 
-  /** Puts another good version into the repository. */
+  /** Writes another good version into the repository. */
   change(): Promise<void> {
     return this.project.use(goodAgent(this.#versions++));
   }

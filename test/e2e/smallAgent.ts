@@ -1,23 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** An agent without dependencies of its own: nothing is installed or compiled, and it starts in a moment. */
+/** An agent without dependencies: nothing is installed or compiled, and it starts quickly. */
 export interface SmallAgent {
-  /** What it answers to everything. */
+  /** Its answer to every input. */
   readonly says: string;
-  /** While there is a file of this path, an instance that starts is not ready. */
+  /** While a file with this path exists, a starting instance is not ready. */
   readonly waitsWhileThereIs?: string;
-  /** How long it takes to answer, in milliseconds. Default: 200, long enough to be met in the middle of a run. */
+  /** How long it takes to answer, in milliseconds. Default: 200, long enough for a kill during a run. */
   readonly takesMs?: number;
-  /** How long it takes to answer what has "slowly" in it, in milliseconds. Default: as long as anything else. */
+  /** How long it takes to answer an input that contains "slowly", in milliseconds. Default: `takesMs`. */
   readonly slowlyMs?: number;
-  /** Whether it fails at what has "break" in it. */
+  /** Whether it fails on inputs that contain "break". */
   readonly breaks?: boolean;
-  /** While there is a file of this path, it says "Goodbye". */
+  /** While a file with this path exists, it answers "Goodbye". */
   readonly badWhileThereIs?: string;
 }
 
-/** Writes the agent's whole source into a folder. */
+/** Writes the agent's source into a folder. */
 export async function writeSmallAgent(folder: string, agent: SmallAgent): Promise<void> {
   await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs: { greeter: './agent.mjs:graph' } }));
   await writeFile(join(folder, 'agent.mjs'), sourceOf(agent));

@@ -22,7 +22,7 @@ import { openTemporalGate, type TemporalGate } from './temporalGate.ts';
 
 /**
  * Everything that a release needs, as real processes that can be killed one by one: Temporal with its database file,
- * the platform behind a proxy that can misbehave, a worker.
+ * the platform behind a fault proxy, a worker.
  */
 export class Stack {
   readonly folder: string;
@@ -57,8 +57,8 @@ export class Stack {
   /**
    * Starts the whole stack.
    *
-   * @param options.gated - whether the worker reaches Temporal through {@link Stack.gate}. Default: not.
-   * @param options.env - of everything that is Slipway but the platform, beside {@link Stack.env}'s own.
+   * @param options.gated - whether the worker connects to Temporal through {@link Stack.gate}. Default: false.
+   * @param options.env - variables of all Slipway processes except the platform, in addition to {@link Stack.env}.
    */
   static async start(
     platformEnv: Record<string, string> = {},
@@ -67,7 +67,8 @@ export class Stack {
     const { path } = await installTemporal({ onProgress: () => undefined });
     const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, gated, env);
     try {
-      // One after the other: Temporal takes more free ports than the given ones, and must not take one meant for another process.
+      // One after the other: Temporal also takes free ports of its own choice, which must not be another process's
+      // port.
       stack.#temporalPort = await freePort();
       await stack.startTemporal();
       stack.#platformPort = await freePort();
@@ -88,7 +89,7 @@ export class Stack {
     return this.proxy.url;
   }
 
-  /** The platform itself, past the proxy. */
+  /** The platform's own address, without the proxy. */
   get origin(): string {
     return `http://127.0.0.1:${this.#platformPort}`;
   }
@@ -97,12 +98,12 @@ export class Stack {
     return required(this.#proxy);
   }
 
-  /** What stands between the worker and Temporal, where the stack was started so. */
+  /** The gate between the worker and Temporal. Only with `gated`. */
   get gate(): TemporalGate {
     return required(this.#gate);
   }
 
-  /** Where the platform keeps what it has. */
+  /** The platform's home. */
   get platformHome(): string {
     return join(this.folder, 'platform');
   }
@@ -119,20 +120,20 @@ export class Stack {
     return required(this.#temporal);
   }
 
-  /** The environment of everything that is Slipway. */
+  /** The environment of all Slipway processes. */
   get env(): Record<string, string> {
     return {
       SLIPWAY_HOME: join(this.folder, 'home'),
       SLIPWAY_API_KEY: this.apiKey,
       TEMPORAL_ADDRESS: `127.0.0.1:${this.#temporalPort}`,
       NO_COLOR: '1',
-      // Promotions that come one after the other do not wait for each other.
+      // Consecutive promotions start without a pause between them.
       SLIPWAY_PROMOTIONS_APART: '0s',
       ...this.#env,
     };
   }
 
-  /** Starts Temporal, with the database that it had before. */
+  /** Starts Temporal with its previous database. */
   async startTemporal(): Promise<void> {
     const attributes = Object.values(SEARCH_ATTRIBUTES).flatMap((name) => [
       '--search-attribute',
@@ -162,11 +163,11 @@ export class Stack {
     });
   }
 
-  /** Starts the platform, with the home that it had before. */
+  /** Starts the platform with its previous home. */
   async startPlatform(): Promise<void> {
     const where = ['--home', this.platformHome, '--port', String(this.#platformPort)];
     this.#platform = slipway(['platform', '--json', ...where], {
-      // What the platform calls its own address leads through the proxy: uploads and agents pass there too.
+      // The platform's public URL is the proxy's, so uploads and agent calls also pass through the proxy.
       env: { SLIPWAY_PUBLIC_URL: this.proxy.url, ...this.#platformEnv },
     });
     const ready = await this.#platform.ready();
@@ -180,7 +181,7 @@ export class Stack {
     await this.#worker.ready();
   }
 
-  /** A client of Temporal, for what the command does not say. */
+  /** A Temporal client, for what the command does not show. */
   async client(): Promise<Client> {
     this.#connection ??= await Connection.connect({
       address: this.env['TEMPORAL_ADDRESS']!,
@@ -190,16 +191,16 @@ export class Stack {
     return createClient(this.#connection, 'default', { codec });
   }
 
-  /** Calls the platform past Slipway and the proxy. */
+  /** Calls the platform without Slipway and the proxy. */
   call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
     return callByHand(this, method, path, body, headers);
   }
 
   /**
-   * Checks every target against the rules that hold always.
+   * Checks every target against the safety rules.
    *
-   * @param options - `controlPlane`: not only its histories, but also the revisions that the control plane has and what
-   *   it was asked to change, where it runs and only the worker asked through the proxy. Default: false.
+   * @param options - `controlPlane`: check not only histories, but also the control plane's revisions and the change
+   * requests it received. Needs a running platform, and that only the worker used the proxy. Default: false.
    */
   async audit({ controlPlane = false } = {}): Promise<readonly Violation[]> {
     const settings = await temporalSettings(join(this.folder, 'home'), this.env);
@@ -234,7 +235,7 @@ export class Stack {
   }
 }
 
-/** Tries until it succeeds. */
+/** Retries until it succeeds. */
 export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -247,7 +248,7 @@ export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 6
   }
 }
 
-/** A port that no process listens on. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -12,7 +12,7 @@ export function storeOf({ env }: Stack): ArtifactStore {
   return openArtifactStore(join(env['SLIPWAY_HOME'] ?? '', 'artifacts'));
 }
 
-/** Puts an artifact into the store that was never released. */
+/** Puts a never released artifact into the store. */
 export async function storeUnneeded(stack: Stack): Promise<{ readonly digest: string }> {
   const file = join(stack.folder, 'never-released');
   await writeFile(file, 'never released');
@@ -21,7 +21,7 @@ export async function storeUnneeded(stack: Stack): Promise<{ readonly digest: st
   return { digest };
 }
 
-/** Makes everything in the store look as if it was put 40 days ago. */
+/** Sets the times of everything in the store to 40 days ago. */
 export async function makeOld(stack: Stack): Promise<void> {
   const store = storeOf(stack);
   const putAt = new Date(Date.now() - 40 * 86_400_000);

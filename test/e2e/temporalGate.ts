@@ -13,17 +13,17 @@ import { gunzipSync } from 'node:zlib';
 
 /** One message between a worker and Temporal. */
 export interface GatedMessage {
-  /** The call, as Temporal's service names it: `RespondActivityTaskCompleted`. */
+  /** The name of the call in Temporal's service: `RespondActivityTaskCompleted`. */
   readonly call: string;
   readonly way: 'request' | 'answer';
-  /** The message itself: protobuf, in which ids and names stand as they are. */
+  /** The protobuf message, in which ids and names are plain text. */
   readonly bytes: Buffer;
 }
 
-/** Holds a message back until the promise is settled; `undefined` lets it through. */
+/** Holds a message until the promise settles; `undefined` lets it through. */
 type GateRule = (message: GatedMessage) => Promise<void> | undefined;
 
-/** A gate between a worker and Temporal, that knows one call from the other. It outlives both. */
+/** A gate between a worker and Temporal that distinguishes their calls. It outlives both. */
 export interface TemporalGate {
   /** `host:port`, for the worker. */
   readonly address: string;
@@ -33,13 +33,13 @@ export interface TemporalGate {
 
 const UNAVAILABLE = 14;
 
-/** Opens a gate before the Temporal at `address`, which need not be there yet. */
+/** Opens a gate before the Temporal at `address`, which may start later. */
 export async function openTemporalGate(address: string): Promise<TemporalGate> {
   let session: ClientHttp2Session | undefined;
   const temporal = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
       session = connect(`http://${address}`);
-      // Each call that was on its way reports it.
+      // Each pending call reports the error.
       session.on('error', () => undefined);
     }
     return session;
@@ -64,7 +64,7 @@ export async function openTemporalGate(address: string): Promise<TemporalGate> {
   return gate;
 }
 
-/** One call: every call of a worker is one message there and one back. */
+/** One call: each call of a worker is one request message and one response message. */
 async function carry(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -101,7 +101,7 @@ function ask(
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const upstream = temporal.request(headers);
-    // A worker that is gone polls no longer.
+    // Cancels the poll of a worker that is gone.
     const give = (): void => upstream.close(constants.NGHTTP2_CANCEL);
     stream.once('close', give);
     const answer: { headers?: IncomingHttpHeaders; trailers: IncomingHttpHeaders } = { trailers: {} };
@@ -119,7 +119,7 @@ function ask(
   });
 }
 
-/** As a server says it that has gone, or that is not there yet. */
+/** Answers like a server that is unavailable. */
 function refuse(stream: ServerHttp2Stream): void {
   if (stream.closed || stream.headersSent) {
     stream.destroy();
@@ -131,7 +131,7 @@ function refuse(stream: ServerHttp2Stream): void {
   );
 }
 
-/** What stands behind the five bytes that say how long it is and whether it is compressed. */
+/** The message after gRPC's 5-byte prefix (compressed flag and length). */
 function messageIn(body: Buffer, encoding: string | string[] | undefined): Buffer {
   if (body.length < 5) return Buffer.alloc(0);
   const message = body.subarray(5);

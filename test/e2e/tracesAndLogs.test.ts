@@ -17,7 +17,7 @@ let stack: Stack;
 let receiver: OtlpReceiver;
 let project: Project;
 let seen: Observer;
-/** What workers logged that are gone. */
+/** The logs of ended workers. */
 let workerLogs = '';
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** The trace of a release, once its last span is there. */
+/** The trace of a release, once its last span has arrived. */
 async function traceOf(release: string): Promise<readonly ReceivedSpan[]> {
   const isOwn = ({ name, attributes }: ReceivedSpan): boolean =>
     name === 'release staging' && attributes['slipway.release'] === release;
@@ -52,7 +52,7 @@ async function traceOf(release: string): Promise<readonly ReceivedSpan[]> {
   });
 }
 
-/** What a trace is: each span but the first is below another one of it. */
+/** Expects one tree: each span except the first has a parent in the trace. */
 function expectOneTree(spans: readonly ReceivedSpan[]): void {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   expect(ids.size, 'each span came once').toBe(spans.length);
@@ -102,14 +102,14 @@ it('a release is one trace, from the command through each activity to each call'
   expect(named(spans, 'PUT /(signed upload URL)')).toHaveLength(1);
   expect(calls.filter(({ name }) => name.endsWith('/runs/stream'))[0]?.parentSpanId).toBe(check?.spanId);
 
-  // The platform's part, and what the documentation draws (`scripts/drawTrace.mjs`).
+  // The platform's spans, and the file from which the documentation's picture is drawn (`scripts/drawTrace.mjs`).
   const answered = await eventually(() => {
     const found = receiver.trace(patch!.traceId).filter(({ service }) => service === 'slipway-platform');
     if (!found.some(({ name }) => name === patch!.name)) throw new Error('no span of the platform');
     return found;
   });
   expect(answered.find(({ name }) => name === patch!.name)?.parentSpanId).toBe(patch!.spanId);
-  // The agent's part: its request is the check's call, and the run is below it.
+  // The agent's spans: its request is below the check's call, and the run is below the request.
   const ofAgent = await eventually(() => {
     const found = receiver.trace(patch!.traceId).filter(({ service }) => service === 'slipway-agent');
     if (!found.some(({ name }) => name === 'run')) throw new Error('no span of the run');
@@ -189,7 +189,7 @@ it('a rollback by hand is one trace', async () => {
 it('no span holds a secret, or the address of an upload', () => {
   expect(receiver.spans.length).toBeGreaterThan(50);
   for (const secret of [SECRET, stack.apiKey]) expect(receiver.raw.includes(secret), secret).toBe(false);
-  // The address of an upload is a credential: spans name its parts only.
+  // An upload URL is a credential: spans contain only its template.
   expect(/\/uploads\/[^{]/u.exec(receiver.raw)).toBeNull();
 });
 

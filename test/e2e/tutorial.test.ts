@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Block, blocksOf, pages } from '../docs/pages.ts';
 import { Reader } from './reader.ts';
 
-/** The first one installs the command, in a checkout; the others are for where the agent is. */
+/** The first block installs the command in a checkout; the others run in the agent's folder. */
 const [installation, ...blocks] = pages()
   .filter(({ path }) => path === 'tutorial.md')
   .flatMap(({ text }) => blocksOf(text));
 
-/** Installing and building take a minute and a half, and longer beside other tests. */
+/** Installation and build take 90 s, and longer while other tests run. */
 const INSTALLS_WITHIN_MS = 900_000;
 
 let reader: Reader;

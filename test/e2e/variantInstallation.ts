@@ -4,16 +4,16 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Some workflow code, as the bundle has it, and what stands in its place. */
+/** A piece of workflow code in the bundle, and its replacement. */
 export interface Change {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Makes another version of Slipway: this build with other workflow code.
+ * Creates another version of Slipway: this build with changed workflow code.
  *
- * @param folder - where it is put.
+ * @param folder - its location.
  * @returns its `bin/slipway.js`.
  */
 export async function installVariant(folder: string, changes: readonly Change[]): Promise<string> {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 const SECRET = 'what only both sides know';
-/** A webhook's address is a credential: this part of it must turn up nowhere. */
+/** A webhook's address is a credential: this part of it must not appear anywhere. */
 const TOKEN = 'T0K3N-in-the-address';
 
 /** A receiver of webhooks, for the notices of a target. */
@@ -15,7 +15,7 @@ export class WebhookReceiver {
   readonly signed: string[] = [];
   /** Other notices. */
   readonly unsigned: string[] = [];
-  /** What must never be seen outside of the worker. */
+  /** Texts that must never leave the worker. */
   readonly secrets: readonly string[] = [TOKEN, SECRET];
   readonly #server: Server;
   readonly #folder: string;
@@ -36,7 +36,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** @param folder - where its address and its secret are kept, for references. */
+  /** @param folder - contains the files with its address and its secret, for references. */
   static async start(folder: string): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(folder);
     await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
@@ -46,7 +46,7 @@ export class WebhookReceiver {
     return receiver;
   }
 
-  /** What `notify` in `slipway.yaml` says of it. */
+  /** Its entry for `notify` in `slipway.yaml`. */
   get config(): Record<string, unknown> {
     return {
       name: 'ops',

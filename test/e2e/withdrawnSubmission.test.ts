@@ -20,7 +20,7 @@ beforeAll(async () => {
   stack = await Stack.start();
   project = await Project.create(stack, { example: { says: 'Hello Ada' }, deployment: DEPLOYMENT });
   seen = new Observer(stack, DEPLOYMENT);
-  // One that is stopped before Temporal has heard of it on all its queues counts as no worker at all.
+  // Wait until Temporal knows the worker on all its queues; a worker stopped earlier would count as none.
   const temporal = await connectTemporal(await temporalSettings(join(stack.folder, 'home'), stack.env));
   await requireWorker(temporal).finally(() => temporal.close());
 });
@@ -44,7 +44,7 @@ it.each([
     } finally {
       process.kill(-child.pid!, 'SIGCONT');
     }
-    // The submission may come before its withdrawal, after it, or not at all: Temporal keeps signals, but not updates.
+    // The submission may arrive before its withdrawal, after it, or never: Temporal keeps signals, but not updates.
     await eventually(async () => {
       const { state, running } = await seen.target();
       expect(running).toBeNull();

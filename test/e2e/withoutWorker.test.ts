@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-// Each waits for most of its time, for who does not answer; so they wait together.
+// Run concurrently: each test spends most of its time waiting for a service that does not answer.
 
 it.concurrent('history and show work', async () => {
   const { code, text } = await project.ran('history', 'staging', '--json');

@@ -15,18 +15,18 @@ afterEach(() => {
   stack.proxy.rule = PASS;
 });
 
-/** A release of a deployment of its own, with the deadlines and retries that users have. */
+/** A release on its own deployment, with the default deadlines and retries. */
 function projectFor(deployment: string): Promise<Project> {
   const example = { says: 'Hello Ada!' };
   return Project.create(stack, { example, deployment, steps: 'as they are' });
 }
 
-/** No answer, until the caller has gone. */
+/** No answer until the caller is gone. */
 const NO_ANSWER: Fault = { kind: 'hold_back', until: new Promise(() => undefined) };
 
 describe('a worker that is started at once after a kill', () => {
   it.each([
-    // The first call is a local activity's, of which Temporal knows nothing: it ends with its worker.
+    // The first call is a local activity, which Temporal does not know: it ends with its worker.
     ['find', REQUESTS.find, 'findDeployment', { isTriedLocally: true }],
     ['patch', REQUESTS.patch, 'patchDeployment', { isTriedLocally: false }],
   ] as const)(
@@ -90,7 +90,7 @@ describe('a target that is ended in Temporal while its worker is killed in the m
     stack.proxy.rule = PASS;
     await stack.startWorker();
 
-    // Whatever is said to it starts it again, and it is on hold still.
+    // Any command starts the target again, still on hold.
     expect((await project.ran('hold', 'staging', '--reason', 'a second look')).code).toBe(0);
     await project.touch('an artifact that is refused');
     const refused = await project.ran('release', 'staging');

@@ -80,7 +80,10 @@ async function versionOf(deployment: string, releaseId?: string): Promise<string
   return (info?.versioningOverride?.pinned?.version ?? info?.deploymentVersion)?.buildId ?? undefined;
 }
 
-/** A project whose target has released once, and releases again: the second one polls until the proxy passes again. */
+/**
+ * A project whose target has released once and releases again. The second release polls until the proxy stops its
+ * faults.
+ */
 async function inTheMiddle(deployment: string): Promise<Project> {
   const project = await Project.create(stack, { example: EXAMPLE, deployment });
   expect((await project.ran('release', 'staging')).code).toBe(0);
@@ -107,7 +110,7 @@ it('a version that would break replay: releases end on the old one, targets move
   expect(second).not.toBe(first);
   expect(await versionOf(deployment, 'release-2')).toBe(first);
 
-  // What runs would be stuck on it: the command sees that, and leaves it alone.
+  // The running release would be stuck on that version. The command detects that and does not move it.
   const moved = await next.ran('worker', 'rollout', '--move-from', first);
   expect(moved.text).toContain(`stays on ${first}`);
   expect(moved.code).toBe(3);
@@ -132,7 +135,7 @@ it('a version that would break replay: releases end on the old one, targets move
   expect((await project.ran('release', 'staging')).code).toBe(0);
   expect(await versionOf(deployment, 'release-3')).toBe(second);
 
-  // Back to the version that this test began with.
+  // Back to the first version of this test.
   const back = await next.ran('worker', 'rollout', '--back', '--no-replay');
   expect(back.text).toContain(`${first} is current`);
   await next.worker.stop();
@@ -172,7 +175,7 @@ it('a version that only adds: messages and results pass between the two, and str
   expect(preempted).not.toHaveProperty('addedLater');
   await project.ran('unhold', 'staging', '--reason', 'looked');
 
-  // The target goes back, and takes the result of a release of the new version.
+  // The target returns to the old version, and accepts the result of a release of the new one.
   await startHeldRelease(project, 'a third artifact');
   await eventually(async () => expect(await versionOf(deployment, 'release-3')).toBe(second));
   const back = await project.ran('worker', 'rollout', '--back');
@@ -185,7 +188,7 @@ it('a version that only adds: messages and results pass between the two, and str
   expect(await seen.result('release-3')).toMatchObject({ outcome: 'released', addedLater: true });
   expect(await versionOf(deployment)).toBe(first);
 
-  // The workers of a version are gone, and a release is still pinned to it.
+  // A version's workers are gone while a release is still pinned to it.
   expect((await next.ran('worker', 'rollout', '--current')).code).toBe(0);
   await startHeldRelease(project, 'a fourth artifact');
   await eventually(async () => expect(await versionOf(deployment, 'release-4')).toBe(second));

@@ -1,4 +1,4 @@
-/** What the count reads of an event of a history, as Temporal's own tools write it as JSON. */
+/** The fields of a history event that the count reads, in the JSON format of Temporal's tools. */
 interface HistoryEvent {
   readonly eventType: string;
   readonly activityTaskStartedEventAttributes?: { readonly attempt?: number };
@@ -9,7 +9,7 @@ interface HistoryEvent {
   };
 }
 
-/** Events of which each is one action. Starting a child is billed to both sides. */
+/** Events that are one action each. Starting a child is billed to both sides. */
 const ONE_EACH = new Set([
   'WORKFLOW_EXECUTION_STARTED',
   'START_CHILD_WORKFLOW_EXECUTION_INITIATED',
@@ -20,9 +20,9 @@ const ONE_EACH = new Set([
 ]);
 
 /**
- * The actions that Temporal Cloud bills for a history (https://docs.temporal.io/cloud/actions). A signal from a workflow is
- * counted for its sender. Not in a history, so not counted: heartbeats, queries, rejected updates, and the two actions of a
- * schedule's turn.
+ * The actions that Temporal Cloud bills for a history (https://docs.temporal.io/cloud/actions). A signal from a
+ * workflow is counted for its sender. Heartbeats, queries, rejected updates and a scheduled start's two actions are not
+ * in a history, so they are not counted.
  */
 export function billedActions(events: readonly HistoryEvent[]): number {
   // All local activities of one workflow task are one action.
@@ -32,7 +32,7 @@ export function billedActions(events: readonly HistoryEvent[]): number {
     const type = event.eventType.replace('EVENT_TYPE_', '');
     const marker = event.markerRecordedEventAttributes;
     if (ONE_EACH.has(type)) actions += 1;
-    // Its attempts before the last one have no events of their own.
+    // Attempts before the last one have no events.
     if (type === 'ACTIVITY_TASK_STARTED') actions += event.activityTaskStartedEventAttributes?.attempt ?? 1;
     if (
       type === 'WORKFLOW_EXECUTION_SIGNALED' &&

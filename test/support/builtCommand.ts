@@ -5,8 +5,8 @@ const { whyBuild } = (await import(new URL('../../scripts/build/freshness.mjs', 
 };
 
 /**
- * The file of the command `slipway`, where the build is one of these sources (`npm test` makes it so): it starts in a
- * fraction of the time that the sources take. Else undefined.
+ * The built `slipway` command, if the build is up to date (`npm test` ensures that); else undefined. It starts much
+ * faster than the sources.
  */
 export const BUILT_COMMAND =
   whyBuild() === undefined ? fileURLToPath(new URL('../../bin/slipway.js', import.meta.url)) : undefined;

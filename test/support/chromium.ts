@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 import { type Browser, chromium } from 'playwright-core';
 
-/** Where systems keep it, and what says it elsewhere. */
+/** The usual paths, and the variable that overrides them. */
 const PLACES = [
   process.env['SLIPWAY_TEST_CHROMIUM'] ?? '',
   '/usr/bin/chromium',
@@ -10,7 +10,7 @@ const PLACES = [
   '/usr/bin/google-chrome',
 ];
 
-/** The system's own Chromium; `undefined` where there is none: what needs one is skipped there. */
+/** The system's Chromium; `undefined` if there is none: tests that need it are skipped. */
 export const CHROMIUM = PLACES.find((path) => existsSync(path));
 
 export function launchChromium(): Promise<Browser> {

@@ -8,7 +8,7 @@ interface Schema {
   readonly anyOf: readonly { readonly title: string }[];
 }
 
-/** The published schema, but without room for fields of later versions. */
+/** The published schema, but without the allowance for fields of later versions. */
 const SCHEMA = JSON.parse(
   readFileSync(new URL('../../docs/json-events.schema.json', import.meta.url), 'utf8'),
   (_name, value: unknown) =>
@@ -21,10 +21,10 @@ addFormats.default(ajv);
 ajv.addSchema(SCHEMA);
 
 /**
- * Checks a line that a command printed with `--json` against the published schema. It must have all fields of its event,
- * and no other.
+ * Checks a line that a command printed with `--json` against the published schema. It must have exactly the fields of
+ * its event.
  *
- * @returns what is wrong with it, field by field; `undefined`: nothing.
+ * @returns its problems, field by field; `undefined`: none.
  */
 export function lineProblem(line: Readonly<Record<string, unknown>>): string | undefined {
   const attempts = SCHEMA.anyOf.flatMap(({ title }, index) => {

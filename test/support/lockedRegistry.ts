@@ -8,13 +8,13 @@ import { create } from 'tar';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A package as the lock file has it. */
+/** A package in the lock file. */
 interface Locked {
-  /** Where its folder has another name. */
+  /** Set if its folder has another name. */
   readonly name?: string;
   readonly version?: string;
   readonly link?: boolean;
-  /** The systems that it is for, where it is not for all. */
+  /** Set if it supports only some systems. */
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
 }
@@ -23,20 +23,20 @@ const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'u
   readonly packages: Readonly<Record<string, Locked>>;
 };
 
-/** The packages that are made for some systems only: which of them are installed depends on the machine. */
+/** Packages for some systems only. Which of them are installed depends on the machine. */
 export const FOR_SOME_SYSTEMS: ReadonlySet<string> = new Set(
   Object.entries(packages)
     .filter(([, { os, cpu }]) => os !== undefined || cpu !== undefined)
     .map(([path]) => nameOf(path)),
 );
 
-/** A registry of packages on loopback: npm installs from it as it would from its own, without a network. */
+/** A package registry on loopback, from which npm installs without a network. */
 export interface LockedRegistry {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Starts one that has what the lock file names, from the `node_modules` of this repository. */
+/** Starts a registry with the lock file's packages, taken from this repository's `node_modules`. */
 export async function startLockedRegistry(): Promise<LockedRegistry> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '').slice(1);
@@ -64,7 +64,7 @@ export async function startLockedRegistry(): Promise<LockedRegistry> {
   };
 }
 
-/** What the addresses of packages themselves begin with. */
+/** The prefix of tarball paths. */
 const TARBALLS = '-/';
 
 function versionsOf(name: string, url: string): Record<string, object> {

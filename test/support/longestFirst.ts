@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that take longest, the longest first: whatever is begun last is what everything waits for. */
+/** The slowest files, slowest first. A slow file that starts last would delay the whole run. */
 const LONG = [
   'e2e/readme',
   'e2e/crash/crashMatrix',
@@ -24,7 +24,7 @@ const LONG = [
   'workflows/judge/promotionJudge',
 ].map((name) => `/test/${name}.test.ts`);
 
-/** Begins with the files that take longest: a fresh clone knows no times of an earlier run. */
+/** Starts with the slowest files: a fresh clone has no timings of earlier runs. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -4,14 +4,16 @@ import { startRealPostgres } from './realPostgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The real PostgreSQL server of the project `postgres`; or why there is none, and its tests are skipped. */
+    /**
+     * The real PostgreSQL server of the project `postgres`, or why there is none. Without one its tests are skipped.
+     */
     postgres: { readonly url: string } | { readonly unavailable: string };
   }
 }
 
 /**
- * One real PostgreSQL server for all tests of the project: the one of `TEST_DATABASE_URL`, whose user may create
- * databases, else one that is started here.
+ * One real PostgreSQL server for all tests of the project: the one of `TEST_DATABASE_URL`, whose user must be able to
+ * create databases, else one that is started here.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['TEST_DATABASE_URL'];

@@ -1,6 +1,6 @@
 import { inject, type RunnerTask, type RunnerTestFile, TestRunner } from 'vitest';
 
-/** Skips every test where there is no PostgreSQL to run it on; `postgres.ts` says why. */
+/** Skips every test if there is no PostgreSQL; `postgres.ts` reports why. */
 export default class PostgresRunner extends TestRunner {
   onCollected(files: RunnerTestFile[]): void {
     if ('unavailable' in inject('postgres')) files.forEach(skip);

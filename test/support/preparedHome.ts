@@ -14,32 +14,32 @@ const STORES = ['store/', 'agentServer/store/'].map(
   (room) => new URL(`../../packages/platform/src/${room}`, import.meta.url),
 );
 const PACKAGES = ['@electric-sql/pglite', '@langchain/langgraph-checkpoint-postgres'];
-/** Runs in a process of its own: what loads tests is not what loads a thread's module. */
+/** Runs in its own process, because a worker thread would not use vitest's module loader. */
 const MAKE = fileURLToPath(new URL('makeCluster.ts', import.meta.url));
 
-/** A home of its own with an embedded database in it that has the tables of the platform and of its agents, all empty. */
+/** A new home whose embedded database has the platform's and the agents' tables, all empty. */
 export async function preparedHome(prefix: string): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), prefix));
   await prepareHome(home);
   return home;
 }
 
-/** The same for an agent that stands alone, with a database of its own. */
+/** The same for a standalone agent with its own database. */
 export async function preparedAgentHome(prefix: string): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), prefix));
   await prepareHome(join(home, 'agent'));
   return home;
 }
 
-/** Puts such a database into a home that has none: making one anew takes seconds, copying it does not. */
+/** Copies such a database into a home that has none: a copy is faster than creating one, which takes seconds. */
 export async function prepareHome(home: string): Promise<void> {
   copyCluster(await preparedCluster(), join(home, 'postgres'));
 }
 
-/** Template databases, which are not used: they are 600 of the 1,000 files, and stay empty. */
+/** Template databases: 600 of the 1,000 files. They are not used, so they stay empty. */
 const TEMPLATE_DATABASES = new Set([join('base', '1'), join('base', '4')]);
 
-/** File by file and in one go: `cp` asks so much about each file that it takes as long as opening the database. */
+/** Copies file by file: `cp` checks so much per file that it takes as long as opening the database. */
 function copyCluster(from: string, to: string): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
@@ -51,14 +51,14 @@ function copyCluster(from: string, to: string): void {
   }
 }
 
-/** Made once per engine and tables, and kept beside the dependencies. */
+/** Created once per engine and set of tables, and kept in `node_modules`. */
 async function preparedCluster(): Promise<string> {
   const folder = fileURLToPath(new URL(`.cache/slipway-test/cluster-${await fingerprint()}`, MODULES));
   if (!existsSync(folder)) await makeCluster(folder);
   return folder;
 }
 
-/** Of what the database is made by. */
+/** A fingerprint of the code that creates the database. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of PACKAGES) hash.update(await readFile(new URL(`${name}/package.json`, MODULES)));
@@ -69,7 +69,7 @@ async function fingerprint(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** It stands in its place only once it is whole; where two make one at once, the first to be done stays. */
+/** Moves it into place only once it is complete. If two processes create one at the same time, the first one stays. */
 async function makeCluster(folder: string): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   const home = await mkdtemp(`${folder}.`);

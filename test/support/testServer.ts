@@ -3,7 +3,7 @@ import { SlipwayError } from '../../src/domain/errors.ts';
 import { installTestServer } from '../../src/temporal/server/installation/testServerInstallation.ts';
 import { startTestServer, type TestServer } from '../../src/temporal/server/testServer.ts';
 
-/** A test server whose time is skipped; or why there is none on this machine. The caller stops it. */
+/** A time-skipping test server, or why there is none on this machine. The caller stops it. */
 export async function openTestServer(): Promise<TestServer | string> {
   try {
     const { path: executable } = await installTestServer();

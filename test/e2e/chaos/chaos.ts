@@ -17,28 +17,28 @@ import { planChaos } from './plan.ts';
 import { Random } from './random.ts';
 import { Tally } from './tally.ts';
 
-/** How much chaos: the same seed asks for the same releases and draws the same faults. */
+/** How much chaos. The same seed gives the same releases and the same faults. */
 export interface ChaosOptions {
   /** Default: any. */
   readonly seed?: number;
   readonly releases: number;
   readonly targets: number;
-  /** Gets what goes on, one line each. */
+  /** Called with progress, one line each. */
   readonly onProgress?: (line: string) => void;
 }
 
-/** How one target has come through. */
+/** The final state of one target. */
 export interface TargetReport {
   readonly deployment: string;
-  /** What has ended on it, oldest first. */
+  /** Its ended releases and rollbacks, oldest first. */
   readonly rows: readonly HistoryRow[];
   /** What was put back because a revision came up that had been given up on. */
   readonly servesAsReported: boolean;
-  /** What its agent said to a real question; `null` where nothing was ever deployed. */
+  /** Its agent's answer to a real run; `null` if nothing was ever deployed. */
   readonly answer: string | null;
 }
 
-/** How a run went. */
+/** The result of a run. */
 export interface ChaosReport {
   readonly seed: number;
   readonly asked: number;
@@ -48,18 +48,18 @@ export interface ChaosReport {
   readonly requests: number;
   readonly targets: readonly TargetReport[];
   readonly violations: readonly Violation[];
-  /** Processes that were left when everything had been stopped. */
+  /** Processes that still ran after everything had been stopped. */
   readonly orphans: readonly string[];
 }
 
-/** What is still being put right when the last release has ended, such as a late revision, has to be by then. */
+/** The limit after the last release for repairs that still run, for example of a late revision. */
 const QUIET_MS = 240_000;
 
 /**
- * Releases on several targets at once while the network and the processes fail at random, and holds what came of it
- * against the rules.
+ * Releases on several targets at once while the network and the processes fail at random, and checks the results
+ * against the safety rules.
  *
- * @throws where a release is stuck, or a target does not come to rest.
+ * @throws Error if a release is stuck, or a target does not become idle.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const seed = options.seed ?? randomInt(2 ** 31);
@@ -104,7 +104,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   return { ...seen, orphans, tookMs: Date.now() - startedAt };
 }
 
-/** Waits until a target has nothing to do and nothing to expect, and asks its agent. */
+/** Waits until a target is idle and watches nothing, and sends its agent a run. */
 async function comeToRest(stack: Stack, target: ChaosTarget): Promise<TargetReport> {
   const { deployment } = target.plan;
   const observer = new Observer(stack, deployment);
@@ -125,8 +125,8 @@ async function comeToRest(stack: Stack, target: ChaosTarget): Promise<TargetRepo
 }
 
 /**
- * What a target watches and has still to deal with: a revision that may come up, or has; or one that has landed late. A
- * revision that was deployed, and is no longer the active one, is watched until its deadline, and nothing comes of it.
+ * What a target watches and must still act on: a revision that may become or has become active, or a late one. A
+ * deployed revision that is no longer active is also watched until its deadline, but needs no action.
  */
 async function expected(
   observer: Observer,
@@ -149,7 +149,7 @@ async function expected(
   );
 }
 
-/** Agents notice within seconds that their platform has gone. */
+/** Agents need a few seconds to notice that their platform has ended. */
 async function leftOf(folder: string): Promise<readonly string[]> {
   try {
     return await eventually(async () => {

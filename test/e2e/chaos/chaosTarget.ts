@@ -23,21 +23,21 @@ const FOLDERS: Readonly<Record<Variant, string>> = {
   'crash at start': 'broken/crashes-at-start',
   'does not build': 'broken/does-not-build',
 };
-/** A release that has no outcome by then is stuck. */
+/** A release without an outcome after this time is stuck. */
 const STUCK_MS = 420_000;
-/** After the answer that nothing could be reached, the request is sent again. */
+/** The pause before a request is sent again because nothing could be reached. */
 const ASK_AGAIN_MS = 1_000;
-/** A platform that was killed is up again within a minute or two, also on a busy machine: no step gives up before. */
+/** On a busy machine a killed platform needs up to two minutes to restart. No step may time out before that. */
 const STEPS = { serving: { heartbeat: '4s', scheduleToClose: '5m' } };
 
-/** A release that was asked for, as the target took it. */
+/** A requested release, as the target accepted it. */
 interface Asked {
   readonly releaseId: string;
-  /** What `quarantine` takes. */
+  /** The argument of `quarantine`. */
   readonly artifact: string;
 }
 
-/** One target and the people who use it, by the command and by raw signals, whatever happens to either. */
+/** One target and its users, who send commands and raw signals while processes and network fail. */
 export class ChaosTarget {
   readonly plan: TargetPlan;
   readonly workflowId: string;
@@ -69,8 +69,8 @@ export class ChaosTarget {
   }
 
   /**
-   * @param said - counts what was said to the target.
-   * @param progress - gets what goes on, one line each.
+   * @param said - counts the commands and signals sent to the target.
+   * @param progress - called with progress, one line each.
    */
   static async create(
     stack: Stack,
@@ -107,7 +107,7 @@ export class ChaosTarget {
     await this.#signal('unhold', { reason: 'the end' });
   }
 
-  /** Its state, as soon as anybody answers. */
+  /** Its state, as soon as a worker answers. */
   async view(): Promise<TargetView> {
     return eventually(async () => {
       const client = await this.#stack.client();
@@ -128,7 +128,7 @@ export class ChaosTarget {
     if (errand.liftsHold) await this.#signal('unhold', { reason: 'go on' });
   }
 
-  /** Makes the source that is released next: an artifact that there was none like before. */
+  /** Writes the source of the next release: a new artifact. */
   async #prepare(variant: Variant): Promise<void> {
     const turn = ++this.#turn;
     const folder = FOLDERS[variant];
@@ -151,7 +151,7 @@ export class ChaosTarget {
     await writeFile(file, stringify(config));
   }
 
-  /** Asks for a release as a script would: until the target has taken it. */
+  /** Requests a release as a script would: until the target accepts it. */
   async #ask(killedAfterMs: number | null): Promise<Asked> {
     if (killedAfterMs !== null) {
       const command = this.#project.run('release', 'staging', '--json');
@@ -205,14 +205,14 @@ export class ChaosTarget {
     }
   }
 
-  /** Terminates the target's workflow. The next command starts it again, which a raw signal does not. */
+  /** Terminates the target's workflow. The next command starts it again; a raw signal does not. */
   async #terminate(reason: string): Promise<void> {
     await eventually(async () => {
       const client = await this.#stack.client();
       await client
         .withDeadline(Date.now() + 5_000, () => client.workflow.getHandle(this.workflowId).terminate(reason))
         .catch((error: unknown) => {
-          // An attempt that got no answer has terminated it.
+          // An earlier attempt without an answer has terminated it.
           if (!(error instanceof WorkflowNotFoundError)) throw error;
         });
     }, STUCK_MS);
@@ -256,7 +256,7 @@ export class ChaosTarget {
     }
   }
 
-  /** What runs on it, and how far that has come. */
+  /** The running release and its progress. */
   async #atWork(): Promise<string> {
     const { running } = await this.view();
     if (running === null) return 'nothing runs';

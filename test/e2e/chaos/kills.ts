@@ -17,13 +17,13 @@ const VICTIMS: readonly (readonly [number, Victim])[] = [
   [2, 'Temporal'],
 ];
 
-/** How many requests pass before the next one is killed: a slow machine gets as much done between two as a fast one. */
+/** How many requests pass between two kills. Counting requests makes slow and fast machines equal. */
 const PEACE_REQUESTS = [15, 80] as const;
-/** How long who was killed stays dead, in milliseconds. */
+/** How long a killed process stays dead, in milliseconds. */
 const DEAD_MS = [0, 1_500] as const;
 const LOOK_AGAIN_MS = 50;
 
-/** Kills one process after the other with `kill -9`, and starts it again, until its end. */
+/** Kills one process after the other with `kill -9`, and starts it again, until `end` is called. */
 export class Kills {
   readonly #stack: Stack;
   readonly #random: Random;
@@ -81,14 +81,14 @@ export class Kills {
         await this.#stack.startTemporal();
         break;
       case 'agent': {
-        // The platform notices by itself, and starts it again.
+        // The platform itself restarts it.
         const agents = await agentsOf(this.#stack.platform.child.pid ?? 0);
         const pid = agents[Math.floor(which * agents.length)];
         if (pid === undefined) return;
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // It has ended in this very moment.
+          // It has just ended.
           return;
         }
       }
@@ -97,7 +97,7 @@ export class Kills {
   }
 }
 
-/** The processes that the platform started, by their pids. */
+/** The pids of the processes that the platform started. */
 async function agentsOf(platform: number): Promise<readonly number[]> {
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,args=']);
   return stdout.split('\n').flatMap((line) => {
@@ -107,7 +107,7 @@ async function agentsOf(platform: number): Promise<readonly number[]> {
   });
 }
 
-/** The processes in whose command a text stands, such as the folder of a stack: one line of `ps` each. */
+/** The processes whose command line contains a text, such as the folder of a stack: one line of `ps` each. */
 export async function processesWith(text: string): Promise<readonly string[]> {
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,args='], { maxBuffer: 16 * 1024 * 1024 });
   return stdout.split('\n').filter((line) => line.includes(text));

@@ -4,7 +4,7 @@ import type { Fault, FaultRule, ProxiedRequest } from '../faultProxy.ts';
 import type { Random } from './random.ts';
 import type { Tally } from './tally.ts';
 
-/** What may happen to a request, by the name under which it is counted. */
+/** The faults of a request, by the name under which they are counted. */
 type FaultName =
   | 'latency'
   | 'reset before it was taken'
@@ -19,13 +19,13 @@ type FaultName =
   | 'answers in another order'
   | 'lands late';
 
-/** One request in so many meets a fault: reads and polls are many, what changes the deployment is rare. */
+/** The share of requests with a fault. Reads and polls are frequent; requests that change the deployment are rare. */
 const SHARE_OF_READS = 0.16;
 const SHARE_OF_CHANGES = 0.4;
 const LATENCY_MS = [50, 900] as const;
-/** Longer than the callers of the stack wait: the answer comes after they have given up. */
+/** Longer than the timeouts of the stack's clients, so the answer comes after they have timed out. */
 const LATE_MS = [1_500, 4_500] as const;
-/** An answer that others overtake goes out at the latest after this. */
+/** An overtaken answer is sent at the latest after this time. */
 const OVERTAKEN_WITHIN_MS = 1_500;
 
 const WEIGHTS: readonly (readonly [number, FaultName])[] = [
@@ -43,7 +43,7 @@ const WEIGHTS: readonly (readonly [number, FaultName])[] = [
   [2, 'lands late'],
 ];
 
-/** Meets requests at random with everything that a network and a busy server do to them. */
+/** Applies random faults of networks and busy servers to requests. */
 export class NetworkFaults {
   readonly #random: Random;
   readonly #tally: Tally;
@@ -74,7 +74,7 @@ export class NetworkFaults {
     this.#over = true;
   }
 
-  /** The kind of a request, and how many of its kind were before it. */
+  /** The kind of a request, and how many of that kind came before it. */
   #subject({ method, path }: ProxiedRequest): string {
     const kind = `${method} ${path.replace(/\?.*$/, '').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ':id')}`;
     const ordinal = (this.#ordinals.get(kind) ?? 0) + 1;
@@ -111,7 +111,7 @@ export class NetworkFaults {
     }
   }
 
-  /** Resolves once another request has come by. */
+  /** Resolves once another request has arrived. */
   #overtaken(): Promise<void> {
     return new Promise((resolve) => this.#overtakes.push(resolve));
   }

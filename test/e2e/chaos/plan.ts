@@ -1,9 +1,9 @@
 import type { Random } from './random.ts';
 
-/** What is released: a folder of `examples/`, by what comes of it. */
+/** What is released, by its expected result: a folder of `examples/`. */
 export type Variant = 'good' | 'wrong answer' | 'crash at start' | 'does not build';
 
-/** What is said to a target once a release was asked for. */
+/** A command sent to a target after a release request. */
 export type Word =
   | 'nothing'
   | 'rollback by update'
@@ -16,17 +16,17 @@ export type Word =
   | 'terminate the target'
   | 'garbage';
 
-/** One release that is asked for, and what happens around it. */
+/** One release request, and what happens around it. */
 export interface Errand {
   readonly variant: Variant;
-  /** The command that asks is killed after so many milliseconds, and run again; `null`: it is left alone. */
+  /** After how many milliseconds the requesting command is killed and run again; `null`: it is not killed. */
   readonly commandKilledAfterMs: number | null;
   readonly word: Word;
-  /** When the word is said, in milliseconds after the release was queued. */
+  /** When the command is sent, in milliseconds after the release was queued. */
   readonly wordAfterMs: number;
-  /** Whether the end of the release is waited for before the next one is asked for. */
+  /** Whether to wait for the release's end before the next request. */
   readonly settles: boolean;
-  /** Whether a hold that a word left is lifted before the next release is asked for, which is rejected otherwise. */
+  /** Whether to end a hold before the next request, which the target would otherwise reject. */
   readonly liftsHold: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface TargetPlan {
   readonly errands: readonly Errand[];
 }
 
-/** Plans so many releases over so many targets, the same for the same seed. The last target is one of git refs. */
+/** Plans the releases of all targets; the same seed gives the same plan. The last target uses git refs. */
 export function planChaos(random: Random, releases: number, targets: number): readonly TargetPlan[] {
   return Array.from({ length: targets }, (_, number) => ({
     deployment: `chaos-${number + 1}`,

@@ -2,7 +2,7 @@ import { OUTCOMES, type Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ChaosReport, TargetReport } from './chaos.ts';
 import { Tally } from './tally.ts';
 
-/** Everything that a run came to, for people. */
+/** All results of a run, for people. */
 export function summarize(report: ChaosReport): string {
   const { seed, asked, targets, faults, said, requests, violations, orphans, tookMs } = report;
   const outcomes = new Tally();
@@ -26,7 +26,7 @@ export function summarize(report: ChaosReport): string {
   ].join('\n');
 }
 
-/** What is not as it must be; nothing where the run held. */
+/** The problems of a run; empty if it passed. */
 export function problemsOf({ asked, targets, violations, orphans }: ChaosReport): readonly string[] {
   const ended = targets.flatMap(({ rows }) => rows.filter(({ kind }) => kind === 'release'));
   return [

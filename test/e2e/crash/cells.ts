@@ -1,6 +1,6 @@
 /**
- * The steps of a release, in their order; after `record` those of a restore, which has the last three once more. The
- * calls by which each is recognized are in {@link file://./killPoint.ts}.
+ * The steps of a release, in order. After `record` come those of a restore, which repeats the last three. The calls
+ * that identify each step are in {@link file://./killPoint.ts}.
  */
 export const STEPS = [
   'find',
@@ -20,30 +20,30 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** When in a step a process dies. */
+/** When during a step a process dies. */
 export const MOMENTS = [
-  /** The call has been sent and has not reached the server. */
+  /** The call has been sent but has not reached the server. */
   'before',
-  /** The server has carried the call out, and its answer has not arrived. */
+  /** The server has executed the call; its answer has not arrived. */
   'unanswered',
-  /** The answer has arrived, and Temporal does not know of it. */
+  /** The answer has arrived; Temporal does not know it yet. */
   'answered',
-  /** The step has asked several times, and what it waits for is not there yet. */
+  /** The step has polled several times, without success so far. */
   'polling',
 ] as const;
 export type Moment = (typeof MOMENTS)[number];
 
-/** Who dies, by `kill -9`. */
+/** Which process dies, by `kill -9`. */
 export const VICTIMS = ['worker', 'platform', 'agent', 'temporal', 'cli'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** What the control plane is like. */
+/** Variants of the control plane. */
 export const CONTROL_PLANES = [
-  /** As the platform is. */
+  /** The platform itself. */
   'whole',
-  /** It has no list of revisions, as contract 000 has none. */
+  /** Without a list of revisions, as in contract 000. */
   'no list',
-  /** Its answer to a PATCH still names the latest revision of before. */
+  /** Its answer to a PATCH still contains the previous latest revision. */
   'old latest',
 ] as const;
 export type ControlPlane = (typeof CONTROL_PLANES)[number];
@@ -56,26 +56,26 @@ export interface Cell {
   readonly controlPlane: ControlPlane;
 }
 
-/** How a cell is called on the command line and in tables: `worker/upload-url/before`, `worker/patch/before/no-list`. */
+/** A cell's name on the command line and in tables: `worker/upload-url/before`, `worker/patch/before/no-list`. */
 export function cellName({ step, moment, victim, controlPlane }: Cell): string {
   const names = [victim, step, moment, ...(controlPlane === 'whole' ? [] : [controlPlane])];
   return names.map((name) => name.replaceAll(' ', '-').toLowerCase()).join('/');
 }
 
 const POLLED: ReadonlySet<Step> = new Set(['deployed', 'serving', 'deployed again', 'serving again']);
-/** The steps that go on from what the control plane says of revisions. */
+/** The steps that depend on the control plane's answers about revisions. */
 const NAMED_BY_ANSWERS: Readonly<Record<Exclude<ControlPlane, 'whole'>, ReadonlySet<Step>>> = {
   'no list': new Set(['patch', 'redeploy']),
   'old latest': new Set(['patch']),
 };
 const RESTORING: ReadonlySet<Step> = new Set(['redeploy', 'deployed again', 'serving again', 'check again']);
 
-/** Whether a step is one of putting the revision before back. */
+/** Whether a step is part of a restore. */
 export function isRestoring(step: Step): boolean {
   return RESTORING.has(step);
 }
 
-/** Why a combination cannot be met, or is another one by another name; `undefined` for a cell of the matrix. */
+/** Why a combination is impossible or duplicates another one; `undefined` for a cell of the matrix. */
 export function whyNoCell({ step, moment, victim, controlPlane }: Cell): string | undefined {
   if (moment === 'polling' && !POLLED.has(step)) return 'the step asks once';
   if (step === 'upload URL' && moment === 'answered') {

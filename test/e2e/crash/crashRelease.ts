@@ -10,47 +10,47 @@ import type { Ground, Version } from './ground.ts';
 import { type KillPoint, placeKillPoints } from './killPoint.ts';
 import { agentProcesses, type Asking, kill } from './victims.ts';
 
-/** What is released, and over what. */
+/** What is released, and what serves before. */
 type Scenario =
-  /** A good version, where there is no deployment yet. */
+  /** A good version, without a deployment yet. */
   | 'first'
   /** A good version, after another one. */
   | 'next'
-  /** A good version, over one that was not deployed by Slipway. */
+  /** A good version, after one that Slipway did not deploy. */
   | 'over a foreign one'
-  /** A bad version, after a good one, which is put back. */
+  /** A bad version, after a good one, which is restored. */
   | 'bad'
-  /** A bad version, over a good one that was not deployed by Slipway. */
+  /** A bad version, after a good one that Slipway did not deploy. */
   | 'bad over a foreign one';
 
-/** A release in the middle of which there are deaths, in the order of its steps. */
+/** A release during which processes die, in the order of its steps. */
 export interface CrashRelease {
   readonly scenario: Scenario;
   readonly cells: readonly Cell[];
 }
 
-/** What became of a release. */
+/** The result of such a release. */
 export interface CrashEnding {
   readonly cells: readonly Cell[];
   readonly outcome: Outcome | 'stuck' | 'broken';
-  /** What should not be; empty where everything is as it should be. */
+  /** Problems; empty if everything is as expected. */
   readonly problems: readonly string[];
-  /** Revisions beyond the one that the release is to make. */
+  /** Revisions beyond the one that the release must create. */
   readonly duplicates: number;
-  /** From each death to the release's end. */
+  /** The time from each death to the release's end. */
   readonly seconds: readonly number[];
-  /** Of the release's workflow, where it came so far. */
+  /** The release's workflow, if it was started. */
   readonly workflowId: string | undefined;
 }
 
-/** A release that has come neither to its next death nor to its end after this time is stuck. */
+/** A release that has reached neither its next death nor its end after this time is stuck. */
 const STUCK_AFTER_MS = 240_000;
-/** What has to come true after the end does so within this time. */
+/** Conditions after the end must become true within this time. */
 const SETTLED_WITHIN_MS = 60_000;
 
 class Stuck extends Error {}
 
-/** Carries a release out, kills who is to be killed, and holds what came of it against what should have. */
+/** Runs a release, kills the victims, and compares the result with the expected one. */
 export async function crashRelease(
   stack: Stack,
   ground: Ground,
@@ -120,7 +120,7 @@ function askFor({ project }: Ground): Asking {
   return { command: again(), again };
 }
 
-/** The deaths, one after the other. */
+/** Executes the deaths, one after the other. */
 async function die(
   stack: Stack,
   ground: Ground,
@@ -132,14 +132,15 @@ async function die(
     const { cell } = killPoint;
     const { command } = asking;
     const ended = command.exited.then(() => {
-      // Another command asks by now.
+      // Another command has replaced this one.
       if (asking.command !== command) return;
       throw new Error(`the release ended before ${cellName(cell)}`);
     });
     await within(STUCK_AFTER_MS, Promise.race([killPoint.met, ended]));
     deaths.push(performance.now());
     const startAgain = await kill(cell.victim, { stack, ground, asking });
-    // A new command must find the release where it is. Every other process comes back to one that continued meanwhile.
+    // A new command must find the release at the same point. For all other victims, the release continues before the
+    // restart.
     if (cell.victim === 'cli') await startAgain();
     await killPoint.goOn();
     if (cell.victim !== 'cli') await startAgain();
@@ -158,7 +159,7 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** What serves in the end, and what is left behind. */
+/** Problems of the final state: what serves, and what is left over. */
 async function wrongWith(
   stack: Stack,
   ground: Ground,
@@ -204,7 +205,7 @@ function workflowOf(command: Process): string | undefined {
   return started === undefined ? undefined : String(started['workflowId']);
 }
 
-/** What the release and its worker said, to be read where something went wrong. */
+/** The output of the release and its worker, for the report of a failure. */
 function storyOf(command: Process, stack: Stack): string {
   return [command.stdout, command.stderr, 'worker:', stack.worker.stderr.slice(-4_000)].join('\n');
 }

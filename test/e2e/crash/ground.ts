@@ -7,15 +7,15 @@ import { writeSmallAgent } from '../smallAgent.ts';
 import { changeByHand } from '../deployByHand.ts';
 import type { Stack } from '../stack.ts';
 
-/** A version of the agent that releases bring. */
+/** A version of the agent. */
 export interface Version {
-  /** What it answers. */
+  /** Its answer. */
   readonly says: string;
-  /** While there is this file, an instance of it that starts is not ready. */
+  /** While this file exists, a starting instance is not ready. */
   readonly slowStart: string;
 }
 
-/** A deployment, and the repository from which it is released to, with a new version for each release. */
+/** A deployment and its repository, with a new version for each release. */
 export class Ground {
   readonly seen: Observer;
   readonly project: Project;
@@ -31,7 +31,7 @@ export class Ground {
     this.seen = new Observer(stack, name);
   }
 
-  /** There is no deployment of that name yet. The steps have the deadlines that users have. */
+  /** No deployment of that name exists yet. The steps have the default deadlines. */
   static async create(stack: Stack, name: string): Promise<Ground> {
     const project = await Project.create(stack, {
       example: { says: 'nothing yet' },
@@ -41,24 +41,24 @@ export class Ground {
     return new Ground(stack, name, project);
   }
 
-  /** Puts a version into the repository that passes its check, or one that does not. */
+  /** Writes a version into the repository that passes its check (`good`) or fails it (`bad`). */
   async nextVersion(quality: 'good' | 'bad'): Promise<Version> {
     const version = this.#newVersion(quality);
     await this.project.use({ says: version.says, waitsWhileThereIs: version.slowStart });
     return version;
   }
 
-  /** The version that serves, where there is one. */
+  /** The serving version, if any. */
   get serving(): Version | undefined {
     return this.#serving;
   }
 
-  /** Notes which version serves from now on. */
+  /** Records which version serves from now on. */
   serves(version: Version): void {
     this.#serving = version;
   }
 
-  /** Makes sure that a version serves that passed its check: what a release can be put back to. */
+  /** Ensures that a version serves that passed its check, so that a restore is possible. */
   async makeReady(): Promise<void> {
     if (this.#serving !== undefined) return;
     const version = await this.nextVersion('good');
@@ -67,7 +67,7 @@ export class Ground {
     this.serves(version);
   }
 
-  /** Changes the deployment to a good version past Slipway: the target has never seen it. */
+  /** Changes the deployment to a good version without Slipway, so that the target does not know it. */
   async changeBehindItsBack(): Promise<void> {
     const version = this.#newVersion('good');
     const source = await mkdtemp(join(this.#stack.folder, 'elsewhere-'));
@@ -76,14 +76,14 @@ export class Ground {
     this.serves(version);
   }
 
-  /** How many deployments of this name there are. */
+  /** The number of deployments of this name. */
   async deployments(): Promise<number> {
     const list = await this.#stack.call('GET', `/v2/deployments?name_contains=${this.#name}`);
     const { resources } = list as { readonly resources: readonly { readonly name: string }[] };
     return resources.filter(({ name }) => name === this.#name).length;
   }
 
-  /** Takes the deployment away, and its agents with it. */
+  /** Deletes the deployment and its agents. */
   async remove(): Promise<void> {
     await this.#stack.call('DELETE', `/v2/deployments/${(await this.seen.deployment()).id}`);
   }

@@ -6,16 +6,16 @@ import type { Stack } from '../stack.ts';
 import type { GatedMessage } from '../temporalGate.ts';
 import { type Cell, type ControlPlane, isRestoring, type Moment, type Step } from './cells.ts';
 
-/** A moment at which a release is stopped, until it may continue. */
+/** A moment at which a release is stopped until the test lets it continue. */
 export interface KillPoint {
   readonly cell: Cell;
-  /** The release has come to it. */
+  /** Resolves when the release reaches it. */
   readonly met: Promise<void>;
   /** Lets the release continue. */
   goOn(): Promise<void>;
 }
 
-/** How a step is recognized: its request, and the activity that sends it. */
+/** What identifies a step: its request, and the activity that sends it. */
 interface Call {
   readonly activity: string;
   readonly matches?: (request: ProxiedRequest) => boolean;
@@ -50,18 +50,18 @@ const BEFORE_THE_PATCH: ReadonlySet<Step> = new Set([
   'upload',
 ]);
 
-/** How often a step has asked when it counts as polling. */
+/** After this many requests a step counts as polling. */
 const POLLS = 3;
 
-/** How far a release has got, by its requests. */
+/** A release's phase, according to its requests. */
 type Phase = 'before the PATCH' | 'forward' | 'restoring';
 
 /**
  * Places kill points in the release that is about to start, the only one on its stack: at the fault proxy before the
- * platform, and at the gate before Temporal. None of it is known to what is under test.
+ * platform, and at the gate before Temporal. The code under test does not know them.
  *
- * @param slowStart - the file that holds up the start of what the release brings up (`forward`), and of what it puts
- * back (`restoring`): so there is something to poll for.
+ * @param slowStart - the file that delays the start of the new revision (`forward`) and of the restored one
+ * (`restoring`), so that the release polls.
  * @param latestBefore - the latest revision before the release.
  */
 export function placeKillPoints(
@@ -91,13 +91,13 @@ export function placeKillPoints(
   return traps;
 }
 
-/** What another control plane than the platform does with a request. */
+/** How a control plane variant treats a request. */
 function faultOf(controlPlane: ControlPlane, { method, path }: ProxiedRequest): Fault | undefined {
   const isList = method === 'GET' && /\/revisions(?:\?|$)/.test(path);
   return controlPlane === 'no list' && isList ? { kind: 'answer', status: 404 } : undefined;
 }
 
-/** What starts from now on starts slowly, where its being polled for is waited for. */
+/** Delays the next start if a kill point waits for polling. */
 function enter(phase: Phase, traps: readonly Trap[]): Phase {
   for (const trap of traps) if (phaseOf(trap.cell.step) === phase) trap.prepare();
   return phase;
@@ -135,7 +135,7 @@ class Trap implements KillPoint {
       this.#release = resolve;
       this.#lose = reject;
     });
-    // It may have no reader.
+    // Avoids an unhandled rejection if nothing awaits it.
     this.#released.catch(() => undefined);
   }
 
@@ -158,7 +158,7 @@ class Trap implements KillPoint {
   onMessage({ call, way, bytes }: GatedMessage, phase: Phase): Promise<void> | undefined {
     const { step, moment } = this.cell;
     if (!this.#holds || !isPhaseOf(step, phase) || !bytes.includes('/release-')) return undefined;
-    // What is no call to a server is met where the task that begins it is handed out.
+    // A step without a call to a server is intercepted when its task is dispatched.
     const wanted = handedOut(step, moment)
       ? phase !== 'before the PATCH' && call === 'PollWorkflowTaskQueue' && bytes.includes(PASSED)
       : moment === 'answered' && way === 'request' && isEndOf(CALLS[step].activity, call, bytes);
@@ -167,17 +167,17 @@ class Trap implements KillPoint {
 
   async goOn(): Promise<void> {
     this.#state = 'over';
-    // Only its own file: a later kill point may still need another one.
+    // Only its own file: a later kill point may need another one.
     if (this.#needsSlowStart) await rm(this.#slowStart, { force: true });
     const { victim, moment } = this.cell;
-    // A platform that is dead says nothing more.
+    // A dead platform sends no answer.
     if (victim === 'platform' && moment === 'unanswered') this.#lose(new Error('the platform was killed'));
     else this.#release();
   }
 
   /**
-   * Whether it stops what comes to it: what comes first, and what is sent again meanwhile where the release must not get
-   * on: a command that is started again has to find it.
+   * Whether it holds a call: the first one, and repetitions if the release must not progress, because a restarted
+   * command must find it there.
    */
   get #holds(): boolean {
     return this.#state === 'waiting' || (this.#state === 'holding' && this.cell.victim === 'cli');
@@ -208,17 +208,17 @@ function handedOut(step: Step, moment: Moment): boolean {
   return step === 'record' && moment === 'before';
 }
 
-/** A record is written at the end of a release, whichever way that came. */
+/** The record is written at the end of a release, in either phase. */
 function isPhaseOf(step: Step, phase: Phase): boolean {
   return step === 'record' || phaseOf(step) === phase;
 }
 
-/** A check's verdict, as the workflow task after it brings it. */
+/** A check's verdict in the workflow task after it. */
 const PASSED = '"passed":true';
-/** What a look within a workflow task failed of, if it found nothing yet: it is carried out through the server then. */
+/** The errors of a local activity whose first look found nothing; a regular activity then continues. */
 const NOT_YET = ['SLIPWAY_STEP_TIMED_OUT', 'SLIPWAY_NOT_SERVING'];
 
-/** Whether a request tells the end of an activity. Names stand in a message as they are. */
+/** Whether a request reports the end of an activity. Names appear in the protobuf bytes as plain text. */
 function isEndOf(activity: string, call: string, bytes: Buffer): boolean {
   if (!bytes.includes(activity)) return false;
   if (call === 'RespondActivityTaskCompleted') return true;

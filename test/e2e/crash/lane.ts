@@ -3,17 +3,17 @@ import type { Cell } from './cells.ts';
 import { type CrashEnding, type CrashRelease, crashRelease } from './crashRelease.ts';
 import { Ground } from './ground.ts';
 
-/** Releases that follow upon another on one deployment. */
+/** Consecutive releases on one deployment. */
 export interface Course {
   readonly releases: readonly CrashRelease[];
-  /** Whether it begins where there is no deployment yet; otherwise on the one that a lane has. */
+  /** Whether it begins without a deployment; otherwise it uses the lane's. */
   readonly fresh: boolean;
 }
 
-/** Gets each release when it has ended. */
+/** Called with each ended release. */
 export type Report = (ending: CrashEnding) => void;
 
-/** The course of a single cell: the shortest way to its moment. */
+/** The course of a single cell: the fewest releases that reach its moment. */
 export function courseOf(cell: Cell): Course {
   return { releases: [{ scenario: scenarioOf(cell), cells: [cell] }], fresh: cell.step === 'create' };
 }
@@ -35,9 +35,9 @@ function scenarioOf({ step }: Cell): CrashRelease['scenario'] {
 }
 
 /**
- * Runs courses in several lanes at once, each with a stack of its own: a death there affects no other lane.
+ * Runs courses in several lanes at once. Each lane has its own stack, so a death affects no other lane.
  *
- * @returns every ending, with the rules that were broken among its problems.
+ * @returns every ending; its problems include broken rules.
  */
 export async function runCourses(
   courses: readonly Course[],
@@ -55,7 +55,7 @@ export async function runCourses(
   return all.flat();
 }
 
-/** Takes courses until none waits, or until something goes wrong: then what comes next gets another stack. */
+/** Takes courses until none is left or one fails. After a failure, the next course gets a new stack. */
 async function runLane(waiting: Course[], report: Report): Promise<readonly CrashEnding[]> {
   const stack = await Stack.start({}, { gated: true });
   const endings: CrashEnding[] = [];
@@ -79,7 +79,7 @@ async function runLane(waiting: Course[], report: Report): Promise<readonly Cras
   }
 }
 
-/** Adds the rules that were broken to the releases in which they were. */
+/** Adds broken rules to the releases that broke them. */
 async function audited(stack: Stack, endings: readonly CrashEnding[]): Promise<readonly CrashEnding[]> {
   const violations = await stack.audit();
   const assigned = new Set<unknown>();

@@ -9,10 +9,10 @@ import type { CrashEnding } from './crashRelease.ts';
 import { courseOf, runCourses } from './lane.ts';
 import { findingsOf, matrixCounts, matrixTable, omissions, readMatrixTable } from './matrixTable.ts';
 
-/** Where the matrix is published. */
+/** The page with the matrix. */
 const PAGE = fileURLToPath(new URL('../../../docs/crash-matrix.md', import.meta.url));
 
-/** What stands below this line is written by this program. */
+/** This program writes everything below this line. */
 const GENERATED = '<!-- written by `npm run test:crash -- --write` -->';
 
 const USAGE = `npm run test:crash -- [--only PART]… [--lanes N] [--write]
@@ -22,7 +22,7 @@ const USAGE = `npm run test:crash -- [--only PART]… [--lanes N] [--write]
   --write       writes what was found into docs/crash-matrix.md; cells that were not run stay as they are there
 `;
 
-// What was started ends with this process, however that is asked to end.
+// Child processes must end with this one, so signals end it through `exit`.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.exitCode = await main();
 

@@ -13,13 +13,13 @@ import {
 } from './cells.ts';
 import type { CrashEnding } from './crashRelease.ts';
 
-/** What a cell came to, as the table shows it, by the cell's name. */
+/** The shown result of each cell, by the cell's name. */
 export type Findings = ReadonlyMap<string, string>;
 
 const NOT_RUN = 'not run';
 const NO_CELL = '–';
 
-/** What was found, from endings of one cell each. */
+/** Results from endings of one cell each. */
 export function findingsOf(endings: readonly CrashEnding[]): Findings {
   return new Map(
     endings.flatMap((ending) => ending.cells.map((cell, index) => [cellName(cell), inWords(ending, index)])),
@@ -47,7 +47,7 @@ export function matrixTable(findings: Findings): string {
   return [header, header.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
-/** What a table of {@link matrixTable} says, in whatever way it was formatted since. */
+/** Parses a table of {@link matrixTable}, in any formatting. */
 export function readMatrixTable(text: string): Findings {
   const rows = text
     .split('\n')
@@ -84,7 +84,7 @@ export function matrixCounts(findings: Findings): string {
   );
 }
 
-/** Every combination that is no cell, by the reason. */
+/** The combinations that are not cells, by reason. */
 export function omissions(): ReadonlyMap<string, readonly string[]> {
   const reasons = new Map<string, string[]>();
   for (const step of STEPS) {
@@ -102,7 +102,7 @@ export function omissions(): ReadonlyMap<string, readonly string[]> {
   return reasons;
 }
 
-/** As a table calls a step: those of a restore are marked. */
+/** A step's name in a table; those of a restore are marked. */
 function nameOf(step: Step, controlPlane: ControlPlane): string {
   const name = isRestoring(step) ? `restore: ${step.replace(' again', '')}` : step;
   return controlPlane === 'whole' ? name : `${name}, ${controlPlane}`;

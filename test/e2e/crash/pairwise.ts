@@ -2,15 +2,14 @@ import { allCells, type Cell, CONTROL_PLANES, type Step, STEPS, type Victim, VIC
 import type { Course } from './lane.ts';
 
 /**
- * What the first release of a course is hit in: it makes the deployment that the second one is put back on. Until it
- * serves there is no agent that could die.
+ * The steps in which the first release of a course is hit. It creates the deployment that the second one restores.
+ * Until it serves, no agent exists that could die.
  */
 const FIRST: ReadonlySet<Step> = new Set(['create', 'serving', 'check', 'record']);
 
 /**
- * A selection in which every step meets every victim, every step is met in each of its moments, and every victim dies
- * in each of them. It takes as many courses as there are victims: in each, every step is hit once, so that each
- * release survives several deaths in a row.
+ * A selection that covers every pair of step and victim, of step and moment, and of victim and moment. It has one
+ * course per victim. Each course hits every step once, so each release survives several deaths in a row.
  */
 export function pairwiseCourses(): readonly Course[] {
   const cells = pairwiseCells();
@@ -27,8 +26,8 @@ export function pairwiseCourses(): readonly Course[] {
 }
 
 /**
- * Every step with every victim, each in the moment that brings the most pairs which were not there before. Control planes
- * take turns over the victims of a step.
+ * Every step with every victim, each in the moment that adds the most new pairs. Control plane variants alternate over
+ * the victims of a step.
  */
 function pairwiseCells(): readonly Cell[] {
   const seen = new Set<string>();
@@ -47,12 +46,12 @@ function pairwiseCells(): readonly Cell[] {
   );
 }
 
-/** What two of a cell's four coordinates say; of a control plane, which step it was met in. */
+/** All pairs of a cell's coordinates; a control plane is paired only with the step. */
 export function pairsOf({ step, moment, victim, controlPlane }: Cell): readonly string[] {
   return [`${step}, ${moment}`, `${step}, ${victim}`, `${moment}, ${victim}`, `${controlPlane}, ${step}`];
 }
 
-/** Victims take turns: from one step to the next, and from one course to the next. */
+/** Rotates victims over steps and courses. */
 function courseOf(step: Step, victim: Victim): number {
   const turn = VICTIMS.indexOf(victim) - STEPS.indexOf(step);
   return ((turn % VICTIMS.length) + VICTIMS.length) % VICTIMS.length;

@@ -6,14 +6,14 @@ import type { Stack } from '../stack.ts';
 import type { Victim } from './cells.ts';
 import type { Ground } from './ground.ts';
 
-/** The command that asked for the release. It may be another one after a death. */
+/** The command that requested the release. A death may replace it. */
 export interface Asking {
   command: Process;
-  /** Asks for the same once more. */
+  /** Sends the same request again. */
   again(): Process;
 }
 
-/** `kill -9`; returns what starts it again. */
+/** Sends `kill -9`; returns a function that restarts the victim. */
 export async function kill(
   victim: Victim,
   { stack, ground, asking }: { readonly stack: Stack; readonly ground: Ground; readonly asking: Asking },
@@ -30,7 +30,7 @@ export async function kill(
       return () => stack.startTemporal();
     case 'agent':
       process.kill(await servingAgent(stack, ground), 'SIGKILL');
-      // The platform is to start it again by itself.
+      // The platform must restart it itself.
       return () => Promise.resolve();
     case 'cli':
       await asking.command.kill();
@@ -41,7 +41,7 @@ export async function kill(
   }
 }
 
-/** The agents of a deployment that run on this machine. */
+/** The agent processes of a deployment on this machine. */
 export async function agentProcesses(
   stack: Stack,
   deploymentId: string,
@@ -52,7 +52,7 @@ export async function agentProcesses(
     pids.map(async (pid) => {
       const [program, ...args] = (await commandLine(pid)).split('\0');
       const folder = args.find((arg) => arg.startsWith(builds));
-      // The shell that watches over an agent names it too.
+      // The shell that supervises an agent has its path in the command line, too.
       if (folder === undefined || program !== process.execPath) return [];
       return [{ pid: Number(pid), revisionId: folder.slice(builds.length).split('/')[0] ?? '' }];
     }),

@@ -29,33 +29,36 @@ import { type ActivityName, World } from '../../workflows/world.ts';
 /** How much is released while workers are killed. */
 export interface StressOptions {
   readonly targets: number;
-  /** Per target, one after the other. */
+  /** Releases per target, one after the other. */
   readonly releases: number;
-  /** How many kills there are at least; more where releases still run. */
+  /** The minimum number of kills; more if releases still run. */
   readonly kills: number;
   readonly onProgress: (line: string) => void;
 }
 
-/** What came of it. */
+/** The result. */
 export interface StressReport {
   readonly released: number;
   readonly kills: number;
   readonly histories: number;
   readonly seconds: number;
-  /** What is not as it must be. */
+  /** The problems. */
   readonly problems: readonly string[];
 }
 
 const TASK_QUEUE = 'stress';
 const WORKERS = 2;
-/** A killed worker's successor takes a few seconds to start: it works for as long before the next kill. */
+/** The time between two kills: a new worker takes a few seconds to start, and needs as long to work. */
 const KILL_EVERY_MS = 5_000;
-/** How long a control plane takes for a call, so that kills hit calls under way. */
+/** How long a control plane takes for a call, so that kills hit running calls. */
 const CALL_MS = 100;
-/** No release fails for slowness: only where none has ended for as long as this, something is wrong. */
+/** A slow release is no failure. The run fails only if no release ends for this long. */
 const STANDSTILL_MS = 1_200_000;
 
-/** An activity that is lost with its worker is missed soon, and nothing else ends one: not slowness, and not many kills. */
+/**
+ * A heartbeat timeout detects an activity that is lost with its worker. The other limits are so long that neither
+ * slowness nor many kills reach them.
+ */
 const STEPS: StepOverrides = Object.fromEntries(
   Object.entries(QUICK).map(([step, row]) => [
     step,
@@ -69,9 +72,8 @@ const STEPS: StepOverrides = Object.fromEntries(
 );
 
 /**
- * Releases on many targets at once, as the command does it, while one of two workers is killed again and again and
- * started at once. Temporal, the workers and their workflows are real; control planes and agents are in memory, out of
- * reach of the kills.
+ * Releases on many targets at once, as the command does, while one of two workers is repeatedly killed and restarted.
+ * Temporal, the workers and their workflows are real. Control planes and agents are in memory, unaffected by the kills.
  */
 export async function runStress(options: StressOptions): Promise<StressReport> {
   const startedAt = Date.now();
@@ -156,7 +158,10 @@ async function releaseOn(run: Run, world: World, releases: number): Promise<numb
   return released;
 }
 
-/** Submits a release, again where no worker takes it or it is lost from sight, and follows it; how it ended. */
+/**
+ * Submits a release and follows it. Submits it again if no worker accepts it or the target no longer knows it. Returns
+ * how it ended.
+ */
 async function releaseOnce(run: Run, request: ReturnType<typeof releaseRequest>): Promise<string> {
   const { temporal } = run;
   const workflowId = targetWorkflowId(request.target);
@@ -181,7 +186,7 @@ async function releaseOnce(run: Run, request: ReturnType<typeof releaseRequest>)
   return `nothing has ended for ${STANDSTILL_MS / 60_000} min: ${why}`;
 }
 
-/** Two workers, each in a process of its own. */
+/** Two workers, each in its own process. */
 class Workers {
   kills = 0;
   readonly #args: readonly string[];
@@ -196,7 +201,7 @@ class Workers {
     await Promise.all(this.#running.map(ready));
   }
 
-  /** Kills the one that has lived longest, and starts another in its place. */
+  /** Kills the oldest worker, and starts another one. */
   async killOne(): Promise<void> {
     const worker = this.#running.shift();
     if (worker === undefined) return;
@@ -232,7 +237,7 @@ interface CarriedCall {
   readonly info: NonNullable<ConstructorParameters<typeof MockActivityEnvironment>[0]>;
 }
 
-/** Lets workers reach the worlds: each call of an activity is one request. */
+/** Serves the worlds to the workers: each call of an activity is one request. */
 async function serveWorlds(worlds: readonly World[]): Promise<{ url: string; close: () => void }> {
   const perform = async ({ activity, input, info }: CarriedCall): Promise<object> => {
     const place = input.target?.controlPlane ?? input.store ?? info.workflowExecution?.workflowId ?? '';

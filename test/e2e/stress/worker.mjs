@@ -1,5 +1,5 @@
-// A real worker of the built project. What calls control planes and agents goes to those in memory of the stress test; what
-// asks Temporal and the record store is real.
+// A real worker of the built project. Activities that call control planes and agents use the stress test's in-memory
+// ones. Activities that use Temporal and the record store are real.
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
@@ -11,7 +11,7 @@ import { runWorker } from '../../../dist/worker.js';
 const [address, taskQueue, worlds, names] = process.argv.slice(2);
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-/** Carries an activity to the control planes, which take it also if this process is killed meanwhile. */
+/** Forwards an activity to the control planes, which complete the call even if this process is killed. */
 const carry = (activity) => async (input) => {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), 500);

@@ -1,4 +1,4 @@
-/** What the AWS SDK could find on this machine, out of its way. */
+/** Hides from the AWS SDK the configuration of this machine. */
 export const NOTHING_OF_THE_MACHINE = {
   AWS_CONFIG_FILE: '/nonexistent',
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent',
@@ -6,9 +6,9 @@ export const NOTHING_OF_THE_MACHINE = {
 };
 
 /**
- * Gives this process what the AWS SDK reads, and nothing of the machine's own.
+ * Sets the AWS SDK's variables in this process, and hides the machine's own.
  *
- * @returns what puts back what was there before.
+ * @returns a function that restores the previous environment.
  */
 export function useAwsEnvironment(variables: Readonly<Record<string, string | undefined>>): () => void {
   const set = { ...NOTHING_OF_THE_MACHINE, ...variables };

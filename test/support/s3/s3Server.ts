@@ -11,25 +11,25 @@ import { answerOnUploads } from './unfinishedUploads.ts';
 
 /** An S3 server on loopback. */
 export interface S3Server {
-  /** The store that is kept in its bucket, below a prefix. */
+  /** The URL of a store in its bucket, below a prefix. */
   storeUrl(prefix: string): string;
   readonly endpoint: string;
   readonly bucket: string;
-  /** Where it keeps its files. */
+  /** The folder of its files. */
   readonly directory: string;
-  /** What was asked so far: method, path and query. */
+  /** The requests so far: method, path and query. */
   readonly requests: string[];
-  /** Gets each request before the server; returns `true` if it has answered. */
+  /** Called with each request before the server; returns `true` if it has answered. */
   fault: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Makes an object look as if it was put then. */
+  /** Sets the time at which an object was put. */
   age(key: string, putAt: Date): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the server knows its one user by. */
+/** The credentials of the server's only user. */
 export const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' } as const;
 
-/** Starts an S3 server with one bucket, on a port of its own. */
+/** Starts an S3 server with one bucket, on a free port. */
 export async function startS3Server(): Promise<S3Server> {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-s3-'));
   const bucket = 'releases';
@@ -37,19 +37,19 @@ export async function startS3Server(): Promise<S3Server> {
     directory,
     silent: true,
     vhostBuckets: false,
-    // It reckons without the `/` after a bucket, and would refuse every listing.
+    // It computes signatures without the `/` after a bucket, and would refuse every listing.
     allowMismatchedSignatures: true,
     configureBuckets: [{ name: bucket }],
   });
   await s3.configureBuckets();
   const listener = s3.callback();
-  // It puts parts together in place, which S3 does at once: no reader may look meanwhile.
+  // It assembles parts in place; S3 does that atomically. So requests wait until it is done.
   let completing: Promise<unknown> = Promise.resolve();
   const carryOut = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (await answerOnUploads(directory, request, response)) return;
     listener(request, response);
     await finished(response, { readable: false }).catch(() => undefined);
-    // It leaves an object that is copied onto itself its time, where S3 gives it a new one.
+    // S3 updates the time of an object that is copied onto itself; this server does not.
     if ('x-amz-copy-source' in request.headers) await running.age(keyIn(request), new Date());
   };
   const http = createServer((request, response) => {
@@ -59,7 +59,7 @@ export async function startS3Server(): Promise<S3Server> {
     const turn = ['GET', 'HEAD', 'POST'].includes(method) ? completing : Promise.resolve();
     const carriedOut = turn
       .then(() => carryOut(request, response))
-      // An upload that ended while it was looked at: as S3 does, it is to be asked again.
+      // The upload ended during this request. Like S3, answer with a retryable error.
       .catch(() => response.writeHead(500).end('<Error><Code>InternalError</Code></Error>'));
     if (method === 'POST') completing = carriedOut;
   });
@@ -84,7 +84,7 @@ export async function startS3Server(): Promise<S3Server> {
   return running;
 }
 
-/** The key that a request is about. */
+/** The object key of a request. */
 function keyIn({ url = '' }: IncomingMessage): string {
   const [, , ...key] = new URL(url, 'http://localhost').pathname.split('/').map(decodeURIComponent);
   return key.join('/');

@@ -1,4 +1,4 @@
-/** What the tests use of the package, which has no types. */
+/** Types for the parts of the package that the tests use; it has none. */
 declare module '@20minutes/s3rver' {
   import type { RequestListener } from 'node:http';
 

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
 /**
- * The three calls on multipart uploads that the S3 server of the tests lacks, over the files in which it keeps them:
- * ListMultipartUploads, ListParts, AbortMultipartUpload; and that an upload which is not there (any more) is `NoSuchUpload`.
+ * Implements the multipart calls that the tests' S3 server lacks, on its files: ListMultipartUploads, ListParts,
+ * AbortMultipartUpload. A missing upload gives `NoSuchUpload`.
  *
  * @param directory - the server's.
  * @returns whether the request was one of these and has been answered.
@@ -61,7 +61,7 @@ async function uploadsIn(folder: string): Promise<Upload[]> {
   return (await Promise.all(uploads)).filter((upload) => upload !== undefined);
 }
 
-/** @throws Error where it is only just being begun, or has ended since it was listed. */
+/** @throws Error if it is only being created, or has ended since it was listed. */
 async function uploadIn(folder: string, id: string): Promise<Upload> {
   const file = join(folder, id, 'key');
   return { id, key: await readFile(file, 'utf8'), initiated: (await stat(file)).birthtime.toISOString() };
@@ -70,7 +70,7 @@ async function uploadIn(folder: string, id: string): Promise<Upload> {
 async function partsIn(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((name) => /^\d+$/.test(name));
   const parts = files.map(async (number) => {
-    // A part that is still being written has no MD5 yet.
+    // A part has no MD5 while it is being written.
     const md5 = await readFile(join(folder, `${number}.md5`), 'utf8').catch(() => undefined);
     if (md5 === undefined) return '';
     const { size } = await stat(join(folder, number));
