@@ -22,7 +22,7 @@ const BENCHMARKS = [
   'dashboard',
   'peers',
 ];
-/** What reads results, or measures in another way: run by name only. */
+/** Scripts that read results or measure in another way. They run only by name. */
 const TOOLS: Readonly<Record<string, string>> = { charts: 'peers/charts/charts', gaps: 'gaps' };
 
 const [name, ...args] = process.argv.slice(2);

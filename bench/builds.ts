@@ -1,5 +1,5 @@
-// 20 deployments that want to be built at once: how many builds run side by side, what they take, and how the platform
-// answers meanwhile. bench/README.md says what is measured and what is not.
+// 20 deployments that must be built at the same time: how many builds run in parallel, what they cost, and the
+// platform's response times meanwhile. bench/README.md says what is measured and what is not.
 //
 //   npm run bench -- builds [--builds 20] [--seconds 3]
 import { readdir, readFile, readlink } from 'node:fs/promises';
@@ -15,15 +15,15 @@ import {
 } from './platformUnderLoad.ts';
 
 const AIM_MS = 100;
-/** Between two readings of the platform, in milliseconds. */
+/** The pause between two requests to the platform, in milliseconds. */
 const PAUSE_MS = 20;
 const PAGE_BYTES = 4_096;
 
 const { builds, seconds } = numbersOf({ builds: 20, seconds: 3 });
-/** Takes a processor and 200 MB for a while, and fails, so that no agents are started beside what is measured. */
+/** Uses a CPU and 200 MB for a while, then fails, so that no agents start during the measurement. */
 const BUSY = `node -e "const held = Buffer.alloc(2e8, 1); const end = Date.now() + ${seconds * 1_000}; while (Date.now() < end) held[0]++; process.exit(3)"`;
 
-/** The revisions that were seen to have ended. */
+/** The revisions seen as ended. */
 const over = new Set<string>();
 
 const platform = await startPlatformUnderLoad();
@@ -62,7 +62,7 @@ async function areOver(revisions: readonly (readonly [string, string])[]): Promi
   return false;
 }
 
-/** Reads a deployment again and again, for as long as it is to go on; returns how long each took. */
+/** Reads a deployment repeatedly while `goOn` holds; returns the duration of each read. */
 async function readings(
   goesOn: (seen: readonly number[]) => Promise<boolean>,
   ids: readonly string[],
@@ -76,7 +76,7 @@ async function readings(
   return seen;
 }
 
-/** The memory of the processes whose working directory is a build's. On Linux; elsewhere it is 0. */
+/** The memory of the processes in a build's working directory. Only on Linux; elsewhere 0. */
 async function takenByBuilds(): Promise<{ processes: number; bytes: number }> {
   let [processes, bytes] = [0, 0];
   for (const pid of await readdir('/proc').catch(() => [])) {
@@ -84,7 +84,7 @@ async function takenByBuilds(): Promise<{ processes: number; bytes: number }> {
     if (!cwd.startsWith(join(platform.home, 'builds'))) continue;
     const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
     const resident = Number(statm.split(' ')[1] ?? 0) * PAGE_BYTES;
-    // The shells beside a command hold next to nothing.
+    // Excludes the shells of commands, which use almost no memory.
     if (resident > 20e6) processes += 1;
     bytes += resident;
   }

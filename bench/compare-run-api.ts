@@ -10,15 +10,15 @@ import { ROWS } from '../packages/platform/test/agentServer/conformance/rows.ts'
 import { FROM_SOURCE } from '../test/support/fromSource.ts';
 import { freePort, type PublicServer, startPublicServer } from './publicServer.ts';
 
-// Holds two servers against the conformance table, with the same graphs: this one, and the public JS server
-// (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits 1 where this
-// one fails any. A comparison for development: `npm run compare:run-api`.
+// Checks two servers against the conformance table, with the same graphs: this one, and the public JS server
+// (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits with 1 if
+// this server fails any. A comparison for development: `npm run compare:run-api`.
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const agent = join(root, 'packages/platform/test/agentServer/fixtures/agent');
 const GRAPHS = ['echo', 'chat', 'parent', 'ask', 'askAndWait', 'steps', 'odd', 'made'];
 
-/** How long a server may take to start, and one row to be judged, in milliseconds. */
+/** The limits for a server's start and for one row, in milliseconds. */
 const START_MS = 120_000;
 const ROW_MS = 30_000;
 
@@ -47,7 +47,7 @@ try {
   await rm(home, { recursive: true, force: true });
 }
 
-/** What is wrong, in one line; undefined where the row holds. */
+/** The failure in one line; undefined if the row passes. */
 async function judge(row: Row, server: ServerUnderTest): Promise<string | undefined> {
   const limit = new AbortController();
   const tooLong = delay(ROW_MS, undefined, { signal: limit.signal }).then(() => {
@@ -81,7 +81,7 @@ async function startPublic(): Promise<ServerUnderTest> {
   return new ServerUnderTest(publicServer.url);
 }
 
-/** In a group of its own, so that what it starts ends with it. */
+/** In its own process group, so that its children end with it. */
 function run(command: string, args: string[], env: Record<string, string>): void {
   const options = { env: { ...process.env, ...env }, detached: true, stdio: 'ignore' } as const;
   children.push(spawn(command, args, options));

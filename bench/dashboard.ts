@@ -1,5 +1,5 @@
-// What the page costs with many targets and releases: how soon a browser shows it, how soon it shows a change, and what many
-// open pages cost. bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from
+// The page with many targets and releases: how soon a browser shows it, how soon it shows a change, and the cost of
+// many open pages. bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from
 // `dist/`.
 //
 //   npx tsx --conditions=@slipway/source bench/dashboard.ts [--releases 1000] [--targets 50] [--pages 200] [--count 10]
@@ -30,18 +30,18 @@ import { numbersOf, say, sayResult, summarize, type Summary, table } from './sta
 import { startWorker } from './workerProcess.ts';
 
 const LOOK_EVERY_MS = 20;
-/** So many targets release at the same time. */
+/** How many targets release at the same time. */
 const LANES = 10;
 const READY_WITHIN_MS = 30_000;
-/** Steps that last shorter may be over before anybody sees them: they are no change that a person could follow. */
+/** Shorter steps are not counted: a person could not see them. */
 const SHORTEST_STEP_MS = 700;
-/** For so long the queries are counted, with so many releases meanwhile. */
+/** How long queries are counted, and how many releases run meanwhile. */
 const COUNTED_MS = 20_000;
 const COUNTED_RELEASES = 3;
-/** The aims of the page. */
+/** The page's performance goals. */
 const AIM = { paintMs: 500, usableMs: 1_000, changeMs: 300, memoryMiB: 100, weightBytes: 100_000 };
 
-/** Runs in the browser. A page that does not change is usable with its scripts. */
+/** Runs in the browser. A static page is usable once its scripts have run. */
 const NOTE_USABLE = `
 const note = () => {
   const isReading = [...document.querySelectorAll('.chip')].some((chip) => chip.textContent === 'reading');
@@ -51,7 +51,9 @@ document.addEventListener('slipway:changed', note);
 window.addEventListener('load', () => document.body.dataset.live === undefined && note());
 `;
 
-/** Runs in the browser: when each step of each release was first seen running, in milliseconds since 1970. */
+/**
+ * Runs in the browser: records when each step of each release was first shown as running, in milliseconds since 1970.
+ */
 const NOTE_STEPS = `
 window.stepsSeen = {};
 const noteSteps = () => {
@@ -168,7 +170,7 @@ function makeTarget(index: number, artifact: TarballArtifact): Target {
   return { deployment, request, workflowId: targetWorkflowId(request.target) };
 }
 
-/** Releases, and waits for the end. @returns the result. */
+/** Runs a release to its end. @returns the result. */
 async function release(
   { request, workflowId }: Target,
   differing: Partial<ReleaseRequest> = {},
@@ -180,7 +182,7 @@ async function release(
   return result;
 }
 
-/** The result of a release that is queued, and starts soon. */
+/** The result of a queued release. */
 async function resultOf(workflowId: string): Promise<ReleaseResult> {
   for (;;) {
     try {
@@ -192,12 +194,12 @@ async function resultOf(workflowId: string): Promise<ReleaseResult> {
   }
 }
 
-/** How one page came up, in milliseconds since it was asked for. */
+/** The load times of one page, in milliseconds since the request. */
 interface Loaded {
   readonly paintMs: number;
   /** Every part shows its state, and changes arrive. */
   readonly usableMs: number;
-  /** Over the wire: the page, and what it loads. */
+  /** Bytes on the wire: the page and its resources. */
   readonly bytes: number;
 }
 
@@ -224,7 +226,7 @@ async function load(inBrowser: Browser, url: string, path: string): Promise<Load
 
 async function untilUsable(page: Page): Promise<void> {
   const until = Date.now() + READY_WITHIN_MS;
-  // A headless browser may paint after that.
+  // A headless browser may paint only after that.
   const isShown = `window.usableMs !== undefined && performance.getEntriesByName('first-contentful-paint').length > 0`;
   while (!(await page.evaluate<boolean>(isShown))) {
     if (Date.now() > until) throw new Error(`${page.url()} did not become usable`);
@@ -232,7 +234,7 @@ async function untilUsable(page: Page): Promise<void> {
   }
 }
 
-/** From the workflow's task that began a step to the moment that the page of all targets shows it. */
+/** The time from the workflow task that starts a step until the page of all targets shows it. */
 async function watchChanges(inBrowser: Browser, url: string, some: readonly Target[]): Promise<Summary> {
   const context = await inBrowser.newContext({ viewport: { width: 1_440, height: 900 } });
   try {
@@ -249,7 +251,7 @@ async function watchChanges(inBrowser: Browser, url: string, some: readonly Targ
   }
 }
 
-/** Releases once, slowly enough to be followed. */
+/** Runs one release, slowly enough to see its steps. */
 async function changesOf(page: Page, target: Target): Promise<number[]> {
   target.deployment.deploysAfterMs = 3 * SHORTEST_STEP_MS;
   const { releaseId, steps } = await release(target, { soakMs: 2 * SHORTEST_STEP_MS });
@@ -266,12 +268,12 @@ async function changesOf(page: Page, target: Target): Promise<number[]> {
 
 interface Cost {
   readonly memoryMiB: number;
-  /** Of one open page, and of all of them: calls to Temporal within {@link COUNTED_MS}. */
+  /** Calls to Temporal within {@link COUNTED_MS}, for one open page and for all of them. */
   readonly one: Readonly<Record<string, number>>;
   readonly many: Readonly<Record<string, number>>;
 }
 
-/** Half of the pages show all targets, the others one target each. */
+/** Opens many pages: half of them show all targets, the others one target each. */
 async function openMany(running: RunningDashboard, all: readonly Target[]): Promise<Cost> {
   const agent = new Agent({ keepAlive: true });
   const paths = Array.from({ length: pages }, (_, index) => {
@@ -293,7 +295,7 @@ async function openMany(running: RunningDashboard, all: readonly Target[]): Prom
   }
 }
 
-/** An open page. Resolves with its first part. */
+/** Opens a live page. Resolves with its first part. */
 async function openLive(agent: Agent, url: string, path: string): Promise<IncomingMessage> {
   const [response] = (await once(get(url + path, { agent }), 'response')) as [IncomingMessage];
   if (response.statusCode !== 200) throw new Error(`${path} answered ${response.statusCode ?? 0}`);
@@ -303,7 +305,7 @@ async function openLive(agent: Agent, url: string, path: string): Promise<Incomi
   return response;
 }
 
-/** What is called of Temporal while a few targets release. */
+/** Counts the calls to Temporal while a few targets release. */
 async function callsMeanwhile(running: RunningDashboard, all: readonly Target[]) {
   const before = await running.count();
   const until = delay(COUNTED_MS);

@@ -1,5 +1,5 @@
-// The dashboard in a process of its own, for `dashboard.ts`: from the sources, with a connection to Temporal that counts
-// its calls. It answers each message `count` with a `Counted`.
+// The dashboard in its own process, for `dashboard.ts`. It runs from the sources and counts its calls to Temporal. It
+// answers each message `count` with a `Counted`.
 import { mkdir } from 'node:fs/promises';
 
 import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
@@ -10,23 +10,23 @@ import { CALL_INTERCEPTORS, createClient } from '../src/temporal/client/connecti
 import { bundlePageFiles } from '../test/dashboard/bundlePageFiles.ts';
 import { settingsOf } from './peers/processes.ts';
 
-/** What the dashboard is started with. */
+/** The settings of the dashboard's process. */
 export interface DashboardProcessSettings {
   readonly address: string;
   readonly namespace: string;
   readonly taskQueue: string;
-  /** Where it puts the page's files. */
+  /** The folder for the page's files. */
   readonly folder: string;
 }
 
-/** Its only message before it is asked: its address. */
+/** The first message: its address. */
 export interface Started {
   readonly url: string;
 }
 
-/** What the dashboard has cost so far. */
+/** The cost of the dashboard so far. */
 export interface Counted {
-  /** How many calls of each kind Temporal got from it. */
+  /** How many calls of each kind it made to Temporal. */
   readonly calls: Readonly<Record<string, number>>;
   /** Resident, after a garbage collection. */
   readonly memoryBytes: number;

@@ -9,7 +9,7 @@ import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from '.
 const AIM_MS = 20;
 const DEPLOYMENTS = 100;
 const REVISIONS = 10;
-/** The first requests open connections and warm the just-in-time compiler up. */
+/** The first requests open connections and warm up the JIT compiler. */
 const WARM_UP = 200;
 
 const { count, clients } = numbersOf({ count: 2_000, clients: 4 });
@@ -43,7 +43,7 @@ async function makeDeployments(): Promise<BenchedDeployment[]> {
   );
 }
 
-/** Makes a revision: it has nothing to build, so it rests, and is skipped when the next one is made. */
+/** Creates a revision. It has nothing to build, so it stays idle and is skipped when the next one is created. */
 async function patch(id: string, turn: number): Promise<BenchedDeployment> {
   const { answer } = await platform.call('PATCH', `/v2/deployments/${id}`, patchOf(turn));
   return answer as BenchedDeployment;
@@ -53,7 +53,9 @@ function patchOf(turn: number): object {
   return { source_revision_config: { graph_config_path: `graphs/${turn}/graph.json` } };
 }
 
-/** Of 20 requests, in turn: ten deployments, five revisions, two lists of revisions, two of deployments, one PATCH. */
+/**
+ * The mix of 20 requests: ten deployments, five revisions, two lists of revisions, two lists of deployments, one PATCH.
+ */
 function requestOf(turn: number, deployments: readonly BenchedDeployment[]): () => Promise<[string, number]> {
   const deployment = deployments[(turn * 37) % deployments.length];
   if (deployment === undefined) throw new Error('there are no deployments');

@@ -14,10 +14,10 @@ import { runWorker, type RunWorkerOptions } from '../src/worker.ts';
 import { bundleModules } from '../scripts/build/workflowBundle.mjs';
 import { bundleSources } from '../test/support/fromSource.ts';
 
-/** A real Temporal, started as `slipway dev` starts it. */
+/** A real Temporal, started in the same way as by `slipway dev`. */
 export interface Engine {
   readonly temporal: TemporalConnection;
-  /** A folder of its own, removed at the end. */
+  /** Its own folder, removed at the end. */
   readonly folder: string;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Engine {
 const TASK_QUEUE = 'slipway-bench';
 
 /**
- * Starts Temporal, and installs it if it is missing. No worker polls it yet.
+ * Starts Temporal, and installs it if it is missing. Starts no worker.
  *
  * @param say - gets a line for each thing that it does.
  */
@@ -54,10 +54,10 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
 }
 
 /**
- * Starts Temporal, bundles the workflows as they are now, and runs a worker in this process.
+ * Starts Temporal, bundles the current workflows, and runs a worker in this process.
  *
  * @param say - gets a line for each thing that it does.
- * @param worker - how the worker differs from the one that `slipway worker` runs.
+ * @param worker - the differences from the worker that `slipway worker` runs.
  */
 export async function startEngine(
   say: (line: string) => void,
@@ -65,7 +65,7 @@ export async function startEngine(
 ): Promise<Engine> {
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
-    // Targets that were measured are terminated, which the worker would warn of.
+    // The worker would warn about the terminated targets of finished measurements.
     telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } },
   });
   return undoable(async (undo) => {
@@ -99,7 +99,7 @@ export async function startEngine(
   });
 }
 
-/** What is undone last to first at the end, and at once where the beginning fails. */
+/** Registers cleanups. They run last to first at the end, or at once if the start fails. */
 async function undoable<T>(
   begin: (undo: (() => Promise<unknown>)[]) => Promise<T>,
 ): Promise<T & { close(): Promise<void> }> {

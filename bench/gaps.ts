@@ -1,5 +1,5 @@
-// Where the time of an idle release goes: the gaps in its history, as medians of several releases. bench/README.md says how to
-// read them.
+// How an idle release spends its time: the gaps in its history, as medians over several releases. bench/README.md says
+// how to read them.
 //
 //   npm run bench -- gaps [--count 20]
 import { randomUUID } from 'node:crypto';
@@ -16,23 +16,23 @@ import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { startStandIn } from './standIn.ts';
 import { numbersOf, say, sayResult, summarize, table } from './statistics.ts';
 
-/** The first ones open connections and warm the just-in-time compiler up. */
+/** The first releases open connections and warm up the JIT compiler. */
 const WARM_UP = 3;
 
-/** An event of a history, as Temporal's own tools write it. */
+/** A history event in the JSON format of Temporal's tools. */
 interface HistoryEvent {
   readonly eventType: string;
   readonly eventTime: string;
   readonly activityTaskScheduledEventAttributes?: { readonly activityType: { readonly name: string } };
 }
 
-/** From one event of a release to the next one. */
+/** The time between two consecutive events of a release. */
 interface Gap {
   readonly name: string;
   readonly ms: number;
 }
 
-/** What ends a gap: an activity waits for a worker, or runs; a workflow task waits for one, or decides. */
+/** Names of gaps: an activity waits for a worker, or runs; a workflow task waits for a worker, or runs. */
 const NAMES: Readonly<Record<string, (activity: string) => string>> = {
   ACTIVITY_TASK_STARTED: (activity) => `${activity}: waits for a worker`,
   ACTIVITY_TASK_COMPLETED: (activity) => `${activity}: runs`,
@@ -56,7 +56,7 @@ try {
   await services.close();
 }
 
-/** Makes one release, and reads the gaps of its history. */
+/** Runs one release, and reads the gaps of its history. */
 async function gapsOfRelease(artifact: TarballArtifact): Promise<readonly Gap[]> {
   const { workflow } = engine.temporal.client;
   const deployment = services.deploy(`bench-${randomUUID()}`, 'answers rightly');
@@ -74,7 +74,7 @@ async function gapsOfRelease(artifact: TarballArtifact): Promise<readonly Gap[]>
   return [{ name: 'target: until it starts the release', ms: before }, ...gapsOf(ofRelease)];
 }
 
-/** A release exists a moment after its request was accepted. */
+/** The release's workflow starts a moment after the request was accepted. */
 async function hasEnded(result: () => Promise<unknown>): Promise<boolean> {
   try {
     await result();
@@ -85,7 +85,7 @@ async function hasEnded(result: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Each gap is named after the event that ends it, and the last activity. */
+/** Names each gap after the event that ends it and the last activity. */
 function gapsOf(events: readonly HistoryEvent[]): readonly Gap[] {
   let activity = '';
   return events.slice(1).map((event, index) => {
@@ -101,7 +101,7 @@ function timeOf(event: HistoryEvent | undefined): number {
   return Date.parse(`${seconds}Z`) + Number(fraction) * 1_000;
 }
 
-/** Medians of the gaps that all releases have in common, which are all of them as a rule. */
+/** Prints the medians of the gaps that all releases have in common, usually all gaps. */
 function report(releases: readonly (readonly Gap[])[]): void {
   const [first = []] = releases;
   const alike = releases.filter(

@@ -1,4 +1,4 @@
-// How often the judge is right: its verdicts over synthetic pairs of agents whose difference is known.
+// How often the judge is right: its verdicts on synthetic pairs of agents with a known difference.
 //
 //   npm run bench -- judge-rates               2,000 pairs for each row, as docs/judge.md has them
 //   npm run bench -- judge-rates --pairs 200   quicker, and less certain
@@ -13,11 +13,13 @@ import { numbersOf, say, sayResult } from './statistics.ts';
 /** Two agents and how they differ. */
 interface Scenario {
   readonly name: string;
-  /** How much longer the candidate takes: 1.3 is 30 %. */
+  /** The candidate's slowdown factor: 1.3 is 30 % slower. */
   readonly slower?: number;
   /** The shares of runs that succeed. */
   readonly success?: readonly [baseline: number, candidate: number];
-  /** The deviation of a latency's logarithm, within one input. Between inputs there is {@link BETWEEN_INPUTS} more. */
+  /**
+   * The standard deviation of a latency's logarithm within one input. Between inputs {@link BETWEEN_INPUTS} is added.
+   */
   readonly noise?: number;
 }
 
@@ -25,7 +27,7 @@ const EQUAL: Scenario = { name: 'no difference' };
 const NOISY = 0.6;
 const NOISE = 0.35;
 const BETWEEN_INPUTS = 0.3;
-/** One run in so many waits for something, and takes several times as long. */
+/** One run in this many stalls and takes several times as long. */
 const STALLS_ONE_IN = 50;
 const STALL = 6;
 const SUCCESS = 0.99;
@@ -46,7 +48,10 @@ const DIFFERENCES: readonly Scenario[] = [
   { name: '5 points fewer succeed, of 90 %', success: [0.9, 0.85] },
   { name: '10 points fewer succeed', success: [0.99, 0.89] },
 ];
-/** What the number of runs and the policy are chosen by: nothing wrong, and the two that have to be found. */
+/**
+ * The scenarios that decide the number of runs and the policy: one without a difference, and two regressions that the
+ * judge must find.
+ */
 const DECISIVE: readonly Scenario[] = [
   EQUAL,
   { name: '30 % slower', slower: 1.3 },
@@ -61,7 +66,7 @@ let underHeading = '';
 heading(`Verdicts over ${pairs} pairs each, ${RUNS} runs of each side, the default policy`);
 for (const scenario of DIFFERENCES) row(scenario.name, scenario, RUNS, DEFAULT_POLICY);
 
-// What follows differs from the first table in one thing, and so leaves the default out.
+// Each of the following tables varies one setting of the first table, and does not repeat the default.
 heading('By the number of runs of each side');
 for (const scenario of DECISIVE) {
   for (const runs of [100, 200, 800]) row(`${scenario.name}, ${runs} runs`, scenario, runs, DEFAULT_POLICY);
@@ -113,7 +118,7 @@ function row(name: string, scenario: Scenario, runs: number, policy: JudgePolicy
   say(`| ${name} | ${shares.join(' | ')} |`);
 }
 
-/** One pair, judged as `slipway judge` does: by the same report, from runs that are made up. */
+/** Judges one pair with the report code of `slipway judge`, on synthetic runs. */
 function judged(scenario: Scenario, runs: number, policy: JudgePolicy, random: Random) {
   const trials = Array.from({ length: runs }, (_, input) => {
     const ofInput = BETWEEN_INPUTS * normal(random);

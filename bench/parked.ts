@@ -1,6 +1,6 @@
-// What it costs that many releases wait for their revisions at once: how often each is looked at, memory, and what a
-// rollback and another release take beside them. bench/README.md says what is measured and what is not.
-// `npm run build` first: the worker runs from `dist/`.
+// The cost of many releases that wait for their revisions at once: how often each is polled, memory, and how long a
+// rollback and another release take meanwhile. bench/README.md says what is measured and what is not. `npm run build`
+// first: the worker runs from `dist/`.
 //
 //   npx tsx --conditions=@slipway/source bench/parked.ts [--waiting 1000] [--seconds 60] [--count 5] [--lists] [--come-up]
 import { randomUUID } from 'node:crypto';
@@ -23,7 +23,7 @@ import { machine, summarize, type Summary, table } from './statistics.ts';
 import { startWorker } from './workerProcess.ts';
 
 const LOOK_EVERY_MS = 10;
-/** How long all that came up at once may take. */
+/** The limit for all releases after their revisions are deployed at once. */
 const ALL_DONE_WITHIN_MS = 3_600_000;
 
 const { values } = parseArgs({
@@ -38,7 +38,7 @@ const { values } = parseArgs({
 });
 const { lists, 'come-up': comeUp } = values;
 const [waiting, seconds, count] = [Number(values.waiting), Number(values.seconds), Number(values.count)];
-/** Submissions under way at once. */
+/** Concurrent submissions. */
 const lanes = Number(values.lanes);
 
 /** A target of the stand-in, and its workflow. */
@@ -62,7 +62,7 @@ try {
   const parkedFrom = performance.now();
   const parked = await inLanes(waiting, () => park(artifact));
   const parkedMs = performance.now() - parkedFrom;
-  // Each has been left to the poller by then.
+  // By then the shared poller handles each of them.
   await delay(15_000);
   say(`${parked.length} releases wait after ${Math.round(parkedMs)} ms; they are watched for ${seconds} s`);
   const before = usage();
@@ -118,7 +118,7 @@ function usage() {
   return usageOf(process.pid, worker.pid ?? 0);
 }
 
-/** All are `DEPLOYED` at the same moment: when each is seen, and how many are done in a second. */
+/** All become `DEPLOYED` at the same moment: when each is noticed, and how many finish per second. */
 async function comeUpAtOnce(
   parked: readonly Target[],
 ): Promise<{ readonly noticed: Summary; readonly perSecond: number }> {
@@ -129,7 +129,7 @@ async function comeUpAtOnce(
     new Promise<void>((resolve) => {
       for (const { deployment } of parked) {
         void deployment.next('seen deployed').then((at) => noticed.push(at - from));
-        // The check is the last that a release asks for.
+        // The check is a release's last request.
         void deployment.next('run began').then(() => {
           if (++done === parked.length) resolve();
         });
@@ -142,7 +142,7 @@ async function comeUpAtOnce(
   return { noticed: summarize(noticed), perSecond };
 }
 
-/** The longest time that nobody asked for each of them. */
+/** The longest time between two polls of each release. */
 async function watchLooks(parked: readonly Target[]): Promise<Summary> {
   const from = performance.now();
   const looks = parked.map(() => ({ last: from, longest: 0 }));
@@ -171,7 +171,7 @@ function newTarget(artifact: TarballArtifact, behavior: Behavior): Target {
   };
 }
 
-/** A target with two releases behind it, so that there is something to go back to. */
+/** A target with two finished releases, so that a rollback is possible. */
 async function releasedTwice(artifact: TarballArtifact): Promise<Target> {
   const target = newTarget(artifact, 'answers rightly');
   for (let turn = 0; turn < 2; turn++) await ended(target.handle, await target.release());
@@ -186,7 +186,7 @@ async function releaseAlone(artifact: TarballArtifact): Promise<number> {
   return performance.now() - from;
 }
 
-/** A release whose revision never becomes ready, once it waits for that. */
+/** Starts a release whose revision never becomes ready. Resolves when it waits for that. */
 async function park(artifact: TarballArtifact): Promise<Target> {
   const target = newTarget(artifact, 'never ready');
   const patched = target.deployment.next('patched');
@@ -195,7 +195,7 @@ async function park(artifact: TarballArtifact): Promise<Target> {
   return target;
 }
 
-/** From asking for the rollback to the redeploy request, in milliseconds. */
+/** The time from the rollback request to the redeploy request, in milliseconds. */
 async function rolledBack({ deployment, handle }: Target, to?: string): Promise<number> {
   const redeployed = deployment.next('redeploy');
   const from = performance.now();

@@ -1,4 +1,5 @@
-// Slipway beside its peers: scenarios by systems in one run. bench/README.md says what is measured and what is not.
+// Slipway and its peers: all scenarios with all systems in one run. bench/README.md says what is measured and what is
+// not.
 //
 //   npm run bench -- peers [--systems bare,slipway] [--scenarios idle,at-once] [--count 5] [--out FILE]
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -22,11 +23,11 @@ import { startStandIn } from './standIn.ts';
 import { machine, say } from './statistics.ts';
 
 const SCENARIOS: readonly Scenario[] = [idle, slowDeploy, atOnce, parked, killedInPatch, killedInPoll];
-/** How long one scenario may take with one system. */
+/** The limit for one scenario with one system. */
 const SCENARIO_MS = 20 * 60_000;
 const RESULTS = fileURLToPath(new URL('./results/peers.json', import.meta.url));
 
-/** What could not be measured, and why. */
+/** A measurement that failed, and why. */
 interface LeftOut {
   readonly system: string;
   readonly scenario: string;
@@ -107,7 +108,7 @@ async function measure(scenario: Scenario, system: System): Promise<void> {
   }
 }
 
-/** Fails if a scenario takes longer than any that goes well. */
+/** Fails if a scenario takes longer than any successful one. */
 async function within<T>(limitMs: number, measured: Promise<T>): Promise<T> {
   const giveUp = new AbortController();
   const late = delay(limitMs, undefined, giveUp).then(() => {
@@ -117,7 +118,7 @@ async function within<T>(limitMs: number, measured: Promise<T>): Promise<T> {
   return Promise.race([measured, late]).finally(() => giveUp.abort());
 }
 
-/** A system whose package is missing is left out, with the error of its start. */
+/** Installs the peers' packages. A system without its package is left out, with the error of its start. */
 function installIfNeeded(): void {
   try {
     installPeers();

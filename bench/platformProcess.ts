@@ -1,4 +1,4 @@
-// A platform in a process of its own, from the sources: `tsx platformProcess.ts HOME [BUILD_SLOTS]`. Prints one JSON line
+// A platform in its own process, from the sources: `tsx platformProcess.ts HOME [BUILD_SLOTS]`. Prints one JSON line
 // when it is ready, and ends when its stdin does.
 import { pino } from 'pino';
 

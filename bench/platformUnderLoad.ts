@@ -12,28 +12,30 @@ import { Pool } from 'undici';
 
 import { FROM_SOURCE } from '../test/support/fromSource.ts';
 
-/** A real platform in a process of its own, and a client of it with open connections. */
+/** A real platform in its own process, and its client with open connections. */
 export interface PlatformUnderLoad {
   readonly url: string;
   readonly pid: number;
-  /** Its home, in a temporary folder that goes with it. */
+  /** Its home, in a temporary folder that is removed with it. */
   readonly home: string;
-  /** One request; its answer, parsed, and how long it took to the last byte. @throws where it is no 2xx. */
+  /**
+   * Sends one request. @returns the parsed answer, and the time until its last byte. @throws Error unless it is 2xx.
+   */
   call(method: Method, path: string, body?: unknown): Promise<{ answer: unknown; ms: number }>;
   close(): Promise<void>;
 }
 
-/** What is asked for. */
+/** The methods that benchmarks use. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** A deployment as far as benchmarks look at it. */
+/** The fields of a deployment that benchmarks read. */
 export interface BenchedDeployment {
   readonly id: string;
   readonly latest_revision_id: string;
   readonly active_revision_id: string | null;
 }
 
-/** Starts a platform on an empty home, with the embedded database, or the one of `DATABASE_URL`. */
+/** Starts a platform in an empty home, with the embedded database or that of `DATABASE_URL`. */
 export async function startPlatformUnderLoad(
   options: { buildSlots?: number } = {},
 ): Promise<PlatformUnderLoad> {
@@ -78,7 +80,9 @@ export async function startPlatformUnderLoad(
   };
 }
 
-/** Uploads an agent's source, the content of `graph.mjs`, and PATCHes a deployment to it. Returns the new revision. */
+/**
+ * Uploads an agent's source (the content of `graph.mjs`), and PATCHes a deployment to it. @returns the new revision.
+ */
 export async function deploySource(
   { call }: Pick<PlatformUnderLoad, 'call'>,
   id: string,
@@ -104,7 +108,7 @@ export async function deploySource(
   return (answer as BenchedDeployment).latest_revision_id;
 }
 
-/** What a deployment of source `internal_source` is created with. */
+/** The request body that creates a deployment of source `internal_source`. */
 export function newDeployment(name: string, sourceConfig: Record<string, unknown> = {}): object {
   return {
     name,

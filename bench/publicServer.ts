@@ -10,20 +10,20 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMMAND = join(ROOT, 'node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs');
 
-/** How long the server may take to start, in milliseconds. */
+/** The limit for the server's start, in milliseconds. */
 const START_MS = 120_000;
 
-/** The public JS server (`@langchain/langgraph-api`, started by `langgraphjs dev`), in a process group of its own. */
+/** The public JS server (`@langchain/langgraph-api`, started by `langgraphjs dev`), in its own process group. */
 export interface PublicServer {
   readonly url: string;
-  /** The leader of its process group, and so the group's id. */
+  /** The id of its process group. */
   readonly group: number;
   close(): Promise<void>;
 }
 
 /**
- * Starts the public server on a folder's graphs, whose names and places are given. `jobs` is how many runs it executes
- * at once; its default is 10.
+ * Starts the public server with the given graphs of a folder. `jobs`: how many runs it executes at once; its default is
+ * 10.
  */
 export async function startPublicServer(options: {
   agentDir: string;
@@ -43,7 +43,7 @@ export async function startPublicServer(options: {
   const child = spawn(
     process.execPath,
     [COMMAND, 'dev', ...flags, ...jobs, '--config', join(dir, 'langgraph.json')],
-    // In a group of its own, so that what it starts ends with it.
+    // In its own process group, so that its children end with it.
     { detached: true, stdio: 'ignore' },
   );
   const exited = once(child, 'exit');

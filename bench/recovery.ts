@@ -1,6 +1,6 @@
-// How much later a release is done whose worker was killed in the middle of a step and started again at once; or, with
-// --elsewhere, was replaced by one that knows nothing of it, as another machine's does.
-// bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from `dist/`.
+// How much longer a release takes if its worker is killed during a step and restarted at once. With --elsewhere: if a
+// worker with another home replaces it, as on another machine. bench/README.md says what is measured and what is not.
+// `npm run build` first: the worker runs from `dist/`.
 //
 //   npx tsx --conditions=@slipway/source bench/recovery.ts [--count 5] [--step patch] [--elsewhere]
 import type { ChildProcess } from 'node:child_process';
@@ -29,22 +29,22 @@ import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn 
 import { startWorker } from './workerProcess.ts';
 
 const AIM_MS = 4_000;
-/** Beside the timeout of the step by which a worker that is gone is noticed. */
+/** Added to the timeout by which the step's lost worker is detected. */
 const ELSEWHERE_AIM_MS = 15_000;
 
-/** A step in the middle of which the worker is killed. */
+/** A step during which the worker is killed. */
 interface Step {
   readonly name: StepName;
-  /** What it is recognized by on the wire; `record` has no request. */
+  /** The request that identifies it; `record` has none. */
   readonly matches: RequestMatch | 'record';
   readonly behavior?: Behavior;
-  /** Whether the deployment has to be created. */
+  /** Whether the release creates the deployment. */
   readonly creates?: boolean;
-  /** How many such requests pass before. */
+  /** How many such requests to let pass first. */
   readonly passing?: number;
 }
 
-/** What came of the measurements of one step. */
+/** The results of one step. */
 interface Result {
   readonly step: StepName;
   readonly uninterrupted: Summary;
@@ -93,7 +93,7 @@ let worker = await nextWorker();
 const starts: number[] = [];
 try {
   const artifact = await putArtifact(engine.folder);
-  // Opens connections and warms Temporal up.
+  // Opens connections and warms up Temporal.
   await measure(artifact, STEPS[0], false);
   const results: Result[] = [];
   for (const step of steps) {
@@ -114,14 +114,14 @@ try {
   await services.close();
 }
 
-/** How much later it may be, in milliseconds. */
+/** The allowed delay, in milliseconds. */
 function aimOf({ name }: Step): number {
   if (!values.elsewhere) return AIM_MS;
   const { heartbeatMs, startToCloseMs } = STEP_TABLE[name];
   return ELSEWHERE_AIM_MS + (heartbeatMs ?? startToCloseMs);
 }
 
-/** One release, with or without the kill. Returns how long it took from asking for it to its result, in milliseconds. */
+/** One release, with or without the kill. @returns the time from its request to its result, in milliseconds. */
 async function measure(artifact: TarballArtifact, step: Step | undefined, killing: boolean): Promise<number> {
   const { temporal } = engine;
   const { matches = 'record', behavior = 'answers rightly', creates = false, passing = 0 } = step ?? {};
@@ -142,7 +142,7 @@ async function measure(artifact: TarballArtifact, step: Step | undefined, killin
   return tookMs;
 }
 
-/** The result of a release, which begins a moment after it was taken. */
+/** The result of a release. Its workflow starts a moment after the request was accepted. */
 async function resultOf(workflowId: string): Promise<ReleaseResult> {
   for (;;) {
     try {
@@ -154,7 +154,7 @@ async function resultOf(workflowId: string): Promise<ReleaseResult> {
   }
 }
 
-/** Kills the worker in the middle of the step, and starts it again at once, or another one. */
+/** Kills the worker during the step, and at once starts it again, or another one. */
 async function interrupt(
   deployment: StandInDeployment,
   matches: RequestMatch | 'record',
@@ -173,7 +173,7 @@ async function interrupt(
   starts.push(performance.now() - from);
 }
 
-/** Resolves when the release's record begins to be written, a moment before the worker reports it to Temporal. */
+/** Resolves when the worker starts to write the release's record, just before it reports to Temporal. */
 async function recordBegun(artifact: TarballArtifact, target: string): Promise<void> {
   const folder = join(fileURLToPath(artifact.store), 'records', target);
   await mkdir(folder, { recursive: true });
@@ -182,7 +182,7 @@ async function recordBegun(artifact: TarballArtifact, target: string): Promise<v
   watcher.close();
 }
 
-/** In the home of the killed worker its successor finds what that held; another machine's has a home of its own. */
+/** In the killed worker's home, its successor finds its steps; a worker on another machine has its own home. */
 function nextWorker(): Promise<ChildProcess> {
   return startWorker(engine, values.elsewhere ? `home-${++machines}` : 'home');
 }

@@ -51,7 +51,7 @@ export function releaseRequest(
   };
 }
 
-/** Puts something to be shipped into a store in that folder. */
+/** Puts an artifact into a store in that folder. */
 export async function putArtifact(folder: string): Promise<TarballArtifact> {
   const file = join(folder, 'source.tar.gz');
   const content = 'no one unpacks this';

@@ -1,5 +1,5 @@
-// How long until the restore of a bad release begins: from its cause to the arrival of the redeploy
-// request at the control plane. bench/README.md says what is measured and what is not.
+// How long until the restore of a bad release starts: from its cause to the arrival of the redeploy request at the
+// control plane. bench/README.md says what is measured and what is not.
 //
 //   npx tsx --conditions=@slipway/source bench/rollback-latency.ts [--count 50]
 import { randomUUID } from 'node:crypto';
@@ -18,14 +18,14 @@ import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type StandIn, type StandInDeployment, startStandIn } from './standIn.ts';
 
 const AIM_MS = 1_000;
-/** The first ones open connections and warm the just-in-time compiler up. */
+/** The first releases open connections and warm up the JIT compiler. */
 const WARM_UP = 2;
 
-/** One thing that is measured. */
+/** One series of measurements. */
 interface Series {
   readonly name: string;
   readonly behavior: Behavior;
-  /** Resolves with the moment from which time counts, by `performance.now()`. */
+  /** Resolves with the start time of the measurement, by `performance.now()`. */
   readonly begins: (
     deployment: StandInDeployment,
     rollBack: () => Promise<void>,
@@ -44,7 +44,7 @@ const SERIES: readonly Series[] = [
     behavior: 'never ready',
     async begins(deployment, rollBack, turn) {
       for (let polls = 0; polls < 2 + (turn % 3); polls++) await deployment.next('polled');
-      // Anywhere between two polls, not always right after one.
+      // Varies the moment between two polls.
       await delay((turn * 37) % 250);
       return sent(rollBack);
     },
@@ -53,7 +53,7 @@ const SERIES: readonly Series[] = [
     name: 'a rollback signal while the release is checking',
     behavior: 'never answers',
     async begins(deployment, rollBack, turn) {
-      // The first run is the baseline's.
+      // The first run belongs to the baseline's checks.
       await deployment.next('run began');
       await deployment.next('run began');
       await delay((turn * 37) % 250);
@@ -87,7 +87,7 @@ try {
   await services.close();
 }
 
-/** One release that goes wrong, from asking for it to its end. Returns the latency, in milliseconds. */
+/** One failing release, from its request to its end. @returns the latency, in milliseconds. */
 async function takenBack(
   { temporal }: Engine,
   standIn: StandIn,
@@ -98,7 +98,8 @@ async function takenBack(
   const deployment = standIn.deploy(`bench-${randomUUID()}`, behavior);
   const request = releaseRequest(standIn.url, deployment, artifact);
   const target = temporal.client.workflow.getHandle(targetWorkflowId(request.target));
-  // Without `to`, it would leave the revision that serves, which is the good one while the release polls.
+  // Needs `to`: without it, a rollback leaves the serving revision, which is still the good one while the release
+  // polls.
   const rollBack = (): Promise<void> =>
     target.signal(rollbackSignal, { who: 'bench', reason: 'measuring', to: deployment.good });
   const redeployed = deployment.next('redeploy');
@@ -116,7 +117,7 @@ async function takenBack(
   return latencyMs;
 }
 
-/** The two calls that a restore begins with, by the same client and nothing else: read, redeploy. */
+/** Only the first two calls of a restore, with the same client: read, redeploy. */
 async function callsAlone(standIn: StandIn, turn: number): Promise<number> {
   const deployment = standIn.deploy(`calls-${turn}`, 'answers wrongly');
   const client = createControlPlaneClient({ baseUrl: standIn.url, apiKey: process.env[KEY_VARIABLE] ?? '' });

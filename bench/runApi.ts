@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { Agent, request } from 'undici';
 
-/** A run, and where it is. */
+/** A run and its thread. */
 export interface MadeRun {
   readonly run_id: string;
   readonly thread_id: string;
 }
 
-/** The calls of a Run API that the benchmark makes, the same for every server that speaks it. */
+/** The Run API calls of the benchmark, the same for every server. */
 export interface RunApi {
   thread(): Promise<string>;
   create(thread: string, body: object): Promise<MadeRun>;
@@ -22,12 +22,12 @@ export interface RunApi {
   customNumbers(body: object): Promise<number[]>;
 }
 
-/** How often the statuses of runs are looked at, in milliseconds. */
+/** The polling interval for run statuses, in milliseconds. */
 const LOOK_MS = 500;
 
-/** Calls the Run API at a base address. What is answered other than success is thrown. */
+/** A client for the Run API at a base URL. Throws on any answer that is not a success. */
 export function createRunApi(url: string): RunApi {
-  // Joins and streams take as long as their runs.
+  // No timeouts: joins and streams take as long as their runs.
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   const send = async (method: 'GET' | 'POST', path: string, body?: object) => {
     const answer = await request(`${url}${path}`, {

@@ -1,4 +1,4 @@
-// How a Run API carries runs: time to the first node, throughput, memory of waiting runs, concurrent streams.
+// Performance of a Run API: time to the first node, throughput, memory of waiting runs, concurrent streams.
 // bench/README.md says what is measured and what is not.
 //
 //   npm run bench -- runs                                                  # an agent server of its own
@@ -12,12 +12,12 @@ import { createRunApi, type RunApi } from './runApi.ts';
 import { memoryOf, memoryOfGroup, startRunsAgent } from './runsAgentProcess.ts';
 import { machine, summarize, table } from './statistics.ts';
 
-/** The first ones open connections and warm the just-in-time compiler up. */
+/** The first runs open connections and warm up the JIT compiler. */
 const WARM_UP = 5;
 
 /**
- * The node says when it began, by the clock of this machine. Runs are made one after another on threads of their own,
- * which are there before; what is measured begins before the request that creates the run is sent.
+ * Time until a run's first node starts. The node reports its start by this machine's clock. Runs are created one after
+ * another, each on its own existing thread. The time starts before the request that creates the run.
  */
 async function timeToFirstNode(api: RunApi, count: number) {
   const times: number[] = [];
@@ -31,7 +31,10 @@ async function timeToFirstNode(api: RunApi, count: number) {
   return summarize(times);
 }
 
-/** Runs of one node, all asked for at once, each on a thread of its own, from the first request to the last end. */
+/**
+ * Throughput of one-node runs, all requested at once, each on its own thread. Measured from the first request to the
+ * last end.
+ */
 async function runsPerSecond(api: RunApi, count: number) {
   const threads = await Promise.all(Array.from({ length: count }, () => api.thread()));
   const began = performance.now();
@@ -42,7 +45,7 @@ async function runsPerSecond(api: RunApi, count: number) {
   return { runs: count, seconds: rounded(seconds), perSecond: rounded(count / seconds) };
 }
 
-/** Streams that are read at the same time; each event carries its number. */
+/** Concurrent streams; each event has a number. */
 async function concurrentStreams(api: RunApi, streams: number, events: number) {
   const began = performance.now();
   const wrong = await Promise.all(
@@ -55,7 +58,7 @@ async function concurrentStreams(api: RunApi, streams: number, events: number) {
   return { streams, events, seconds, wrong: wrong.reduce<number>((sum, each) => sum + each, 0) };
 }
 
-/** What the server's process takes when so many runs wait on a timer, above what it took when nothing had run yet. */
+/** Memory of the server's process while many runs wait on a timer, minus its memory before the first run. */
 async function waitingRuns(
   api: RunApi,
   count: number,
@@ -102,7 +105,7 @@ const counts = {
   events: Number(options.events),
 };
 
-/** What is measured of one server. */
+/** The measurements of one server. */
 type Measured = Awaited<ReturnType<typeof shortRuns>> & Awaited<ReturnType<typeof longRuns>>;
 
 const ours = options.url === undefined ? await measureOwn() : await measureAt(options.url);
@@ -127,7 +130,9 @@ async function measureAt(url: string): Promise<Measured> {
   return { ...(await shortRuns(url)), ...(await longRuns(url, memory, idle)) };
 }
 
-/** As it comes, which is with 10 runs at once; and, for those that wait, with room for all of them. */
+/**
+ * Measures the public server with its default of 10 concurrent runs, and for waiting runs with slots for all of them.
+ */
 async function measurePublic(): Promise<Measured> {
   const agentDir = fileURLToPath(new URL('runsAgent', import.meta.url));
   const names = ['stamp', 'wait', 'count'];

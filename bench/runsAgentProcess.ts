@@ -13,14 +13,14 @@ import { FROM_SOURCE } from '../test/support/fromSource.ts';
 const AGENT = fileURLToPath(new URL('runsAgent', import.meta.url));
 const COMMAND = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 
-/** An agent server that serves `bench/runsAgent` in a process of its own. */
+/** An agent server for `bench/runsAgent`, in its own process. */
 interface RunsAgent {
   readonly url: string;
   readonly pid: number;
   close(): Promise<void>;
 }
 
-/** Starts one, with an embedded database in this process: what is measured of the server is the server's. */
+/** Starts one. Its embedded database runs in this process, so that it is not part of the server's measurements. */
 export async function startRunsAgent(): Promise<RunsAgent> {
   const home = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
   const database = await openEmbeddedPostgres(home, (error) => process.stderr.write(`${error.message}\n`));
@@ -56,7 +56,7 @@ export function memoryOf(pid: number): number | undefined {
   }
 }
 
-/** The same of all processes of a process group, together. */
+/** The resident memory of all processes of a process group, in bytes. */
 export function memoryOfGroup(group: number): number | undefined {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && groupOf(name) === group);
@@ -68,7 +68,7 @@ export function memoryOfGroup(group: number): number | undefined {
 
 function groupOf(pid: string): number | undefined {
   try {
-    // The name in parentheses may hold anything; state, parent and group follow it.
+    // The name in parentheses may contain anything; state, parent and group follow it.
     const [, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');

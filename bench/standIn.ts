@@ -4,18 +4,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How the revision behaves that a release makes. */
+/** The behavior of a release's revision. */
 export type Behavior = 'answers rightly' | 'answers wrongly' | 'never ready' | 'never answers';
 
-/** What a deployment can be waited for. */
+/** Moments of a deployment that a benchmark can wait for. */
 export type Moment =
   'held' | 'patched' | 'polled' | 'deployed' | 'seen deployed' | 'run began' | 'wrong answer' | 'redeploy';
 
-/** What the agent says while a good revision serves. */
+/** The agent's answer while a good revision serves. */
 export const RIGHT_ANSWER = 'hello';
 
 const HOST = '127.0.0.1';
-/** How long each answer takes, in milliseconds: what two services near each other need at the least. */
+/** How long each answer takes, in milliseconds: the minimum for two services near each other. */
 const ANSWER_MS = 2;
 const CREATED_AT = '2026-01-01T00:00:00.000Z';
 
@@ -25,18 +25,18 @@ interface Revision {
   readonly tarballPath: string | null;
 }
 
-/** A request, by which a step is recognized on the wire. */
+/** Matches the request that identifies a step. */
 export type RequestMatch = (method: string, path: string) => boolean;
 
-/** One deployment, with a good revision that somebody else made. */
+/** One deployment, with a good revision that Slipway did not create. */
 export class StandInDeployment {
   readonly id = randomUUID();
   readonly name: string;
   readonly good: string;
-  /** Otherwise it is not there until it is asked for. */
+  /** Whether it exists. If not, it must be created first. */
   exists: boolean;
   readonly #behavior: Behavior;
-  /** How long after its PATCH a revision is `DEPLOYED`, in milliseconds. 0: at once. */
+  /** The time from the PATCH until the revision is `DEPLOYED`, in milliseconds. 0: at once. */
   deploysAfterMs = 0;
   readonly #revisions: Revision[];
   readonly #moments = new EventEmitter();
@@ -52,13 +52,13 @@ export class StandInDeployment {
     this.#active = this.good;
   }
 
-  /** The next such request is neither carried out nor answered. Resolves when it has arrived. */
+  /** Neither executes nor answers the next such request. Resolves when it has arrived. */
   async hold(matches: RequestMatch): Promise<void> {
     this.#held = matches;
     await this.next('held');
   }
 
-  /** Whether this request is the one to be held. */
+  /** Whether to hold this request. */
   holds(method: string, path: string): boolean {
     if (this.#held?.(method, path) !== true) return false;
     this.#held = undefined;
@@ -78,7 +78,7 @@ export class StandInDeployment {
     return () => this.#moments.off(moment, callback);
   }
 
-  /** Says that something happens now. */
+  /** Reports a moment. */
   happens(moment: Moment): void {
     this.#moments.emit(moment, performance.now());
   }
@@ -92,7 +92,7 @@ export class StandInDeployment {
     else setTimeout(() => this.#deployed(revision), this.deploysAfterMs).unref();
   }
 
-  /** The newest revision is deployed now, if it is still on its way. */
+  /** Makes the newest revision `DEPLOYED` now, if it is pending. */
   comeUp(): void {
     const [newest] = this.#revisions;
     if (newest !== undefined) this.#deployed(newest);
@@ -105,7 +105,7 @@ export class StandInDeployment {
     this.happens('deployed');
   }
 
-  /** A redeploy: that revision serves again, at once; what was still on its way is given up. */
+  /** A redeploy: that revision serves again at once; a pending one is dropped. */
   redeploy(revisionId: string): void {
     this.#active = revisionId;
     for (const revision of this.#revisions) {
@@ -113,7 +113,7 @@ export class StandInDeployment {
     }
   }
 
-  /** How a run on the revision that serves behaves. */
+  /** The behavior of a run on the serving revision. */
   get run(): 'right' | 'answers wrongly' | 'never answers' {
     const behavior = this.#active === this.good ? 'answers rightly' : this.#behavior;
     return behavior === 'answers wrongly' || behavior === 'never answers' ? behavior : 'right';
@@ -148,19 +148,19 @@ export class StandInDeployment {
   }
 }
 
-/** A control plane and its agents that answer at once, so that what is measured is Slipway. */
+/** A control plane and its agents that answer at once, so that the benchmark measures Slipway. */
 export interface StandIn {
   readonly url: string;
   /** How many requests of each kind have arrived: the method, and the path without ids. */
   readonly requests: Map<string, number>;
-  /** Whether it lists deployments by their ids, as the public relative of contract 000 does. Default: false. */
+  /** Whether it lists deployments by id, as the public API related to contract 000 does. Default: false. */
   lists: boolean;
-  /** @param exists - whether it is there before anybody asks for it. Default: true. */
+  /** @param exists - whether it exists from the start. Default: true. */
   deploy(name: string, behavior: Behavior, exists?: boolean): StandInDeployment;
   close(): Promise<void>;
 }
 
-/** Starts the stand-in on a free port of the loopback. */
+/** Starts the stand-in on a free loopback port. */
 export async function startStandIn(): Promise<StandIn> {
   const deployments = new Map<string, StandInDeployment>();
   const requests = new Map<string, number>();
@@ -198,7 +198,7 @@ export async function startStandIn(): Promise<StandIn> {
   return standIn;
 }
 
-/** A list of deployments by their ids. */
+/** Answers a list of deployments by id. */
 async function answerList(
   url: string,
   deployments: ReadonlyMap<string, StandInDeployment>,
@@ -211,7 +211,7 @@ async function answerList(
   for (const deployment of listed) deployment.happens('polled');
 }
 
-/** What a request is counted as: `GET /v2/deployments/ID`. */
+/** The key under which a request is counted: `GET /v2/deployments/ID`. */
 function kindOf({ method, url }: IncomingMessage): string {
   const path = (url ?? '/')
     .replace(/\?.*/, '')
@@ -228,7 +228,7 @@ async function answer(
   const { pathname: path, searchParams } = new URL(request.url ?? '/', url);
   const method = request.method ?? 'GET';
   const id = /^\/(?:v2\/deployments|deployments|agents|uploads)\/([^/]+)/.exec(path)?.[1];
-  // The moment of arrival, before anything else is done about it.
+  // The time of arrival, before any other work.
   if (id !== undefined && path.endsWith('/redeploy')) deployments.get(id)?.happens('redeploy');
   const body = await read(request);
   const name = searchParams.get('name_contains') ?? nameOf(body);
@@ -251,7 +251,7 @@ async function answer(
   }
 }
 
-/** What the control plane answers, and the agent when it is asked whether it is there. */
+/** The answers of the control plane, and of the agent's health check. */
 function controlPlane(
   url: string,
   deployment: StandInDeployment,

@@ -1,5 +1,5 @@
-// How long the command takes to start, and to release, against Node itself. bench/README.md says what is measured and
-// what is not.
+// How long the command takes to start and to release, compared with Node itself. bench/README.md says what is measured
+// and what is not.
 //
 //   npm run build                                      the command runs from dist/
 //   npm run bench -- start-up [--count 20] [--beside OTHER/bin/slipway.js]
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const count = Number(values.count);
 process.env[KEY_VARIABLE] = 'any';
 
-/** What is started, and how many times as long as Node itself it may take. */
+/** A started program, and its allowed time as a multiple of Node's own. */
 interface Started {
   readonly name: string;
   readonly args: readonly string[];
@@ -43,7 +43,7 @@ try {
   await controlPlane.close();
 }
 
-/** Starts each in turn, so that a machine that gets busy is busy for all of them. The first round does not count. */
+/** Alternates the programs, so that the machine's load affects all alike. The first round does not count. */
 async function measure(
   { temporal, folder }: Engine,
   standIn: StandIn,
@@ -84,7 +84,7 @@ async function measure(
   const times = new Map<Started, number[]>(all.map((started) => [started, []]));
   for (let round = 0; round <= count; round++) {
     for (const started of all) {
-      // A release of what serves already would have nothing to do.
+      // A new artifact: releasing the serving one would do nothing.
       await writeFile(join(folder, 'source/graph.json'), JSON.stringify({ made: randomUUID() }));
       const tookMs = await timeOf(started.args, folder, env);
       if (round > 0) times.get(started)?.push(tookMs);
@@ -93,7 +93,7 @@ async function measure(
   return times;
 }
 
-/** A program that makes the calls of a release one after another, in one file. */
+/** A one-file program that makes the calls of a release one after another. */
 async function bareScript(folder: string, url: string, deploymentId: string): Promise<string> {
   const outfile = join(folder, 'bare.cjs');
   const contents = `import { awaitDeployed, check, confirm, find, list, patch, upload } from './peers/calls.ts';

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 export interface Summary {
   readonly count: number;
   readonly medianMs: number;
-  /** The value that 95 of 100 do not exceed (nearest rank): the second largest of 20. */
+  /** The value that 95 of 100 do not exceed (nearest rank): with 20 values the second largest. */
   readonly p95Ms: number;
   /** Likewise of 99: the twentieth largest of 2,000. */
   readonly p99Ms: number;
@@ -13,7 +13,7 @@ export interface Summary {
   readonly maxMs: number;
 }
 
-/** Sums up a series of at least one measurement. */
+/** Summarizes a series of at least one measurement. */
 export function summarize(milliseconds: readonly number[]): Summary {
   const sorted = [...milliseconds].sort((left, right) => left - right);
   const at = (rank: number): number => rounded(sorted[Math.min(Math.max(rank, 1), sorted.length) - 1] ?? NaN);
@@ -28,7 +28,7 @@ export function summarize(milliseconds: readonly number[]): Summary {
   };
 }
 
-/** Lays rows out as a table: the first column to the left, the others to the right. */
+/** Formats rows as a table: the first column left-aligned, the others right-aligned. */
 export function table(rows: readonly (readonly string[])[]): string {
   const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   return rows
@@ -44,7 +44,7 @@ function rounded(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
 }
 
-/** The machine that figures were measured on, and how busy it was: without it no figure means anything. */
+/** The machine of the measurement and its load, which are necessary to interpret the figures. */
 interface Machine {
   readonly node: string;
   readonly processors: number;
@@ -61,7 +61,7 @@ export function machine(): Machine {
 /**
  * The options of a benchmark that are numbers, from the command line: `--count 20`.
  *
- * @throws TypeError unless each is a whole number from 1.
+ * @throws TypeError if one is not a whole number from 1.
  */
 export function numbersOf<Name extends string>(
   defaults: Readonly<Record<Name, number>>,

@@ -1,5 +1,5 @@
-// How soon releases are accepted that are asked for at the same time, and what each costs.
-// bench/README.md says what is measured and what is not.
+// How soon simultaneous release requests are accepted, and what each costs. bench/README.md says what is measured and
+// what is not.
 //
 //   npx tsx --conditions=@slipway/source bench/submissions.ts [--count 200]
 import { randomUUID } from 'node:crypto';
@@ -44,7 +44,7 @@ try {
   const figures = { count, accepted: summarize(accepted), refused: count - accepted.length, perSecond, cost };
   say(JSON.stringify({ benchmark: 'submissions', ...figures, machine: machine() }));
 
-  /** Asks for a release, and waits until its check has begun. Returns when it was accepted, in milliseconds. */
+  /** Requests a release, and waits until its check has started. @returns when it was accepted, in milliseconds. */
   async function releaseOnce(): Promise<number> {
     const deployment = services.deploy(`bench-${randomUUID()}`, 'answers rightly');
     const checked = deployment.next('run began');

@@ -68,7 +68,7 @@ interface Load {
   readonly seconds: number;
 }
 
-/** Sends requests at the rate, whether or not earlier ones were answered: three reads, then a thread is made. */
+/** Sends requests at a fixed rate, without waiting for earlier answers: three reads, then one that creates a thread. */
 function startLoad(id: string): { stop: () => Promise<Load> } {
   const [reads, writes, failures]: [number[], number[], string[]] = [[], [], []];
   const underWay = new Set<Promise<void>>();

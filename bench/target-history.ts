@@ -1,5 +1,5 @@
-// How fast a target answers `status` with 5 releases behind it, and with 5,000. bench/README.md says what is measured and
-// what is not.
+// How fast a target answers `status` after 5 releases, and after 5,000. bench/README.md says what is measured and what
+// is not.
 //
 //   npx tsx --conditions=@slipway/source bench/target-history.ts [--count 200]
 import { randomUUID } from 'node:crypto';
@@ -18,9 +18,9 @@ import { releaseRequest } from './release.ts';
 import { numbersOf, say, sayResult, summarize, type Summary, table } from './statistics.ts';
 
 const BEHIND = [5, 5_000] as const;
-/** The first ones open connections and warm the just-in-time compiler up. */
+/** The first queries open connections and warm up the JIT compiler. */
 const WARM_UP = 10;
-/** "As fast": the longer history may cost half as much again. */
+/** The longer history may take at most 1.5 times as long. */
 const AIM_RATIO = 1.5;
 
 const { count } = numbersOf({ count: 200 });
@@ -54,7 +54,7 @@ interface Measured {
   readonly summary: Summary;
 }
 
-/** A target that carries what so many releases have left, and what `status` asks of it. */
+/** Starts a target with the state of the given number of releases. Returns the query that `status` sends. */
 async function startTarget({ temporal }: Engine, releases: number) {
   const request = releaseRequest(
     'http://127.0.0.1:1',
@@ -79,7 +79,7 @@ async function startTarget({ temporal }: Engine, releases: number) {
   };
 }
 
-/** The state after so many releases, one after another, as the target itself keeps it. */
+/** The target's state after the given number of consecutive releases. */
 function lived(request: ReleaseRequest, releases: number): TargetState {
   let state = EMPTY_TARGET;
   for (let number = 1; number <= releases; number++) {
@@ -91,7 +91,7 @@ function lived(request: ReleaseRequest, releases: number): TargetState {
   return state;
 }
 
-/** What differs from one result to the next, as long as in a real one. */
+/** The fields that differ between results, as long as in real ones. */
 function released({ requestKey, requestedBy, target }: ReleaseRequest, number: number) {
   const at = new Date().toISOString();
   const revisionId = randomUUID();

@@ -9,9 +9,9 @@ import type { Engine } from './engine.ts';
 const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 
 /**
- * Starts `slipway worker`, from the build, in a process of its own. Resolves when it polls.
+ * Starts `slipway worker`, from the build, in its own process. Resolves when it polls.
  *
- * @param home - a folder within the engine's. In the home of a killed worker its successor finds what that held.
+ * @param home - a folder inside the engine's. In a killed worker's home, its successor finds the killed worker's steps.
  */
 export async function startWorker({ temporal, folder }: Engine, home: string): Promise<ChildProcess> {
   const { address, namespace, taskQueue } = temporal.settings;

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Builds Slipway: `src/` of each package to its `dist/`, then the workflow bundle that the worker loads, and the bundles
-// that the command and the platform are. Quick where nothing changed.
+// Builds Slipway: `src/` of each package to its `dist/`, then the workflow bundle that the worker loads, and the
+// bundles of the command and the platform. Fast if nothing changed.
 //
 //   node scripts/build.mjs
-//   node scripts/build.mjs --no-types    without checking types: where they are checked by themselves, or do not matter
-//   node scripts/build.mjs --package     for publishing: with declarations of types, and with nothing of earlier builds
+//   node scripts/build.mjs --no-types    without type checking, if that runs separately or does not matter
+//   node scripts/build.mjs --package     for publishing: with type declarations, and without earlier builds
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 

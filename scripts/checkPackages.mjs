@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Packs the three packages as npm publishes them, and checks the packed files: their manifests (publint), and the types of
-// the two that others import (attw). Exits with 1 if a check failed.
+// Packs the three packages as npm publishes them, and checks the packed files: their manifests (publint), and the types
+// of the two importable ones (attw). Exits with 1 if a check failed.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

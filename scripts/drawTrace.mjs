@@ -31,7 +31,7 @@ ${rows.map(row).join('\n')}
 </svg>
 `);
 
-/** The spans below one, as a tree reads, with their depths. */
+/** A span's descendants in tree order, with their depths. */
 function below(parent, depth = 0) {
   const known = new Set(spans.map(({ spanId }) => spanId));
   const children = spans
@@ -41,7 +41,7 @@ function below(parent, depth = 0) {
     const same = children.filter(({ name }) => name === span.name);
     const drawn = { ...span, depth, bars: [span] };
     if (same.length <= POLLS) return [drawn, ...below(span.spanId, depth + 1)];
-    // A poll repeats one call: all of them are one row.
+    // A poll repeats one call: its repetitions share one row.
     const isFirst = children.findIndex(({ name }) => name === span.name) === index;
     return isFirst ? [{ ...drawn, bars: same, name: `${span.name} × ${same.length}` }] : [];
   });

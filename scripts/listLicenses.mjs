@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// Lists the packages that Slipway installs for its users, each with its license, by the lock file. Exits with 1 for a package
-// whose license is missing or not among those that are allowed.
+// Lists the packages that users install with Slipway, with their licenses, from the lock file. Exits with 1 if a
+// license is missing or not allowed.
 import { readFileSync } from 'node:fs';
 
 const ALLOWED = new Set([
   ...['MIT', 'MIT-0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'Unlicense', 'CC0-1.0'],
   'BlueOak-1.0.0',
-  // Of data: caniuse-lite.
+  // For data: caniuse-lite.
   'CC-BY-4.0',
 ]);
-/** What a package's file LICENSE says whose manifest says nothing. */
+/** Licenses from LICENSE files, for packages without one in the manifest. */
 const BY_FILE = { unionfs: 'Unlicense' };
 
 const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'));

@@ -1,5 +1,5 @@
-// What `npm run test:nodes` does: the demo, the unit tests and the tutorial on each version of Node that Slipway is for.
-// Their binaries come from the npm package `node`. Arguments choose: versions (`22 24`), and parts (`demo unit tutorial`).
+// `npm run test:nodes`: the demo, the unit tests and the tutorial on each supported version of Node. The binaries come
+// from the npm package `node`. Arguments select versions (`22 24`) and parts (`demo unit tutorial`).
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -69,7 +69,7 @@ function install(version) {
   return run('npm', args) ? join(prefix, 'node_modules/node/bin') : undefined;
 }
 
-/** Runs a program; what it starts by the name `node` is the one in `bin`. */
+/** Runs a program with `bin` first on the PATH, so that `node` is the one in it. */
 function run(file, args, bin) {
   const env =
     bin === undefined ? process.env : { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };

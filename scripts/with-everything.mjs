@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What `npm run demo`, `npm test` with its longer forms, `npm run verify` and `npm run temporal:install` run: installs what is
-// missing, and then does the work. Plain Node, because before the first run nothing else is installed.
+// The script of `npm run demo`, `npm test` and its longer forms, `npm run verify` and `npm run temporal:install`:
+// installs what is missing, then does the work. Plain Node, because before the first run nothing else is installed.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,13 +8,13 @@ import { pathToFileURL } from 'node:url';
 import { DIST, ROOT, whyBuild, whyInstall } from './build/freshness.mjs';
 import { runTests } from './build/runTests.mjs';
 
-/** Options for Node: it reads TypeScript, and takes the packages of this repository from their sources. */
+/** Options for Node: it runs TypeScript, and loads this repository's packages from their sources. */
 const FROM_SOURCE = ['--conditions=@slipway/source', '--import', 'tsx'];
 
-/** The projects of `vitest.config.ts` that are quick enough to be run before every push. */
+/** The projects of `vitest.config.ts` that are fast enough to run before every push. */
 const QUICK = ['unit', 'alone', 'platform', 'workflows', 'e2e'].map((project) => `--project=${project}`);
 
-/** What each script does. Returns the exit code. */
+/** Each script's function, which returns the exit code. */
 const SCRIPTS = {
   demo: async (args) => {
     prepare();
@@ -23,7 +23,7 @@ const SCRIPTS = {
   },
   test: async (args) => {
     prepare();
-    // Also if TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart servers of their own.
+    // Also if TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart their own servers.
     await ensureTemporal();
     return runTests(args.length === 0 ? QUICK : args);
   },
@@ -82,7 +82,7 @@ try {
   process.exitCode = error.exitCode ?? 1;
 }
 
-/** Runs a program of the tests that needs Temporal. */
+/** Runs a test program that needs Temporal. */
 async function runOnTemporal(script, args) {
   prepare();
   await ensureTemporal();
@@ -95,7 +95,7 @@ function prepare() {
   const why = whyBuild();
   if (why === undefined) return;
   say(`building: ${why}`);
-  // `verify` checks types; everything else does not wait for that.
+  // Only `verify` checks types; the others do not wait for that.
   const code = npm(['run', '--silent', 'build', '--', '--no-types']);
   if (code !== 0) process.exit(code);
 }

@@ -1,4 +1,5 @@
-// The HTTP calls of a release, in the order in which Slipway makes them. The stand-in's count shows if they differ.
+// The HTTP calls of a release, in the order in which Slipway makes them. The stand-in counts requests, which shows a
+// difference.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { Agent, request } from 'undici';
@@ -17,7 +18,7 @@ export async function find(order: Order): Promise<void> {
   await call(order, 'GET', `/v2/deployments/${order.deploymentId}`);
 }
 
-/** Runs a check on the agent: reads the deployment before and after, so that it is known which revision answered. */
+/** Runs a check on the agent. Reads the deployment before and after, to know which revision answered. */
 export async function check(order: Order): Promise<void> {
   await find(order);
   const answer = await call(order, 'POST', `/agents/${order.deploymentId}/runs/stream`, {
@@ -28,7 +29,7 @@ export async function check(order: Order): Promise<void> {
   await find(order);
 }
 
-/** Uploads the artifact. Returns its path. */
+/** Uploads the artifact. @returns its path. */
 export async function upload(order: Order): Promise<string> {
   const answer = await call(order, 'POST', `/deployments/${order.deploymentId}/upload-url`);
   const { upload_url: url, object_path: path } = JSON.parse(answer) as Record<
@@ -41,7 +42,7 @@ export async function upload(order: Order): Promise<string> {
   return path;
 }
 
-/** Makes the revision. Returns its id. */
+/** Creates the revision. @returns its id. */
 export async function patch(order: Order, tarballPath: string): Promise<string> {
   const answer = await call(order, 'PATCH', `/v2/deployments/${order.deploymentId}`, {
     source_revision_config: { graph_config_path: 'graph.json', source_tarball_path: tarballPath },
@@ -52,7 +53,7 @@ export async function patch(order: Order, tarballPath: string): Promise<string> 
 /**
  * Polls until the revision is deployed, with the same pauses as Slipway (`src/activities/polling.ts`).
  *
- * @param onLook - called after each look that found it not deployed yet.
+ * @param onLook - called after each poll without success.
  * @throws the signal's reason once it is aborted.
  */
 export async function awaitDeployed(
@@ -82,7 +83,7 @@ export async function list(order: Order): Promise<void> {
   await call(order, 'GET', `/v2/deployments/${order.deploymentId}/revisions?limit=100&offset=0`);
 }
 
-/** Puts the good revision back. */
+/** Restores the good revision. */
 export async function redeploy(order: Order): Promise<void> {
   const revision = `/deployments/${order.deploymentId}/revisions/${order.goodRevisionId}`;
   await call(order, 'POST', `/v2${revision}/redeploy`);

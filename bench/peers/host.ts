@@ -1,4 +1,4 @@
-// Loads one system and answers the benchmark's calls. Its worker and servers are children of this process.
+// Loads one system and serves the benchmark's calls. Its worker and servers are children of this process.
 import type { Peer } from './peer.ts';
 import { ready, settingsOf } from './processes.ts';
 import { serve } from './remote.ts';

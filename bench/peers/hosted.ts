@@ -9,21 +9,21 @@ import { remote } from './remote.ts';
 import type { System } from './systems.ts';
 import { type SystemUsage, usageOf } from './usage.ts';
 
-/** A system that runs in a process of its own. */
+/** A system in its own process. */
 export interface HostedPeer {
   readonly peer: Peer;
-  /** What its worker and its servers have used until now. */
+  /** The resources that its worker and its servers have used so far. */
   usage(): Promise<SystemUsage>;
   close(): Promise<void>;
 }
 
-/** Starts a system on an empty folder. */
+/** Starts a system in an empty folder. */
 export async function hostPeer(system: System): Promise<HostedPeer> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-peer-'));
   const host = await startScript(new URL('./host.ts', import.meta.url), system);
   const peer = remote<Peer>(host);
   const end = async (): Promise<void> => {
-    // It kills what it has started when it ends.
+    // It kills its children when it ends.
     const exited = once(host, 'exit');
     host.disconnect();
     await exited;

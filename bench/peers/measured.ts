@@ -1,66 +1,66 @@
 import type { Summary } from '../statistics.ts';
 import { type SystemUsage, usedBetween } from './usage.ts';
 
-/** What the worker or the servers of a system used in a scenario. */
+/** The resources that a system's worker or servers used in a scenario. */
 export interface Cost {
-  /** User and system time of each release, or of each second if nothing else happened than waiting. */
+  /** User and system time per release, or per second if all releases only waited. */
   readonly cpuMs: number;
-  /** At the end, or while all waited. */
+  /** Resident memory at the end, or while all releases waited. */
   readonly memoryMiB: number;
   readonly writtenKiB: number;
 }
 
-/** What came of one scenario with one system. */
+/** The result of one scenario with one system. */
 export interface Measured {
   readonly system: string;
   readonly scenario: string;
   readonly count: number;
-  /** Of the releases, or of what the scenario is about. */
+  /** The durations that the scenario measures, usually of releases. */
   readonly summary: Summary;
-  /** The bare script's releases, made in turn with these. */
+  /** The bare script's releases, alternating with these. */
   readonly bare?: Summary;
-  /** The median less that of the bare script. */
+  /** The median minus that of the bare script. */
   readonly overBareMs?: number;
   readonly perSecond?: number;
-  /** CPU and bytes written of each release. */
+  /** CPU and written bytes per release. */
   readonly worker?: Cost;
   readonly server?: Cost;
-  /** In the store, of one release: events, rows or journal entries. */
+  /** Events, rows or journal entries of one release in the system's store. */
   readonly events?: number;
-  /** The requests of all releases that the stand-in has counted. */
+  /** The requests of all releases, counted by the stand-in. */
   readonly requests: Readonly<Record<string, number>>;
   readonly parked?: Parked;
   readonly killed?: Killed;
 }
 
-/** What came of many releases that waited. */
+/** The result of many waiting releases. */
 export interface Parked {
-  /** How many were asked for, had sent their PATCH when the wait was over, and were polled at least once in the watch. */
+  /** How many were requested, had sent their PATCH when the wait ended, and were polled at least once in the watch. */
   readonly asked: number;
   readonly patched: number;
   readonly polled: number;
-  /** How long the longest silence of each release was in the watch. */
+  /** The longest time between two polls of each release in the watch. */
   readonly silence: Summary;
   readonly watchMs: number;
-  /** CPU of one second of the watch. */
+  /** CPU per second of the watch. */
   readonly worker: Cost;
   readonly server: Cost;
-  /** From asking for the rollback of one that waits to its redeploy request. Absent: none came in time. */
+  /** From the rollback request for a waiting release to its redeploy request. Absent: none came in time. */
   readonly rollback?: Summary;
-  /** Another release, beside those that wait. Absent: none ended in time. */
+  /** The duration of another release meanwhile. Absent: none ended in time. */
   readonly release?: Summary;
-  /** How many rollbacks and releases did not get there in time. */
+  /** How many rollbacks and releases exceeded their limit. */
   readonly late: number;
 }
 
-/** What came of kills. */
+/** The results of kills. */
 export interface Killed {
   readonly uninterrupted: Summary;
-  /** Requests that changed something and were sent again. */
+  /** Repeated requests that changed something. */
   readonly repeated: number;
 }
 
-/** The cost between two moments. */
+/** The cost between two measurements. */
 export function costOf(
   before: SystemUsage,
   after: SystemUsage,
@@ -77,7 +77,7 @@ export function costOf(
   return { worker: cost('worker'), server: cost('server') };
 }
 
-/** To a tenth. */
+/** Rounds to a tenth. */
 export function rounded(value: number): number {
   return Math.round(value * 10) / 10;
 }

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { Behavior, StandIn, StandInDeployment } from '../standIn.ts';
 import type { Order } from './peer.ts';
 
-/** An order, and the deployment that it is for. */
+/** An order and its deployment. */
 export interface Placed {
   readonly order: Order;
   readonly deployment: StandInDeployment;
 }
 
 /**
- * Makes an order for a deployment of its own.
+ * Creates an order with its own deployment.
  *
  * @param deploysAfterMs - how long after its PATCH the revision is deployed.
  */

@@ -10,7 +10,7 @@ const READY_TIMEOUT_MS = 60_000;
 const LAST_CHARACTERS = 2_000;
 
 /**
- * Starts a script of the benchmark in a process of its own. Resolves when it says that it is ready.
+ * Starts a script of the benchmark in its own process. Resolves when it reports that it is ready.
  *
  * @param script - its address: `new URL('./worker.ts', import.meta.url)`.
  * @param settings - its only argument, as JSON.
@@ -25,7 +25,7 @@ export async function startScript(script: URL, settings: unknown): Promise<Child
   return child;
 }
 
-/** Reports to the process that called {@link startScript} that this one is ready. It ends when that one does. */
+/** Reports to the parent ({@link startScript}) that this process is ready. It ends when the parent ends. */
 export function ready(): void {
   process.once('disconnect', () => process.exit());
   process.send?.('ready');
@@ -75,7 +75,7 @@ export async function startServer(
   }
 }
 
-/** Ports of the loopback that are free now. */
+/** Free ports on loopback. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

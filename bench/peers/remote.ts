@@ -12,10 +12,10 @@ interface Reply {
   readonly error?: string;
 }
 
-/** What can be called from another process: every method answers with a promise. */
+/** An interface that another process can call: every method returns a promise. */
 type Methods<T> = { [K in keyof T]: (...args: never[]) => Promise<unknown> };
 
-/** Answers the calls of the parent process. This process ends when the parent does. */
+/** Serves the parent process's calls. This process ends when the parent ends. */
 export function serve<T extends Methods<T>>(target: T): void {
   process.on('message', (call: Call) => {
     void answer(target, call).then((reply) => process.send?.(reply));
@@ -31,7 +31,7 @@ async function answer<T extends Methods<T>>(target: T, { id, method, args }: Cal
   }
 }
 
-/** Calls what a child process serves. A call fails if the child ends before it has answered. */
+/** Calls methods of a child process. A call fails if the child ends before it has answered. */
 export function remote<T extends Methods<T>>(child: ChildProcess): T {
   const waiting = new Map<number, PromiseWithResolvers>();
   let lastId = 0;

@@ -57,7 +57,7 @@ function parkedRows(scenario: string, measured: readonly Measured[]): string[][]
   ];
 }
 
-/** The worker's and the servers'. */
+/** One value of the worker and of the servers. */
 function pair(worker: Cost | undefined, server: Cost | undefined, of: keyof Cost): string {
   return worker === undefined || server === undefined ? '' : `${worker[of]} + ${server[of]}`;
 }

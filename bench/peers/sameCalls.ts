@@ -1,12 +1,15 @@
 import type { Measured } from './measured.ts';
 
 const POLL = 'GET /v2/deployments/ID/revisions/ID';
-/** In these, each release makes the same calls. In the others, releases are cut off, or wait for different times. */
+/**
+ * Scenarios in which each release makes the same calls. In the others, releases are interrupted or wait for different
+ * times.
+ */
 const COMPARED: readonly string[] = ['idle', 'slow-deploy', 'at-once'];
 
 /**
- * How the calls of a release differ from those of the bare script, in words; empty if they are the same. Polls are left
- * out of `slow-deploy`: their number is a matter of time.
+ * How a release's calls differ from those of the bare script, in words; empty if they are equal. `slow-deploy` excludes
+ * polls, because their number depends on time.
  */
 export function differingCalls(measured: Measured, bare: Measured): readonly string[] {
   if (!COMPARED.includes(measured.scenario)) return [];

@@ -3,11 +3,11 @@ export interface System {
   readonly name: string;
   /** The folder with its `peer.ts`. */
   readonly folder: 'bare' | 'slipway' | 'temporal' | 'dbos' | 'restate';
-  /** What its `createPeer` is called with. */
+  /** The argument of its `createPeer`. */
   readonly variant?: string;
 }
 
-/** The script without any engine: what all others are compared with. */
+/** The script without an engine: the reference for all others. */
 export const BARE: System = { name: 'bare', folder: 'bare' };
 
 export const SYSTEMS: readonly System[] = [

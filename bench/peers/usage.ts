@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** What processes have used: CPU and bytes since they were started, memory now. */
+/** Resource usage of processes: CPU and bytes since their start, current memory. */
 export interface Usage {
   /** User and system time. */
   readonly cpuMs: number;
   /** Resident. A page that several of them share is counted once. */
   readonly memoryBytes: number;
-  /** Handed to the storage layer, whether or not the disk has them yet. */
+  /** Bytes passed to the storage layer, on disk or not. */
   readonly writtenBytes: number;
 }
 
-/** What the worker of a system and its servers have used. */
+/** Resource usage of a system's worker and servers. */
 export interface SystemUsage {
   readonly worker: Usage;
   readonly server: Usage;
@@ -21,10 +21,10 @@ const NONE: Usage = { cpuMs: 0, memoryBytes: 0, writtenBytes: 0 };
 const TICK_MS = 10;
 
 /**
- * Reads from /proc what a system uses.
+ * Reads a system's resource usage from /proc.
  *
- * @param host - the process that started everything. Itself it is the client, and is not counted.
- * @param worker - the worker's process. What else runs below the host is a server, but for guards written in Node.
+ * @param host - the process that started everything. It is the client, and is not counted.
+ * @param worker - the worker's process. All other descendants of the host are servers, except guards written in Node.
  */
 export function usageOf(host: number, worker: number): SystemUsage {
   const parents = parentsOfAll();
@@ -36,7 +36,7 @@ export function usageOf(host: number, worker: number): SystemUsage {
   };
 }
 
-/** What was used between two moments; the memory is that of the later one. */
+/** The usage between two measurements; the memory is the later one's. */
 export function usedBetween(before: Usage, after: Usage): Usage {
   return {
     cpuMs: after.cpuMs - before.cpuMs,
@@ -56,7 +56,7 @@ function sum(pids: readonly number[]): Usage {
   );
 }
 
-/** Of one process, and of those of its children that have ended. A process that has just ended has used nothing. */
+/** The usage of one process and its ended children. Zero for a process that has just ended. */
 function usage(pid: number): Usage {
   try {
     const [utime = 0, stime = 0, cutime = 0, cstime = 0] = statFields(pid).slice(11, 15).map(Number);
@@ -71,7 +71,7 @@ function usage(pid: number): Usage {
   }
 }
 
-/** The fields of /proc/PID/stat from the third on: the second, a name in parentheses, may contain blanks. */
+/** The fields of /proc/PID/stat from the third on. The second, a name in parentheses, may contain spaces. */
 function statFields(pid: number): string[] {
   return readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
@@ -106,7 +106,7 @@ function descendants(root: number, parents: ReadonlyMap<number, number>): Readon
   return found;
 }
 
-/** Every script of the benchmark has one beside it, since it runs from its sources. */
+/** Whether it is the compiler process that each script has because it runs from TypeScript sources. */
 function isCompiler(pid: number): boolean {
   return executable(pid)?.endsWith('/esbuild') === true;
 }

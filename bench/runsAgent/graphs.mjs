@@ -11,16 +11,16 @@ const State = Annotation.Root({
 const ofOneNode = (work) =>
   new StateGraph(State).addNode('node', work).addEdge(START, 'node').addEdge('node', END).compile();
 
-/** Says when it began, in milliseconds since the epoch, with fractions. */
+/** Returns its start time, in milliseconds since the epoch, with fractions. */
 export const stamp = ofOneNode(() => ({ beganAt: performance.timeOrigin + performance.now() }));
 
-/** Waits so many milliseconds. */
+/** Waits the given number of milliseconds. */
 export const wait = ofOneNode(async (state, config) => {
   await delay(state.ms, undefined, { signal: config.signal });
   return { ms: 0 };
 });
 
-/** Sends so many numbered events, with a pause after every tenth. */
+/** Sends the given number of numbered events, with a pause after every tenth. */
 export const count = ofOneNode(async (state, config) => {
   for (let number = 0; number < state.events; number++) {
     config.writer?.({ number });

@@ -1,4 +1,4 @@
-// What browsers load of the dashboard: its style sheets and scripts.
+// The dashboard's files for browsers: style sheets and scripts.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,9 +9,9 @@ import { ROOT } from './freshness.mjs';
 const DASHBOARD = join(ROOT, 'src/dashboard');
 
 /**
- * Bundles the page's files into a folder: made in the same way by the build and the tests.
+ * Bundles the page's files into a folder. The build and the tests both use it.
  *
- * @returns the size of all of them, before compression.
+ * @returns their total size, before compression.
  */
 export async function bundlePage(folder) {
   const { metafile } = await build({

@@ -1,4 +1,4 @@
-// What is loaded at every start, bundled: a few files are read in much less time than some hundred.
+// Bundles the code that every start loads: reading a few files is much faster than reading hundreds.
 import { basename, join } from 'node:path';
 
 import { build } from 'esbuild';
@@ -10,19 +10,19 @@ import { temporalClient } from './bundle/temporalClient.mjs';
 import { PACKAGES, ROOT } from './freshness.mjs';
 
 /**
- * What stays outside of the bundles, because others in the same process load it too, and there has to be one copy of it:
- * `@langchain/*` is what an agent's graphs are made of. What registers files of its own with Node: `tsx`. And what need
- * not be installed: the platform.
+ * Packages outside the bundles. `@langchain/*`: an agent's graphs load it too, and there must be one copy per process.
+ * `tsx`: it registers its own files with Node. The platform: it may not be installed.
  */
 const EXTERNAL = ['@langchain/*', 'tsx/*', '@slipway/platform', '@slipway/platform/*'];
 /**
- * The same, of CommonJS. `@temporalio/*` finds files of its own (native library, bundler, threads), and knows what an
- * activity throws and asks by its classes. `@opentelemetry/*` is loaded only where traces or metrics are asked for. `pg` is what the checkpoints of `@langchain/*` load; `pg-native` is not there.
+ * CommonJS packages outside the bundles. `@temporalio/*`: it finds its own files (native library, bundler, threads),
+ * and recognizes errors by their classes. `@opentelemetry/*`: loaded only for traces or metrics. `pg`: loaded by the
+ * checkpoints of `@langchain/*`; `pg-native` is not installed.
  */
 const EXTERNAL_COMMON_JS =
   /^(@temporalio\/(activity|core-bridge|testing|worker|workflow)(\/.*)?|@opentelemetry\/.*|pg|pg-native)$/;
 
-/** Bundled CommonJS asks for Node's own modules with `require`. */
+/** Bundled CommonJS loads Node's modules with `require`. */
 const BANNER =
   "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
@@ -38,7 +38,7 @@ export function bundleCommand(options) {
   });
 }
 
-/** The platform: what its `package.json` exports, and the process that it starts for an agent. */
+/** The platform: the exports of its `package.json`, and the entry of an agent's process. */
 export function bundlePlatform(options) {
   const { dist } = PACKAGES.platform;
   const entryPoints = ['index', 'agent', 'agentMain', 'home'].map((name) => join(dist, `${name}.js`));
@@ -46,12 +46,12 @@ export function bundlePlatform(options) {
 }
 
 /**
- * Bundles modules with what they import. What a command imports when it runs becomes a part of its own, which is loaded
- * then. Names stay as they are, and with `NODE_OPTIONS=--enable-source-maps` a stack shows lines of `src/`.
+ * Bundles modules with their imports. Dynamic imports become separate parts, loaded on demand. Names are not minified,
+ * and with `NODE_OPTIONS=--enable-source-maps` a stack trace shows lines of `src/`.
  *
- * @param options.dist - the package's `dist/`, which the modules are from.
- * @param options.folder - where the bundle is, right below `dist`; `bundle/builds.mjs` says how.
- * @param options.keepEarlier - whether the last build before this one stays, for the processes that run from it.
+ * @param options.dist - the package's `dist/`, which contains the modules.
+ * @param options.folder - the bundle's folder, directly below `dist`; see `bundle/builds.mjs`.
+ * @param options.keepEarlier - whether to keep the previous build, for processes that run from it.
  * @returns the size of its code.
  */
 async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) {
@@ -88,9 +88,9 @@ async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) 
 }
 
 /**
- * esbuild gives what is imported by `import()` its names, but for a package of CommonJS, which gets a default only.
+ * Rejects dynamic imports of CommonJS packages: esbuild gives them only a default export, without names.
  *
- * @throws Error where there is such an import: it belongs behind a module of `src/` that exports what is needed.
+ * @throws Error if there is such an import. Import it in a module of `src/` that exports the needed names.
  */
 function refuseNameless(outputs) {
   const nameless = Object.values(outputs).find(

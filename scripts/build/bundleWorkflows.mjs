@@ -8,16 +8,17 @@ import { DIST, PACKAGES, ROOT } from './freshness.mjs';
 import { bundleModules } from './workflowBundle.mjs';
 
 const BUNDLE = join(DIST, 'workflow-bundle.cjs');
-/** Digest of everything that the bundle was made from. */
+/** The digest of all inputs of the bundle. */
 const INPUTS_DIGEST = join(DIST, 'workflow-bundle.inputs');
-/** Workflows import nothing but the SDK, these rooms, and single files of the contract; a lint rule holds that. */
+/** Workflows import only the SDK, these folders, and single files of the contract; a lint rule enforces that. */
 const ROOMS = [
   ...['workflows', 'messages', 'domain'].map((room) => join(DIST, room)),
   PACKAGES.contract.dist,
 ];
 
 /**
- * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.cjs`, unless it was made from the same code already.
+ * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.cjs`, unless the existing one was made from the same
+ * code.
  *
  * @returns `unchanged`, or its size.
  */
@@ -27,7 +28,7 @@ export async function bundleWorkflows() {
     return 'unchanged';
   }
   const code = await bundleModules(join(DIST, 'workflows'), '.js', { logger: quietLogger() });
-  // A worker that starts meanwhile sees the old bundle or the new one, never half of one.
+  // A rename, so that a starting worker never sees a partial bundle.
   const unfinished = `${BUNDLE}.${process.pid}.tmp`;
   writeFileSync(unfinished, code);
   renameSync(unfinished, BUNDLE);
@@ -50,7 +51,7 @@ function digestInputs() {
   return hash.digest('hex');
 }
 
-/** Hides the bundler's progress (level INFO), and shows warnings and errors. */
+/** Hides the bundler's progress (level INFO); shows warnings and errors. */
 function quietLogger() {
   const show = (message, meta) =>
     process.stderr.write(`${message} ${meta === undefined ? '' : JSON.stringify(meta)}\n`);

@@ -1,5 +1,4 @@
-// `src/` of each package to its `dist/`, file by file: nothing but the types is taken away. Whether those are right is a
-// question of its own.
+// `src/` of each package to its `dist/`, file by file: it only removes the types. Type checking is separate.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -8,12 +7,12 @@ import ts from 'typescript';
 
 import { ROOT } from './freshness.mjs';
 
-/** Folders of a `dist/` that have no source files of their own: those who make them remove them. */
+/** Folders of a `dist/` without source files. The scripts that create them also remove them. */
 const BUNDLES = new Set(['command', 'bundle', 'swagger-ui', 'page']);
-/** What runs in browsers is bundled for them alone. */
+/** Browser code is only bundled, not compiled here. */
 const FOR_BROWSERS = /\bdashboard\/browser\//;
 
-/** Compiles one package, and removes what an earlier build made and this one does not. */
+/** Compiles one package, and removes outdated files of earlier builds. */
 export function compile({ src, dist }) {
   const options = compilerOptions();
   const made = new Set();
@@ -33,7 +32,7 @@ export function compile({ src, dist }) {
     writeChanged(`${output}.map`, JSON.stringify(map));
     made.add(place).add(`${place}.map`);
   }
-  // What the SDK loads with `require` is CommonJS as it stands.
+  // The SDK loads these CommonJS files with `require`; they are copied unchanged.
   for (const path of filesIn(src).filter((name) => name.endsWith('.cjs'))) {
     writeChanged(join(dist, relative(src, path)), readFileSync(path, 'utf8'));
   }
@@ -48,7 +47,7 @@ function isModule(path) {
   return /(?<!\.d)\.tsx?$/.test(path) && !FOR_BROWSERS.test(path.split(sep).join('/'));
 }
 
-/** Checks the types of all packages at once; ends the build where something is wrong. */
+/** Checks the types of all packages at once; ends the build on an error. */
 export function checkTypes() {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   for (const project of ['tsconfig.build.json', 'src/dashboard/browser']) {
@@ -61,7 +60,7 @@ export function checkTypes() {
   }
 }
 
-/** Writes the declarations of one package beside its modules, for those who import the published package. */
+/** Writes the type declarations of one package beside its modules, for users of the published package. */
 export function declareTypes({ src, dist }) {
   const files = filesIn(src).filter((name) => name.endsWith('.ts'));
   const { diagnostics } = ts
@@ -71,7 +70,7 @@ export function declareTypes({ src, dist }) {
       sourceMap: false,
       declaration: true,
       emitDeclarationOnly: true,
-      // The other package as it is published, not its sources.
+      // Resolve the other package as published, not to its sources.
       customConditions: [],
       rootDir: src,
       outDir: dist,
@@ -83,14 +82,14 @@ export function declareTypes({ src, dist }) {
   process.exit(1);
 }
 
-/** Those of the project. One file by itself does not say that it is an ECMAScript module: all of ours are. */
+/** The project's compiler options. A single file does not say that it is an ES module; all of ours are. */
 function compilerOptions() {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => readFileSync(path, 'utf8'));
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT);
   return { ...options, module: ts.ModuleKind.ESNext, noEmit: false, incremental: false, sourceMap: true };
 }
 
-/** An unchanged file keeps its time, which decides what else must be made anew. */
+/** An unchanged file keeps its mtime, because later build steps depend on it. */
 function writeChanged(path, text) {
   if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }

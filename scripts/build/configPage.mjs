@@ -46,9 +46,9 @@ export function configPage(schema) {
 }
 
 /**
- * The section of an object, and of those in it. A definition has its section where it stands first.
+ * The section of an object and its nested objects. A definition has its section at its first use.
  *
- * @param known.places - where each definition stands.
+ * @param known.places - the place of each definition's section.
  */
 function sectionsOf(place, schema, known) {
   const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [
@@ -68,7 +68,10 @@ function sectionsOf(place, schema, known) {
   return [`${heading}\n\n${items.join('\n')}\n`, ...inner];
 }
 
-/** A field with the definition that it refers to, or is a list of; where that stands elsewhere, with its place instead. */
+/**
+ * A field with the definition that it refers to or is a list of. If that has its section elsewhere, with the place of
+ * that section instead.
+ */
 function resolvedField(field, place, known) {
   const items = field.items === undefined ? {} : { items: resolvedField(field.items, `${place}[]`, known) };
   const { allOf: [refers = field] = [], ...own } = { ...field, ...items };
@@ -80,7 +83,7 @@ function resolvedField(field, place, known) {
   return { ...known.definitions[name], ...own };
 }
 
-/** The object that a field is, or is a list or a map of, with how its place is written. */
+/** The object of a field (also of a list or a map), with the notation of its place. */
 function objectIn(field, place) {
   if (field.properties !== undefined) return [field, place];
   if (field.items?.properties !== undefined) return [field.items, `${place}[]`];
@@ -117,13 +120,13 @@ function kindOfObject({ properties, additionalProperties, propertyNames, as }) {
   return isOfObjects ? `objects by ${names}` : 'object of your own';
 }
 
-/** The largest safe integer is no bound that anybody set. */
+/** The largest safe integer is zod's default, not a declared bound. */
 function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER }) {
   if (minimum === undefined) return '';
   return maximum === Number.MAX_SAFE_INTEGER ? `, at least ${minimum}` : `, ${minimum} to ${maximum}`;
 }
 
-/** A default that the schema states in words is in its description. A default of several fields lists them. */
+/** A default in words is part of the description. A default of several fields lists them. */
 function defaultOf({ default: value, description = '' }) {
   const [, told] = DEFAULT_IN_WORDS.exec(description) ?? [];
   if (told !== undefined && told !== value) return `default: ${told}`;

@@ -1,4 +1,4 @@
-// The files of the page `/docs`. The platform carries them, because the package that they are from reports its installations.
+// The files of the page `/docs`. The platform includes them, because their package reports its installations.
 import { cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -9,7 +9,7 @@ export default class CountReporter {
       counts.failed += module.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
-        // A test that was still pending when the run was cut off did not run.
+        // A test that was pending when the run was interrupted did not run.
         counts[state === 'pending' ? 'skipped' : state] += 1;
       }
     }

@@ -1,5 +1,5 @@
-// docs/json.md: a section for some commands, with a table of their events, and one of the fields that need more than their
-// names; then the records that the events contain.
+// docs/json.md: sections by command, each with a table of events and one of fields whose names do not explain them;
+// then the records in the events.
 
 const introduction = (version) => `# \`--json\`
 
@@ -26,7 +26,7 @@ The control plane's own names (\`platform …\`, except \`ready\`) and free text
 follow no version.
 `;
 
-/** The page, from what \`eventsSchema\` returns. */
+/** The page, from the result of `eventsSchema`. */
 export function eventsPage({ schema, sections }, version) {
   const records = Object.entries(schema.$defs).map(
     ([name, record]) => `### ${name}\n\n${record.description}\n\n${fieldsTable(everyField(record))}`,
@@ -63,7 +63,7 @@ function fieldsOf({ properties = {}, required = [] }) {
     .map(([name, schema]) => ({ name, schema, isAlways: required.includes(name) }));
 }
 
-/** The fields of a record; of one that has several kinds, those of each. */
+/** The fields of a record. If it has several kinds, the fields of each. */
 function everyField(record) {
   const kinds = record.anyOf ?? [record];
   const fields = new Map();
@@ -77,7 +77,7 @@ function everyField(record) {
   return [...fields.values()];
 }
 
-/** Whether there is more to say about a field than its name, and that it may be absent or `null`. */
+/** Whether a field needs more documentation than its name and that it may be absent or `null`. */
 function saysMore({ schema }) {
   return schema.description !== undefined || !PLAIN.has(kindOf(schema).replace(OR_NULL, ''));
 }
@@ -100,7 +100,7 @@ function kindAndWords({ schema }) {
 const OR_NULL = ', or `null`';
 const PLAIN = new Set(['text', 'time', 'number', 'whole number', '`true`, `false`']);
 
-/** What a field is, in words; a record by its name, with a link to it. */
+/** A field's type in words; a record as a link. */
 function kindOf({ $ref, anyOf, enum: words, const: word, ...schema }) {
   const { type, format, items, properties } = schema;
   if ($ref !== undefined) {
@@ -132,7 +132,7 @@ function kindOf({ $ref, anyOf, enum: words, const: word, ...schema }) {
   }
 }
 
-/** The fields of an object that is no record of its own. */
+/** The fields of an inline object. */
 function partsOf(schema) {
   const parts = fieldsOf(schema).map((field) => {
     const kind = kindOf(field.schema).replace(OR_NULL, '');
@@ -150,7 +150,7 @@ function code(text) {
   return `\`${text}\``;
 }
 
-/** A pipe would end the cell. */
+/** Escapes pipes, which would end the cell. */
 function inCell(text) {
   return text.replaceAll('|', '\\|');
 }

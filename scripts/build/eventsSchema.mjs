@@ -6,8 +6,8 @@ import { createGenerator } from 'ts-json-schema-generator';
 import { ROOT } from './freshness.mjs';
 
 /**
- * Further fields are allowed everywhere, and further words where a type has the tag `@open`: a program can read what later
- * versions of Slipway add.
+ * Additional fields are allowed everywhere, and additional words if a type has the tag `@open`, so that programs accept
+ * the output of later versions.
  *
  * @param version - the `schemaVersion` of every line.
  * @returns the schema, and its lines by the sections of docs/json.md.
@@ -44,7 +44,7 @@ export function eventsSchema(version) {
 
   function lineOf([name, event]) {
     const { properties = {}, required = [], ...line } = withOpenWords(published(resolved(event)));
-    // The output adds the version.
+    // `createOutput` adds the version.
     const always = {
       event: { type: 'string', const: name },
       schemaVersion: { type: 'integer', const: version },
@@ -57,12 +57,12 @@ export function eventsSchema(version) {
     };
   }
 
-  /** A schema with what it refers to written out. What it says itself takes precedence. */
+  /** A schema with its reference resolved. Its own keywords take precedence. */
   function resolved({ $ref, ...schema }) {
     return $ref === undefined ? schema : { ...definitions[nameIn($ref)], ...schema };
   }
 
-  /** A schema as it is published: an object with a name of its own is a record, any other type is written out. */
+  /** A schema as it is published: a named object is a record, any other type is inlined. */
   function published({ $ref, ...schema }) {
     if ($ref === undefined) return plain(schema);
     const name = nameIn($ref);
@@ -98,7 +98,7 @@ function mapValues(fields, map) {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(value)]));
 }
 
-/** One of several types: all words in one list, and `null` as a type beside another. */
+/** A union of types: all words in one list, and `null` as an additional type. */
 function eitherOf(types, schema) {
   const isWords = ({ enum: words, const: word }) => words !== undefined || typeof word === 'string';
   const lists = types.filter(isWords);
@@ -113,7 +113,7 @@ function eitherOf(types, schema) {
   return { ...kind, type: [kind.type, 'null'], ...(kind.enum && { enum: [...kind.enum, null] }), ...schema };
 }
 
-/** A schema in which words to which later versions may add others are any text, with a description that lists them. */
+/** A schema in which an open set of words is any string, with the known words in the description. */
 function withOpenWords(schema) {
   if (Array.isArray(schema)) return schema.map(withOpenWords);
   if (typeof schema !== 'object' || schema === null) return schema;

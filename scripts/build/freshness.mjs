@@ -1,10 +1,10 @@
-// Whether each `dist/` was built from what is in its `src/` now, and whether `node_modules` is what the lock file asks for.
+// Whether each `dist/` was built from its current `src/`, and whether `node_modules` matches the lock file.
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The packages of this repository: where their sources are, and what is built from them. */
+/** The packages of this repository: their sources and their outputs. */
 export const PACKAGES = {
   slipway: foldersOf(''),
   contract: foldersOf('packages/contract'),
@@ -12,10 +12,10 @@ export const PACKAGES = {
 };
 export const DIST = PACKAGES.slipway.dist;
 
-/** Written last, with the time at which the build began: an edit made during a build makes the next one necessary. */
+/** Written last, with the start time of the build, so that an edit during a build causes another one. */
 const STAMP = 'dist/.built';
 
-/** What a build depends on. */
+/** The inputs of a build. */
 const INPUTS = [
   'src',
   'packages/contract/src',
@@ -29,7 +29,7 @@ const INPUTS = [
   'scripts/build',
 ];
 
-/** Says why a build is needed, or `undefined` where `dist/` is up to date. */
+/** @returns why a build is needed; `undefined` if `dist/` is up to date. */
 export function whyBuild(root = ROOT) {
   const stamp = join(root, STAMP);
   if (!existsSync(stamp)) return 'there is no finished build';
@@ -50,8 +50,8 @@ export function stampBuild(startedAt) {
 }
 
 /**
- * Says why dependencies must be installed, or `undefined` where they are what the lock file says. npm keeps its own
- * account of what it installed; comparing the two does not depend on the times that a checkout gave the files.
+ * @returns why dependencies must be installed; `undefined` if they match the lock file. It compares the lock file with
+ * npm's own record of the installation, which does not depend on file times.
  */
 export function whyInstall(root = ROOT) {
   const account = join(root, 'node_modules/.package-lock.json');
@@ -60,7 +60,7 @@ export function whyInstall(root = ROOT) {
   const wrong = Object.entries(packagesOf(join(root, 'package-lock.json'))).find(([path, wanted]) => {
     if (path === '' || wanted.link === true) return false;
     const found = installed[path];
-    // An optional package is left out where it is made for another machine.
+    // An optional package for another system is not installed.
     return found === undefined
       ? wanted.optional !== true && wanted.devOptional !== true
       : found.version !== wanted.version;

@@ -1,5 +1,5 @@
-// Pages and schemas that the build makes of the code, written if they differ from what is there. They are committed; tests
-// hold them current.
+// Pages and schemas that the build generates from the code. It writes only changed files. They are committed, and tests
+// check that they are current.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,4 @@
-// The data directory that new embedded databases are copied from.
+// The data directory template of new embedded databases.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { create } from 'tar';
 
 import { PACKAGES } from './freshness.mjs';
 
-/** `template1` and `template0`: two thirds of the files, only needed by `create database`, which nothing here runs. */
+/** `template1` and `template0`: two thirds of the files. Only `create database` needs them, which nothing here runs. */
 const TEMPLATES = /^\.\/base\/[14](\/|$)/;
 
 /** Packs it beside the platform's `dataDirectory.js`, once per version of the engine. */
@@ -31,7 +31,7 @@ export async function prepareDatabase() {
   }
 }
 
-/** Its databases are alike: with a window of 16 MiB, 1.5 MiB are left of 24. */
+/** Its databases are similar: with a window of 16 MiB, 24 MiB compress to 1.5 MiB. */
 function compress(bytes) {
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: 9,

@@ -7,14 +7,13 @@ import { join } from 'node:path';
 import { ROOT } from './freshness.mjs';
 
 /**
- * Runs vitest with the given arguments. What tests leave in the temporary folder goes with the run: theirs is one of
- * its own, removed at the end.
+ * Runs vitest with the given arguments, in its own temporary folder, which is removed at the end.
  *
- * @returns the exit code: 0 only where the run ended well and counted no failure.
+ * @returns the exit code: 0 only if the run succeeded and counted no failure.
  */
 export async function runTests(args) {
   const directory = mkdtempSync(join(tmpdir(), 'slipway-tests-'));
-  // PostgreSQL runs as a user of its own where the tests run as root, and has to get to its data below.
+  // If the tests run as root, PostgreSQL runs as another user, which must be able to access its data in this folder.
   chmodSync(directory, 0o755);
   const counts = join(directory, 'counts.json');
   try {
@@ -49,7 +48,7 @@ function vitest(args, environment) {
   });
 }
 
-/** A run that broke before it could count has failed, and says so. */
+/** A run that ended before it could count is reported as failed. */
 function readCounts(path, code) {
   try {
     const counts = JSON.parse(readFileSync(path, 'utf8'));

@@ -1,4 +1,4 @@
-// The bundle of the workflows: made in the same way by the build, the tests and the benchmarks.
+// The workflow bundle. The build, the tests and the benchmarks all use it.
 import { join } from 'node:path';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
@@ -6,11 +6,11 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 const INTERCEPTORS = ['taskBoundaries', 'target/doorway', 'traces'];
 
 /**
- * Bundles the modules of a folder, which end in `.js` or `.ts`; `options` are further ones of the SDK's bundler.
+ * Bundles the modules of a folder, which end in `.js` or `.ts`. `options`: additional options of the SDK's bundler.
  *
- * All workflows of a worker share the modules, which keep no state of a workflow (`src/workflows/perWorkflow.ts`): 200
- * releases at once take half the memory. Nor does the SDK take a stack trace of each promise, for its query
- * `__stack_trace`: an eighth of the time of an idle release. Slipway's own queries say what a workflow waits for.
+ * All workflows of a worker share the modules, which keep no workflow state (`src/workflows/perWorkflow.ts`): 200
+ * concurrent releases need half the memory. The SDK's stack traces of promises, for the query `__stack_trace`, are off:
+ * they took an eighth of the time of an idle release. Slipway's own queries show what a workflow waits for.
  */
 export async function bundleModules(folder, extension, options) {
   const path = (name) => join(folder, `${name}${extension}`);

@@ -1,4 +1,4 @@
-// What `slipway --version` says beside the version: `dist/build.json`.
+// `dist/build.json`: what `slipway --version` prints beside the version.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { DIST, ROOT } from './freshness.mjs';
 
-/** Enough of a SHA-256 to tell bundles apart: a versioned worker's build id is the same. */
+/** Enough of a SHA-256 to distinguish bundles. A versioned worker's build id is the same text. */
 const BUNDLE_DIGITS = 12;
 
 /** Writes the commit that was built, and the id of the workflow bundle. */
@@ -19,13 +19,13 @@ export function writeBuildInfo() {
 }
 
 /**
- * The checkout's commit, with `-dirty` if files differ from it. Where there is no checkout, as in a container's build, what
- * `SLIPWAY_COMMIT` says; `null`: unknown.
+ * The checkout's commit, with `-dirty` if files differ from it. Without a checkout, as in a container build,
+ * `SLIPWAY_COMMIT`; `null`: unknown.
  */
 function commit() {
   const said = process.env.SLIPWAY_COMMIT ?? '';
   if (said !== '') return said;
-  // A checkout of another project may be around this folder.
+  // This folder may be inside another project's checkout.
   if (!existsSync(join(ROOT, '.git'))) return null;
   const args = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
   try {

@@ -5,7 +5,7 @@ import { kill, startScript } from '../processes.ts';
 import { remote } from '../remote.ts';
 import type { BareScript } from './worker.ts';
 
-/** A script that makes the calls with undici. What it was doing is lost when it is killed. */
+/** A script that makes the calls with undici. A kill loses its current work. */
 export async function createPeer(): Promise<Peer> {
   let worker: ChildProcess;
   let script: BareScript;

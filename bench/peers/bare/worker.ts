@@ -4,13 +4,13 @@ import type { Order, Outcome } from '../peer.ts';
 import { ready } from '../processes.ts';
 import { serve } from '../remote.ts';
 
-/** What the bare script does when it is asked to. */
+/** The operations of the bare script. */
 export interface BareScript {
   release(order: Order): Promise<Outcome>;
   rollBack(order: Order): Promise<void>;
 }
 
-/** What ends the wait of each release for its revision. */
+/** Abort controllers that end each release's wait for its revision. */
 const waiting = new Map<string, AbortController>();
 
 serve<BareScript>({ release, rollBack });

@@ -18,7 +18,7 @@ interface Bar {
   readonly value: number;
 }
 
-/** One picture. */
+/** One chart. */
 interface Chart {
   readonly file: string;
   readonly scenario: string;
@@ -87,7 +87,7 @@ function sides(worker: number | undefined, server: number | undefined): readonly
   ];
 }
 
-/** Horizontal bars, one for each system, in the order of the results. Slipway's is darker. */
+/** Draws horizontal bars, one per system, in the order of the results. Slipway's is darker. */
 async function svg(title: string, bars: readonly Bar[]): Promise<string> {
   const parts = [...new Set(bars.map(({ part }) => part))];
   const opacity = { condition: { test: "datum.system === 'slipway'", value: 1 }, value: 0.55 };

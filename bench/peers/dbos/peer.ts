@@ -8,7 +8,7 @@ import { remote } from '../remote.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import type { DbosApplication } from './worker.ts';
 
-/** DBOS on PostgreSQL: workflows that run in the application's process, with a row for each step. */
+/** DBOS on PostgreSQL: workflows run in the application's process, with a row for each step. */
 export async function createPeer(): Promise<Peer> {
   let postgres: Postgres;
   let client: DBOSClient | undefined;
@@ -30,7 +30,7 @@ export async function createPeer(): Promise<Peer> {
       } catch (error) {
         if (String(error).includes('cancelled')) return 'rolled_back';
         if (restarted === undefined) throw error;
-        // The caller's connection broke with the worker: it asks the next one for the same release.
+        // The caller lost its connection with the worker: it requests the same release from the next one.
         await restarted;
         return application.release(order);
       }
@@ -44,7 +44,7 @@ export async function createPeer(): Promise<Peer> {
     events: async ({ id }: Order) => {
       client ??= await DBOSClient.create({ systemDatabaseUrl: postgres.url });
       const steps = await client.listWorkflowSteps(id);
-      // And the row of the workflow itself.
+      // 1: the row of the workflow itself.
       return (steps?.length ?? 0) + 1;
     },
     close: async () => {

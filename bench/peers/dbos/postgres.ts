@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { freePorts, kill, startServer } from '../processes.ts';
 
-/** A PostgreSQL server with the settings that it comes with, but for the number of connections. */
+/** A PostgreSQL server with its default settings, except the number of connections. */
 export interface Postgres {
   readonly url: string;
   close(): Promise<void>;
@@ -17,7 +17,7 @@ const DEBIAN = '/usr/lib/postgresql';
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /**
- * Starts Debian's PostgreSQL on an empty folder.
+ * Starts Debian's PostgreSQL in an empty folder.
  *
  * @throws if it is not installed.
  */
@@ -49,7 +49,7 @@ async function listens(port: number): Promise<void> {
   socket.destroy();
 }
 
-/** Its children end with it only if it is asked to end. */
+/** Its children end with it only after a graceful stop. */
 async function stop(server: ChildProcess): Promise<void> {
   const exited = once(server, 'exit');
   server.kill('SIGQUIT');

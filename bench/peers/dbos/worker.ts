@@ -5,19 +5,19 @@ import type { Order, Outcome } from '../peer.ts';
 import { ready, settingsOf } from '../processes.ts';
 import { serve } from '../remote.ts';
 
-/** What an application on DBOS would offer to its callers. */
+/** The API that an application on DBOS would offer. */
 export interface DbosApplication {
-  /** Starts the release, or joins the one of that id. Resolves when it has ended. */
+  /** Starts the release, or joins the one with that id. Resolves when it has ended. */
   release(order: Order): Promise<Outcome>;
   rollBack(order: Order): Promise<void>;
 }
 
-/** What ends the wait of each release that runs in this process. */
+/** Abort controllers that end the wait of each release in this process. */
 const waiting = new Map<string, AbortController>();
 
 const releases = DBOS.registerWorkflow(release, { name: 'release' });
 const restores = DBOS.registerWorkflow(restore, { name: 'restore' });
-// The same version after a restart: else what a killed worker had begun would not be continued.
+// The same version after a restart: otherwise DBOS would not continue a killed worker's workflows.
 const version = { applicationVersion: 'bench', executorID: 'bench' };
 DBOS.setConfig({
   name: 'bench',
@@ -35,7 +35,7 @@ serve<DbosApplication>({
 });
 ready();
 
-/** One release: each step a step of DBOS, whose result is a row. */
+/** One release: each step is a step of DBOS, with a row for its result. */
 async function release(order: Order): Promise<Outcome> {
   await step('find', () => find(order));
   await step('baseline', () => check(order));
@@ -48,7 +48,7 @@ async function release(order: Order): Promise<Outcome> {
   return 'released';
 }
 
-/** A rollback: cancels the release, and puts the good revision back. */
+/** A rollback: cancels the release, and restores the good revision. */
 async function restore(order: Order): Promise<void> {
   await DBOS.cancelWorkflow(order.id);
   waiting.get(order.id)?.abort();

@@ -11,10 +11,10 @@ import { freePorts, kill, startScript, startServer } from '../processes.ts';
 const REGISTER_EVERY_MS = 100;
 const REGISTER_TRIES = 100;
 
-/** Answers come when a release has ended. */
+/** No timeouts: an answer comes only when a release has ended. */
 const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
-/** Restate: a server that keeps a journal and calls the application's steps. */
+/** Restate: a server with a journal that calls the application's steps. */
 export async function createPeer(): Promise<Peer> {
   const [ingress = 0, admin = 0, node = 0, application = 0] = await freePorts(4);
   let server: ChildProcess;
@@ -64,7 +64,7 @@ export async function createPeer(): Promise<Peer> {
   });
 }
 
-/** The server's program in its package. The package's own command would be a Node process around it. */
+/** The server's program in its package. The package's own command would add a Node process. */
 function program(): string {
   const name = `@restatedev/restate-server-${process.platform}-${process.arch}/package.json`;
   return join(dirname(createRequire(import.meta.url).resolve(name)), 'bin', 'restate-server');
@@ -78,7 +78,7 @@ async function healthy(admin: number, ingress: number): Promise<void> {
   }
 }
 
-/** Registers the application at the server, which may need a moment after it is healthy. */
+/** Registers the application with the server, which may need a moment after it is healthy. */
 async function register(admin: number, application: number): Promise<void> {
   for (let turn = 1; ; turn++) {
     try {

@@ -16,7 +16,7 @@ import { ready, settingsOf } from '../processes.ts';
 const HOUR_MS = 3_600_000;
 const ROLLBACK = 'rollback';
 
-/** What ends the wait of each release that runs in this process. */
+/** Abort controllers that end the wait of each release in this process. */
 const waiting = new Map<string, AbortController>();
 
 const releases = workflow({
@@ -27,14 +27,14 @@ const releases = workflow({
       await context.promise<boolean>(ROLLBACK).resolve(true);
     }),
   },
-  // A release polls within one step for as long as it takes; its journal is kept so that it can be counted.
+  // A release polls within one step without a limit. Its journal is kept so that its entries can be counted.
   options: { inactivityTimeout: HOUR_MS, abortTimeout: HOUR_MS, journalRetention: HOUR_MS },
 });
 
 const server = createServer(createEndpointHandler({ services: [releases] }));
 server.listen(settingsOf() as number, '127.0.0.1', ready);
 
-/** One release: each step a `run`, whose result is in the journal. */
+/** One release: each step is a `run` with a journal entry. */
 async function release(context: WorkflowContext, order: Order): Promise<Outcome> {
   await context.run('find', () => find(order));
   await context.run('baseline', () => check(order));
@@ -62,7 +62,7 @@ async function restore(context: WorkflowContext, order: Order): Promise<void> {
   await context.run('record', () => list(order));
 }
 
-/** Ends without an error when it is given up: the error of a step is tried again. */
+/** Returns without an error when aborted: Restate would retry a step with an error. */
 async function wait(order: Order, revisionId: string): Promise<void> {
   const rollback = new AbortController();
   waiting.set(order.id, rollback);

@@ -3,7 +3,7 @@ import { costOf, rounded } from '../measured.ts';
 import { placeOrder } from '../orders.ts';
 import type { Findings, Scenario, Stage } from './scenario.ts';
 
-/** Many releases that are asked for at the same time, each on a deployment of its own. */
+/** Many releases requested at the same time, each on its own deployment. */
 export const atOnce: Scenario = { name: 'at-once', count: 200, measure };
 
 async function measure({ system, standIn, count }: Stage): Promise<Findings> {

@@ -6,7 +6,7 @@ import type { Findings, Scenario, Stage } from './scenario.ts';
 const isPatch: RequestMatch = (method) => method === 'PATCH';
 const isPoll: RequestMatch = (_method, path) => /\/revisions\/[^/]+$/.test(path);
 
-/** The worker is killed with `kill -9` while a release's PATCH is on its way, and started again at once. */
+/** Kills the worker with `kill -9` during a release's PATCH, and starts it again at once. */
 export const killedInPatch: Scenario = {
   name: 'killed-in-patch',
   count: 5,
@@ -14,7 +14,7 @@ export const killedInPatch: Scenario = {
   measure: (stage) => measure(stage, isPatch),
 };
 
-/** The same while it polls. */
+/** The same during polling. */
 export const killedInPoll: Scenario = {
   name: 'killed-in-poll',
   count: 5,
@@ -22,7 +22,7 @@ export const killedInPoll: Scenario = {
   measure: (stage) => measure(stage, isPoll),
 };
 
-/** How much later a release is done than one without a kill. */
+/** How much longer a release takes than one without a kill. */
 async function measure(
   { system: { peer }, standIn, count }: Stage,
   matches: RequestMatch,
@@ -41,7 +41,7 @@ async function measure(
     const held = deployment.hold(matches);
     const tookMs = await timed(async () => {
       const released = peer.release(order);
-      // It fails at once if the system loses the release; that is the scenario's end, too.
+      // If the system loses the release, `released` fails at once, and the scenario with it.
       await Promise.race([held, released]);
       await peer.restartWorker();
       await released;

@@ -8,17 +8,17 @@ import type { Scenario, Stage } from './scenario.ts';
 
 const WARM_UP = 3;
 
-/** One release after another on an idle machine; the revision is deployed at the first look. */
+/** One release after another on an idle machine; the first poll finds the revision deployed. */
 export const idle: Scenario = { name: 'idle', count: 30, measure: (stage) => oneByOne(stage, 0) };
 
-/** The same, with a revision that is deployed after 2 s. */
+/** The same, but the revision is deployed after 2 s. */
 export const slowDeploy: Scenario = {
   name: 'slow-deploy',
   count: 10,
   measure: (stage) => oneByOne(stage, 2_000),
 };
 
-/** Each release is followed by one of the bare script, so that both are measured on the same machine. */
+/** Alternates releases with those of the bare script, so that the machine's load affects both alike. */
 async function oneByOne({ system, bare, standIn, count }: Stage, deploysAfterMs: number) {
   for (let turn = 0; turn < WARM_UP; turn++) {
     await timed(system, standIn, 0);

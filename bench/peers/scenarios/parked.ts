@@ -6,14 +6,14 @@ import { costOf } from '../measured.ts';
 import { placeOrder, type Placed } from '../orders.ts';
 import type { Findings, Scenario, Stage } from './scenario.ts';
 
-/** How long the PATCHes of all may take, the watch, and a rollback or a release among those that wait. */
+/** The limits for all PATCHes, for the watch, and for a rollback or a release meanwhile. */
 const PATCHED_WITHIN_MS = 180_000;
 const WATCH_MS = 30_000;
 const LATE_MS = 75_000;
-/** How many rollbacks and releases in their midst. */
+/** How many rollbacks and how many other releases run meanwhile. */
 const IN_THEIR_MIDST = 5;
 
-/** Many releases whose revisions never become ready; in their midst some rollbacks and some other releases. */
+/** Many releases whose revisions never become ready, with a few rollbacks and other releases meanwhile. */
 export const parked: Scenario = { name: 'parked', count: 1_000, measure };
 
 async function measure({ system, standIn, count }: Stage): Promise<Findings> {
@@ -21,7 +21,7 @@ async function measure({ system, standIn, count }: Stage): Promise<Findings> {
   standIn.requests.clear();
   const releases = Array.from({ length: count }, () => placeOrder(standIn, 'never ready'));
   const { took, ended } = await park(releases, ({ order }) => system.peer.release(order));
-  // Of those that the watch is about: releases may still be on their way to their PATCH.
+  // Only releases that have sent their PATCH; the others are not watched.
   const waiting = releases.filter((_, turn) => took[turn] !== undefined);
   const watch = new Watch(waiting);
   const before = await system.usage();
@@ -37,7 +37,7 @@ async function measure({ system, standIn, count }: Stage): Promise<Findings> {
     others.push(await released(standIn, (order) => system.peer.release(order)));
   }
   const requests = Object.fromEntries(standIn.requests);
-  // Nothing waits for the releases any longer: their system is stopped.
+  // Nothing awaits the releases any more: their system is stopped.
   ended.catch(() => undefined);
   return {
     count,
@@ -57,7 +57,7 @@ async function measure({ system, standIn, count }: Stage): Promise<Findings> {
   };
 }
 
-/** Asks for the releases. Returns when each had sent its PATCH, in milliseconds from the beginning. */
+/** Requests the releases. @returns when each had sent its PATCH, in milliseconds from the start. */
 async function park(
   releases: readonly Placed[],
   release: (placed: Placed) => Promise<unknown>,
@@ -68,12 +68,12 @@ async function park(
     took[turn] = (await deployment.next('patched')) - from;
   });
   const ended = Promise.all(releases.map(release));
-  // A release that fails fails the benchmark; one that ends has not waited.
+  // A failed release fails the benchmark; an ended release did not wait.
   await Promise.race([Promise.all(patched), delay(PATCHED_WITHIN_MS), ended]);
   return { took: [...took], ended };
 }
 
-/** Notes when releases are polled. */
+/** Records when releases are polled. */
 class Watch {
   readonly #from = performance.now();
   readonly #polls: number[][];
@@ -99,7 +99,7 @@ class Watch {
   }
 }
 
-/** How long a rollback took to its redeploy request, or undefined if that did not come in time. */
+/** The time from a rollback request to its redeploy request; undefined if it did not come in time. */
 async function rolledBack(
   { order, deployment }: Placed,
   rollBack: (order: Placed['order']) => Promise<void>,
@@ -111,7 +111,7 @@ async function rolledBack(
   return at === undefined ? undefined : at - from;
 }
 
-/** How long another release took, or undefined if it did not end in time. */
+/** The duration of another release; undefined if it did not end in time. */
 async function released(
   standIn: StandIn,
   release: (order: Placed['order']) => Promise<unknown>,

@@ -2,25 +2,25 @@ import type { StandIn } from '../../standIn.ts';
 import type { HostedPeer } from '../hosted.ts';
 import type { Measured } from '../measured.ts';
 
-/** What a scenario needs. */
+/** The inputs of a scenario. */
 export interface Stage {
-  /** The system that is measured, started for this scenario alone. */
+  /** The measured system, started for this scenario only. */
   readonly system: HostedPeer;
-  /** The bare script, to be measured in turn. The same as `system` if that is the bare script. */
+  /** The bare script, measured alternately. The same as `system` if that is the bare script. */
   readonly bare: HostedPeer;
   readonly standIn: StandIn;
   readonly count: number;
 }
 
-/** What a scenario has measured. */
+/** The results of a scenario. */
 export type Findings = Omit<Measured, 'system' | 'scenario'>;
 
-/** One thing that is done with each system. */
+/** One experiment, done with each system. */
 export interface Scenario {
   readonly name: string;
-  /** How many times, unless `--count` says otherwise. */
+  /** How many times by default; `--count` overrides it. */
   readonly count: number;
-  /** Whether something that the bare script cannot do is needed. */
+  /** Whether it needs a feature that the bare script does not have. */
   readonly needsEngine?: boolean;
   readonly measure: (stage: Stage) => Promise<Findings>;
 }

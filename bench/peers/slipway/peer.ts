@@ -19,7 +19,7 @@ import type { SlipwayWorkerSettings } from './worker.ts';
 
 const LOOK_EVERY_MS = 5;
 
-/** Slipway's worker on a real Temporal dev server, each as `slipway dev` starts it. */
+/** Slipway's worker on a real Temporal dev server, both started as by `slipway dev`. */
 export async function createPeer(): Promise<Peer> {
   process.env[KEY_VARIABLE] = randomUUID();
   let engine: Engine;
@@ -72,7 +72,7 @@ function requestOf({ url, name, deploymentId }: Order, artifact: TarballArtifact
   return releaseRequest(url, { name, id: deploymentId }, artifact);
 }
 
-/** How a release ended. It begins a moment after it was taken. */
+/** How a release ended. Its workflow starts a moment after the request was accepted. */
 async function outcomeOf({ temporal }: Engine, workflowId: string): Promise<Outcome> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-// Slipway's worker, with what `slipway worker` does beside it: it takes over what a killed worker had begun.
+// Slipway's worker, with the takeover of a killed worker's steps, as in `slipway worker`.
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime } from '@temporalio/worker';
 
 import { makeHome } from '../../../src/config/home.ts';
@@ -8,13 +8,13 @@ import { joinWorkers } from '../../../src/temporal/server/predecessors/workerReg
 import { runWorker } from '../../../src/worker.ts';
 import { ready, settingsOf } from '../processes.ts';
 
-/** What {@link startScript} passes. */
+/** The settings that {@link startScript} passes. */
 export interface SlipwayWorkerSettings {
   readonly address: string;
   readonly namespace: string;
   readonly taskQueue: string;
   readonly bundlePath: string;
-  /** The folder in which a worker finds what a killed one held. */
+  /** The home in which a worker finds the steps of a killed one. */
   readonly home: string;
 }
 

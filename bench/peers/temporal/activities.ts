@@ -5,7 +5,7 @@ import type { Order } from '../peer.ts';
 
 export { check, confirm, find, list, patch, redeploy, upload } from '../calls.ts';
 
-/** Polls until the revision is deployed, with a heartbeat at each look. */
+/** Polls until the revision is deployed, with a heartbeat at each poll. */
 export async function awaitDeployed(order: Order, revisionId: string): Promise<void> {
   await poll(order, revisionId, Context.current().cancellationSignal, heartbeat);
 }

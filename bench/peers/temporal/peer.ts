@@ -20,7 +20,7 @@ const TUNING = [
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
 ];
 
-/** Temporal used in the ordinary way: a workflow for each release, an activity for each step. */
+/** Temporal used in the usual way: a workflow for each release, an activity for each step. */
 export async function createPeer(variant: Variant): Promise<Peer> {
   let server: ChildProcess;
   let client: Client;

@@ -12,14 +12,14 @@ import { bundleSources } from '../../../test/support/fromSource.ts';
 import { ready, settingsOf } from '../processes.ts';
 import * as activities from './activities.ts';
 
-/** What {@link startScript} passes. */
+/** The settings that {@link startScript} passes. */
 export interface TemporalWorkerSettings {
   readonly address: string;
   /** Absent: the worker bundles the workflows when it starts, and its other options are the SDK's defaults. */
   readonly bundlePath?: string;
 }
 
-/** Slots for all that wait at once. */
+/** Slots for all releases that wait at once. */
 const SLOTS = {
   maxConcurrentActivityTaskExecutions: 5_000,
   maxConcurrentWorkflowTaskExecutions: 100,

@@ -24,7 +24,7 @@ const polls = proxyActivities<Activities>({
 });
 const local = proxyLocalActivities<Activities>({ startToCloseTimeout: '5 seconds' });
 
-/** One release: each step an activity. */
+/** One release: each step is an activity. */
 export async function release(order: Order, variant: Variant): Promise<Outcome> {
   const reads = variant === 'local' ? local : steps;
   let rollback = false;
@@ -45,7 +45,7 @@ export async function release(order: Order, variant: Variant): Promise<Outcome> 
   return deployed ? 'released' : 'rolled_back';
 }
 
-/** Runs something until it ends, or until it is to be given up. Returns whether it ended. */
+/** Runs something until it ends or `givenUp` holds. @returns whether it ended. */
 async function unless(givenUp: () => boolean, run: () => Promise<void>): Promise<boolean> {
   const scope = new CancellationScope();
   const running = scope.run(run).then(

@@ -1,10 +1,10 @@
-// Builds beside each other, and what names the one that counts:
+// Builds side by side, and the entry files that select the current one:
 //
-//   FOLDER/main.js     one line, which loads the entry of the build that counts; one such file for each entry
+//   FOLDER/main.js     one line, which loads the entry of the current build; one such file for each entry
 //   FOLDER/<digest>/   one build, with its entries
 //
-// A build is whole before anything names it, and replaces no file of another: a process that began with the build before
-// this one finds the parts that it has not loaded yet.
+// A build is complete before an entry file selects it, and replaces no file of another build. So a process of the
+// previous build can still load its remaining parts.
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -18,15 +18,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** A folder of this name is of a build that is being written, or was cut off. */
+/** The folder of a build that is being written or was interrupted. */
 const UNFINISHED = 'unfinished';
 
 /**
- * Writes a build and makes it the one that counts. Those before it are removed, but for the last.
+ * Writes a build and makes it current. Removes all earlier ones except the last.
  *
  * @param options.files - `{ name, contents }` each.
- * @param options.entries - the names of those that others load.
- * @param options.keepEarlier - whether the last build before this one stays.
+ * @param options.entries - the names of the files that other code loads.
+ * @param options.keepEarlier - whether to keep the previous build.
  */
 export function writeBuild(folder, { files, entries, keepEarlier }) {
   const digest = digestOf(files);
@@ -46,7 +46,7 @@ function digestOf(files) {
   return hash.digest('hex').slice(0, 12);
 }
 
-/** A build that is there already, since it has the same digest, becomes the newest again. */
+/** A build that already exists (same digest) becomes the newest again. */
 function writeFiles(folder, digest, files) {
   const build = join(folder, digest);
   if (existsSync(build)) {

@@ -1,4 +1,4 @@
-// The licenses of what is bundled: most ask that their text goes with every copy.
+// The licenses of the bundled packages: most require their text in every copy.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -7,11 +7,11 @@ const PACKAGE = /^(?<folder>.*node_modules\/(?:@[^/]+\/)?[^/]+)\//;
 const TEXT = /^(licen[sc]e|copying|notice)/i;
 
 /**
- * One text with name, version and license of each package that some of the files belong to.
+ * One text with the name, version and license of each package to which some of the files belong.
  *
- * @param root - what the paths are relative to.
+ * @param root - the base of the paths.
  * @param files - paths, with `/`.
- * @throws Error where a package does not say what its license is.
+ * @throws Error if a package has no license.
  */
 export function licensesOf(root, files) {
   const folders = new Set(files.flatMap((file) => PACKAGE.exec(file)?.groups.folder ?? []));

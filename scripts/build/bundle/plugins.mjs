@@ -1,15 +1,15 @@
-// The plugins of esbuild that the bundles are made with.
+// esbuild plugins of the bundles.
 import { readFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 
-/** What a module asks for its place. Nothing of the project writes these words elsewhere than in code. */
+/** The expression for a module's own URL. In this project these words appear only in code. */
 const ASKED = /\bimport\.meta\.url\b/g;
 
 /**
- * Modules that look for files beside themselves find them when they are bundled: `import.meta.url` of each module below `root` is its own address. It is
- * made from the address of the bundle's file, so that the whole can be moved.
+ * Lets bundled modules find files beside themselves: `import.meta.url` of each module below `root` is its original URL.
+ * It is derived from the bundle file's URL, so that the whole folder can be moved.
  *
- * @param fromBundle - `root`, as seen from where the bundle's files come to lie: `../../`.
+ * @param fromBundle - `root`, relative to the folder of the bundle's files: `../../`.
  */
 export function placesOfModules(root, fromBundle) {
   return {
@@ -21,7 +21,7 @@ export function placesOfModules(root, fromBundle) {
         const code = readFileSync(path, 'utf8');
         if (code.search(ASKED) === -1) return undefined;
         const address = JSON.stringify(fromBundle + place.split(sep).join('/'));
-        // On the first line, so that the lines stay where the source map has them.
+        // On the first line, so that line numbers match the source map.
         const declared = `const ownAddress = new URL(${address}, import.meta.url).href; `;
         return { contents: declared + code.replaceAll(ASKED, 'ownAddress'), loader: 'js' };
       });
@@ -29,16 +29,15 @@ export function placesOfModules(root, fromBundle) {
   };
 }
 
-/** Marks what this plugin made, and keeps it from being taken twice. */
+/** Marks this plugin's modules, so that it does not process them twice. */
 const NAMESPACE = 'loaded-by-require';
 
 /**
- * Packages that match stay outside of the bundle, and are loaded by `require`. `import` would give the
- * same, and read each of their files once more to find the names of its exports: a sixth of the time of a command that
- * asks Temporal.
+ * Matching packages stay outside the bundle and are loaded with `require`. `import` would also read each file again to
+ * find its export names: a sixth of the time of a command that calls Temporal.
  *
- * @param names - a regular expression that Go understands too, without flags.
- * @param isFor - tells by its path whether a module that imports such a package gets it so. Default: each.
+ * @param names - a regular expression without flags that Go accepts, too.
+ * @param isFor - whether this applies to the importing module, by its path. Default: all modules.
  */
 export function loadedByRequire(names, isFor = () => true) {
   return {
@@ -56,7 +55,7 @@ export function loadedByRequire(names, isFor = () => true) {
   };
 }
 
-/** All but English of the languages that zod describes problems in. */
+/** Removes zod's error messages in all languages except English. */
 export const ENGLISH_ONLY = {
   name: 'english-only',
   setup(build) {

@@ -1,5 +1,5 @@
-// Temporal's client in the bundle of the command. From node_modules it is 220 files and the description of every call to
-// Temporal and its cloud: most of what a command that asks Temporal would do before its first call.
+// Temporal's client in the command's bundle. From node_modules it is 220 files and the description of every call to
+// Temporal and its cloud. Loading them would be most of a command's work before its first call.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runInNewContext } from 'node:vm';
@@ -10,12 +10,12 @@ import { PACKAGES, ROOT } from '../freshness.mjs';
 import { loadedByRequire } from './plugins.mjs';
 
 const PACKAGES_OF_CLIENT = /^(@temporalio\/(client|common|envconfig)(\/.*)?|@grpc\/grpc-js)$/;
-/** What runs in a worker asks with the client of `@temporalio/worker`, and needs the classes of that copy. */
+/** Code in a worker uses the client of `@temporalio/worker`, and needs the classes of that copy. */
 const OF_WORKER = /^(activities\/|worker\.js$|temporal\/createWorkers\.js$|cli\/commands\/worker\/)/;
-/** The command's modules: in `dist`, but not its bundles. */
+/** The command's modules in `dist`, without its bundles. */
 const MODULES = /^(activities|cli|dashboard|domain|inspection|rehearsal|temporal)\/.*\.js$/;
 
-/** Leaves the client outside for the modules of the worker, and bundles it for all others with the calls that are used. */
+/** Keeps the client external for the worker's modules, and bundles it for all others with only the used calls. */
 export function temporalClient() {
   const { dist } = PACKAGES.slipway;
   return [
@@ -26,9 +26,9 @@ export function temporalClient() {
         build.onLoad({ filter: /@temporalio\/proto\/protos\/json-module\.js$/ }, ({ path }) => {
           const calls = describedCalls(readFileSync(path, 'utf8'));
           dropUnused(calls, join(ROOT, 'node_modules/@temporalio/client/lib'), dist);
-          // Throws if a message that is left refers to one that is not.
+          // Throws if a kept message refers to a dropped one.
           new protobuf.Root().addJSON(structuredClone(calls)).resolveAll();
-          // V8 reads JSON in less time than code.
+          // V8 parses JSON faster than code.
           const json = JSON.stringify(JSON.stringify(calls));
           const contents = `const { Root } = require('protobufjs/light'); module.exports = new Root().addJSON(JSON.parse(${json}));`;
           return { contents, loader: 'js' };
@@ -45,7 +45,10 @@ function describedCalls(code) {
   return runInNewContext(`(${argument})`);
 }
 
-/** Drops what only workers and Temporal Cloud use, and each call, with its messages, whose name the client and we never write. */
+/**
+ * Drops what only workers and Temporal Cloud use, and each call (with its messages) whose name appears neither in the
+ * client nor in our code.
+ */
 function dropUnused(described, client, dist) {
   delete described.coresdk;
   const api = described.temporal.nested.api.nested;
@@ -60,7 +63,7 @@ function dropUnused(described, client, dist) {
   for (const [name] of unused) delete methods[name];
   for (const message of unused.flatMap(([, { requestType, responseType }]) => [requestType, responseType])) {
     const { [message]: dropped, ...rest } = types;
-    // Some are fields of others: a started workflow may come with its first task.
+    // Some are fields of other messages: a start response may contain the first workflow task.
     if (dropped !== undefined && !new RegExp(`[".]${message}"`).test(JSON.stringify(rest)))
       delete types[message];
   }
