@@ -43,58 +43,57 @@ import { ThreadStore } from './store/threadStore.ts';
 import { type AgentSpans, traceRequests } from './traces/agentSpans.ts';
 import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 
-/** The most that a request's body may have, in bytes: inputs are conversations, not files. */
+/** The largest request body, in bytes: inputs are conversations, not files. */
 const BODY_MAX_BYTES = 16 * 1_048_576;
 
-/** What an agent server serves, and where. */
+/** Options of an agent server. */
 export interface AgentServerOptions {
   /** The agent's folder. */
   agentDir: string;
   /** Relative to `agentDir`. Default `graph.json`, or `langgraph.json`. */
   graphConfigPath?: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   /** Default `127.0.0.1`. */
   host?: string;
-  /** A Postgres that the revisions of a deployment share. Absent: an embedded one in `home`. */
+  /** A Postgres that all revisions of a deployment share. Absent: an embedded one in `home`. */
   databaseUrl?: string;
-  /** Where the embedded database lies. Default `.slipway/agent` in `agentDir`. */
+  /** The embedded database's folder. Default `.slipway/agent` in `agentDir`. */
   home?: string;
-  /** Where set, every request but `GET /ok` and feedback links has to carry it as `x-api-key`. */
+  /** If set, every request except `GET /ok` and feedback links must carry it as `x-api-key`. */
   apiKey?: string;
-  /** The address that feedback links point at. Absent: this server itself. */
+  /** The base address of feedback links. Absent: this server's. */
   tracingUrl?: string;
-  /** What the threads and runs belong to. Default `standalone`. */
+  /** The deployment that threads and runs belong to. Default `standalone`. */
   deploymentId?: string;
   revisionId?: string;
   projectName?: string;
   limits?: Partial<RunLimits>;
-  /** Where webhooks may go beside public addresses, and what signs them. */
+  /** The webhook targets to allow besides public addresses, and the signing key. */
   webhooks?: Omit<WebhookOptions, 'log'>;
   /**
-   * After how much silence other processes of the deployment take up the runs of this one, in milliseconds. Default
-   * 20,000; a process of the same machine that is dead is noticed at once.
+   * Silence after which other processes of the deployment claim this one's runs, in milliseconds. Default 20,000.
+   * They notice a dead process of the same machine at once.
    */
   leaseMs?: number;
-  /** How many attempts of a run may be lost with their process before it ends with an error. Default 3. */
+  /** How many attempts a run may lose with their process before it ends with an error. Default 3. */
   maxAttempts?: number;
-  /** Silence after which streams carry a sign of life, in milliseconds. Default 15,000. */
+  /** Silence after which a stream carries a keep-alive, in milliseconds. Default 15,000. */
   keepAliveMs?: number;
-  /** Makes spans of requests and runs that belong to a trace. Default: there are none. */
+  /** Makes spans of requests and runs that belong to a trace. Default: no spans. */
   spans?: AgentSpans;
   log?: Logger;
 }
 
-/** A serving agent. */
+/** A running agent server. */
 export interface AgentServer {
   readonly url: string;
   /**
-   * Takes no new runs, lets running ones go on for up to `timeoutMs`, and hands over what is left to the next process
-   * of the deployment; pending ones it hands over at once. `hurry` ends the patience. Resolves when nothing runs any
-   * more.
+   * Accepts no new runs. Pending runs are handed over at once to the next process of the deployment, running ones
+   * after `timeoutMs` or when `hurry` is aborted. Resolves when no run executes here.
    */
   drain(timeoutMs: number, hurry?: AbortSignal): Promise<void>;
-  /** Drains without patience, stops listening, and closes the database. */
+  /** Drains with a timeout of 0, stops listening, and closes the database. */
   close(): Promise<void>;
 }
 
@@ -111,7 +110,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const { graphs, cors } = await loadGraphs(options.agentDir, options.graphConfigPath, log);
   let closing = false;
   const onTrouble = (error: Error): void => {
-    // While it closes, the embedded server ends connections that are closing already.
+    // While closing, the embedded server also ends connections that are closing already.
     if (!closing) log.warn({ err: error }, 'a database connection broke');
   };
   const opened: { close(): Promise<void> }[] = [];
@@ -207,7 +206,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.route('/', storeRoutes(items));
     app.all('*', refuseUnserved);
 
-    // Before the first run can be accepted: an owner that is not on the list is nobody.
+    // Before the server accepts runs: others claim a run whose owner is not in the list of processes.
     await lease.start();
     const answer = getRequestListener(app.fetch);
     const listening = await listen((request, response) => void answer(request, response), {
@@ -239,7 +238,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   }
 }
 
-/** Whether a run could be accepted now: the graphs are loaded, so it depends on the database. */
+/** Whether the server could accept a run now. The graphs are loaded, so this depends only on the database. */
 function isServing({ pool }: AgentDatabase): Promise<boolean> {
   return pool.query('select 1').then(
     () => true,
@@ -247,7 +246,7 @@ function isServing({ pool }: AgentDatabase): Promise<boolean> {
   );
 }
 
-/** What the public client can ask for and this server does not do, with what to do instead. All are decisions. */
+/** What the public client can request but this server does not serve, and the alternative. All are decisions. */
 const UNSERVED: readonly (readonly [path: RegExp, instead: string])[] = [
   [
     /^(?:\/threads\/[^/]+)?\/runs\/crons(?:\/|$)/u,
@@ -260,7 +259,7 @@ const UNSERVED: readonly (readonly [path: RegExp, instead: string])[] = [
   [/^\/ui\//u, 'User interface components are not served.'],
 ];
 
-/** Answers 404 with a sentence that says what is not served: a bare "Not Found" would look like a mistake. */
+/** Answers 404 with a sentence that says what is not served. A bare "Not Found" would look like a mistake. */
 const refuseUnserved: MiddlewareHandler = (c, next) => {
   const unserved = UNSERVED.find(([path]) => path.test(c.req.path));
   if (unserved === undefined) return next();

@@ -11,7 +11,7 @@ import {
 } from '../store/assistantStore.ts';
 import type { LoadedGraph, LoadedGraphs } from './graphLoader.ts';
 
-/** The namespace that the public relatives of the Run API derive assistant ids in. */
+/** The namespace in which the public servers of the Run API derive assistant ids. */
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
 
 /** The assistant id of a graph: a version 5 uuid of its name, the same on every server and after every restart. */
@@ -24,11 +24,11 @@ function assistantIdOf(graphName: string): string {
 }
 
 /**
- * The assistants of an agent: addressed by graph name or by id (contract 001, "What the service does").
+ * The assistants of an agent, addressed by graph name or id (contract 001, "What the service does").
  *
- * Each graph has one of its own, under its name. Decision: it is what the source says, so it can be neither changed nor
- * deleted; whoever wants another configuration makes an assistant of the graph. Those are kept with the deployment, and
- * one whose graph this revision does not serve is still there, and cannot be run.
+ * Each graph has a system assistant under its name. Decision: it reflects the source, so clients can neither change
+ * nor delete it. For another configuration, a client creates an assistant of the graph. The deployment keeps those.
+ * If this revision does not serve its graph, the assistant remains but cannot be run.
  */
 export class Assistants {
   readonly #graphs: LoadedGraphs;
@@ -42,7 +42,7 @@ export class Assistants {
     this.#system = new Map([...graphs.values()].map((graph) => [graph.name, systemAssistant(graph, since)]));
   }
 
-  /** The assistant behind a graph's name or an id. @throws HttpProblem 404 */
+  /** The assistant with this graph name or id. @throws HttpProblem 404 */
   async get(assistant: string): Promise<AssistantRecord> {
     const known = this.#systemOf(assistant);
     if (known !== undefined) return known;
@@ -74,7 +74,7 @@ export class Assistants {
     return this.#store.search(query, this.ofGraphs);
   }
 
-  /** @throws HttpProblem 404 for an unknown graph, 409 where one of that id exists and `ifExists` is `raise`. */
+  /** @throws HttpProblem 404 for an unknown graph, 409 if the id exists and `ifExists` is `raise`. */
   async create(
     content: AssistantContent,
     options: { assistantId?: string; ifExists: 'raise' | 'do_nothing' },
@@ -87,27 +87,27 @@ export class Assistants {
     return known;
   }
 
-  /** A new version. @throws HttpProblem 404, 409 for a graph's own. */
+  /** Stores a new version. @throws HttpProblem 404; 409 for a system assistant. */
   async update(assistant: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
     if (patch.graph_id !== undefined) this.graphNamed(patch.graph_id);
     return this.#store.revise(this.#madeId(assistant), patch);
   }
 
-  /** @throws HttpProblem 404, 409 for a graph's own. */
+  /** @throws HttpProblem 404; 409 for a system assistant. */
   async remove(assistant: string): Promise<string> {
     const id = this.#madeId(assistant);
     await this.#store.remove(id);
     return id;
   }
 
-  /** The versions, newest first: a graph's own has one. @throws HttpProblem 404 */
+  /** The versions, newest first; a system assistant has one. @throws HttpProblem 404 */
   async versions(assistant: string, query: VersionQuery): Promise<AssistantRecord[]> {
     const found = await this.get(assistant);
     if (this.#systemOf(assistant) !== undefined) return query.offset === 0 ? [found] : [];
     return this.#store.versions(found.assistant_id, query);
   }
 
-  /** @throws HttpProblem 404 for an unknown assistant or version, 409 for a graph's own. */
+  /** @throws HttpProblem 404 for an unknown assistant or version, 409 for a system assistant. */
   async setVersion(assistant: string, version: number): Promise<AssistantRecord> {
     return this.#store.setVersion(this.#madeId(assistant), version);
   }

@@ -1,15 +1,15 @@
 import type { StateSnapshot } from '@langchain/langgraph';
 
 /**
- * What the agent server asks of a compiled graph. Structural on purpose: an agent brings its own copy of
- * `@langchain/langgraph`, so `instanceof` would be false for every graph that matters.
+ * The part of a compiled graph that the agent server uses. Structural on purpose: an agent brings its own copy of
+ * `@langchain/langgraph`, so `instanceof` would always be false.
  */
 export interface CompiledGraph {
-  /** The saver, or `false` where the graph's author wants nothing stored. */
+  /** The saver, or `false` if the graph's author wants nothing stored. */
   checkpointer?: unknown;
-  /** The long-term store of its author, where there is one. */
+  /** The long-term store that the author compiled it with, if any. */
   store?: unknown;
-  /** The nodes that its author has it stop before and after. */
+  /** The nodes before and after which the author interrupts the graph. */
   interruptBefore?: string[] | '*';
   interruptAfter?: string[] | '*';
   stream(input: unknown, options: GraphCallOptions): Promise<AsyncIterable<unknown>>;
@@ -26,10 +26,10 @@ export interface CompiledGraph {
   ): Promise<GraphConfigLike>;
   getGraphAsync(options: { xray: boolean | number }): Promise<{ toJSON(): unknown }>;
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<[string, CompiledGraph]>;
-  /** The names of what it gives, and of what its `values` stream shows. */
+  /** The names of the output channels, and of the channels in the `values` stream. */
   outputChannels?: unknown;
   streamChannels?: unknown;
-  /** What it was compiled from, with the definitions of its state, as far as they are there at run time. */
+  /** The builder, with the state's definitions as far as they exist at run time. */
   builder?: {
     _schemaRuntimeDefinition?: unknown;
     _inputRuntimeDefinition?: unknown;
@@ -40,12 +40,12 @@ export interface CompiledGraph {
   nodes?: Record<string, unknown>;
 }
 
-/** A graph that still has to be compiled: what `new StateGraph(…)` builds. */
+/** A graph that is not compiled yet: what `new StateGraph(…)` builds. */
 export interface GraphBuilder {
   compile(options?: Record<string, unknown>): CompiledGraph;
 }
 
-/** A runnable's configuration, as far as it is read or written here. */
+/** The fields of a runnable's configuration that the server reads or writes. */
 export interface GraphConfigLike {
   configurable?: Record<string, unknown>;
   metadata?: Record<string, unknown>;
@@ -85,7 +85,7 @@ export function isGraphBuilder(value: unknown): value is GraphBuilder {
   return has(value, 'compile');
 }
 
-/** Whether a run's first step is LangGraph's own `__start__`, and runs no code of the agent (conditional edges do). */
+/** Whether a run's first step is LangGraph's own `__start__` and runs no code of the agent. Conditional edges would. */
 export function startsPlainly({ nodes, builder }: CompiledGraph): boolean {
   return (
     nodes?.['__start__'] !== undefined && Object.keys(builder?.branches?.['__start__'] ?? {}).length === 0

@@ -2,13 +2,13 @@ import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { toWireJson } from '../runs/wireJson.ts';
 import type { CompiledGraph, GraphCallOptions, GraphEvent } from './compiledGraph.ts';
 
-/** One event of an execution: the kind of the stream (contract 001, "Events") and its data as JSON. */
+/** One event of an execution: the kind of event (contract 001, "Events") and its data as JSON. */
 export interface ExecutionEvent {
   readonly event: string;
   readonly data: string;
 }
 
-/** What an execution is asked for. */
+/** Input and options of one execution. */
 export interface ExecutionRequest {
   readonly graph: CompiledGraph;
   readonly input: unknown;
@@ -18,16 +18,16 @@ export interface ExecutionRequest {
   readonly options: Omit<GraphCallOptions, 'streamMode' | 'subgraphs'>;
 }
 
-/** The newest full state that an execution showed: what `wait` and `join` answer. */
+/** The newest full state that an execution emitted: the answer of `wait` and `join`. */
 export interface ExecutionResult {
-  /** `undefined` when the graph showed none: nothing was left to do. */
+  /** `undefined` if the graph emitted none because nothing was left to do. */
   values: Record<string, unknown> | undefined;
   interrupts: unknown[];
 }
 
 /**
- * Executes a graph once, and gives its events as they come. The generator returns the newest state. It throws what
- * the graph throws, and `UnserializableValue` for a state that cannot be written.
+ * Executes a graph once, yields its events, and returns the newest state.
+ * @throws what the graph throws, and `UnserializableValue` for a state that cannot be written as JSON.
  */
 export async function* executeGraph(
   request: ExecutionRequest,
@@ -43,7 +43,7 @@ export async function* executeGraph(
     if (mode === 'values' && namespace.length === 0) noteValues(result, chunk);
     const wireMode = mode === 'messages' ? 'messages-tuple' : mode;
     if (!asked.has(wireMode)) {
-      // Written all the same, so that a state that is not streamed is refused just like one that is.
+      // Encoded all the same, so that a state is refused whether it is streamed or not.
       if (mode === 'values') toWireJson(chunk, { strict: true, root: 'values' });
       continue;
     }
@@ -56,7 +56,7 @@ export async function* executeGraph(
 type StreamPart =
   { namespace: readonly string[]; mode: string; chunk: unknown } | { trace: Record<string, unknown> };
 
-/** `streamEvents` carries everything but costs an event per step of every runnable: only where `events` is asked. */
+/** `streamEvents` carries everything but costs an event per step of every runnable, so it is used only for `events`. */
 async function* openStream(
   request: ExecutionRequest,
   asked: ReadonlySet<string>,
@@ -86,7 +86,7 @@ async function* openStream(
   }
 }
 
-/** Chunks are `[mode, chunk]`, with subgraphs `[namespace, mode, chunk]`: `stream_mode` is always given as a list. */
+/** Chunks are `[mode, chunk]`, or `[namespace, mode, chunk]` with subgraphs, because `stream_mode` is always a list. */
 function toPart(chunk: unknown, subgraphs: boolean): StreamPart & { mode: string } {
   if (subgraphs) {
     const [namespace, mode, value] = chunk as [string[], string, unknown];
@@ -118,7 +118,7 @@ function encodeChunk(mode: string, chunk: unknown): string {
   }
 }
 
-/** The configurations inside a `debug` checkpoint carry the runtime's own objects: the addresses are what matters. */
+/** The configurations inside a `debug` checkpoint carry the runtime's own objects. Only the addresses matter. */
 function plainDebug(chunk: Record<string, unknown>): Record<string, unknown> {
   const payload = chunk['payload'];
   if (typeof payload !== 'object' || payload === null || chunk['type'] !== 'checkpoint') return chunk;

@@ -12,18 +12,18 @@ import { HttpProblem } from '../../http/problem.ts';
 import { doesForNodeVersion } from '../../nodeVersion.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
-/** A graph as `graph.json` exports it: compiled once, or made anew for each configuration. */
+/** A graph that `graph.json` names: compiled once, or built anew for each configuration. */
 export interface LoadedGraph {
   readonly name: string;
   readonly description: string | undefined;
-  /** The compiled graph for a run's configuration. Throws what the agent's own function throws. */
+  /** The compiled graph for a run's configuration. @throws what the agent's own function throws */
   resolve(config: Record<string, unknown>): Promise<CompiledGraph>;
 }
 
-/** What one graph configuration leads to. */
+/** What a graph configuration defines. */
 export interface LoadedAgent {
   readonly graphs: LoadedGraphs;
-  /** Which pages may call it from a browser, if the configuration says so. */
+  /** The pages that may call the agent from a browser, if the configuration has `http.cors`. */
   readonly cors: CorsSettings | undefined;
 }
 
@@ -31,13 +31,13 @@ export interface LoadedAgent {
 export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
 
 /**
- * Reads the graph configuration (`graphConfigPath`, relative to `agentDir`; default: `graph.json`, or `langgraph.json`
- * where there is only that), applies its `env` to this process without overriding what is set already, and imports
- * every graph: a compiled graph, a `StateGraph` (compiled here), or a function of the configuration that returns one of
- * them. TypeScript sources are compiled as they are imported.
+ * Reads the graph configuration (`graphConfigPath`, relative to `agentDir`; default `graph.json`, or `langgraph.json`
+ * if only that exists). Applies its `env` to this process without overriding variables that are set. Imports every
+ * graph: a compiled graph, a `StateGraph` (compiled here), or a function of the configuration that returns one of
+ * them. TypeScript sources are compiled on import.
  *
- * Decision: a missing env file is logged, and the agent starts. Artifacts are packed without their
- * `.env`: what it holds on a developer's machine comes from the deployment's secrets here.
+ * Decision: a missing env file is logged, and the agent starts. Artifacts are packed without `.env`: in a deployment,
+ * its values come from the deployment's secrets.
  * @throws PlatformError `SLIPWAY_GRAPH_NOT_LOADED` naming graph, file, export and reason.
  */
 export async function loadGraphs(
@@ -58,13 +58,13 @@ export async function loadGraphs(
   const entries = Object.entries(config.graphs);
   if (entries.some(([, { path }]) => /\.[cm]?tsx?:[^:]*$/.test(path))) await registerTypeScript(root);
   const graphs = new Map<string, LoadedGraph>();
-  // One after another: two graphs of one file must not see it half evaluated, and the first failure is reported.
+  // One at a time: two graphs of one file must not see it half evaluated, and the first failure is reported.
   for (const [name, { path, description }] of entries)
     graphs.set(name, { name, description, resolve: await loadGraph(name, path, root) });
   return { graphs, cors: config.http?.cors ?? undefined };
 }
 
-/** The name of the file that a folder has: the contract's where it has both, or neither. */
+/** The name of the configuration file in a folder. If both exist, or neither, it is the contract's. */
 async function presentGraphConfig(agentDir: string): Promise<string> {
   const { contract, public: relative } = VOCABULARY.graphConfigFile;
   const isOther = !(await exists(join(agentDir, contract))) && (await exists(join(agentDir, relative)));
@@ -92,10 +92,10 @@ async function readGraphConfig(file: string): Promise<GraphConfig> {
 }
 
 async function applyEnvironment(env: GraphConfig['env'], root: string, log: Logger): Promise<void> {
-  // A list of names says what has to be there, and brings nothing.
+  // A list of names only declares required variables.
   if (env === undefined || Array.isArray(env)) return;
   const values = typeof env === 'string' ? await readEnvFile(env, root, log) : env;
-  // What the deployment sets (its secrets) wins over what the source carries.
+  // The deployment's variables (its secrets) override those of the source.
   for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
 }
 
@@ -121,7 +121,7 @@ async function readEnvFile(
 
 let typeScriptRegistered = false;
 
-/** Registers the TypeScript loader, once, and only for agents that need it: it costs start-up time. */
+/** Registers the TypeScript loader once, and only for agents that need it, because it costs start-up time. */
 async function registerTypeScript(root: string): Promise<void> {
   if (typeScriptRegistered) return;
   typeScriptRegistered = true;
@@ -174,7 +174,7 @@ function toCompiled(value: unknown): CompiledGraph | undefined {
   return undefined;
 }
 
-/** A CommonJS module shows its exports under `default`. */
+/** A CommonJS module has its exports under `default`. */
 function exportOf(module: Record<string, unknown>, name: string): unknown {
   if (name in module) return module[name];
   const inner = module['default'];
@@ -209,16 +209,16 @@ function notLoaded(message: string, place: string, cause?: unknown): PlatformErr
   });
 }
 
-/** One line: the last line of the process's stderr is what the platform shows as the reason. */
+/** One line, because the platform shows the last line of the process's stderr as the reason. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return text.replace(/\s*\n\s*/g, ' ').slice(0, 1_000);
 }
 
 /**
- * A graph for a look at it, or at its states, outside of a run. A function of the configuration may refuse one that a
- * run would not have: that is the agent's word, and no failure of the server.
- * @throws HttpProblem 409 with what the agent's function said.
+ * Resolves a graph to inspect it or its states outside of a run. If the agent's function of the configuration throws,
+ * that is the agent's refusal, not a failure of the server.
+ * @throws HttpProblem 409 with the message of the agent's function.
  */
 export async function graphForReading(
   loaded: LoadedGraph,

@@ -20,11 +20,10 @@ import type { Assistants } from './assistants.ts';
 import type { CompiledGraph } from './compiledGraph.ts';
 
 /**
- * The long-term store as graphs see it: LangGraph's `BaseStore` (`config.store`, `getStore()`), on the deployment's
- * database, and so the same for every run, process and revision. A graph waits for a database that is away as long as
- * the lease on its runs holds.
+ * LangGraph's `BaseStore` (`config.store`, `getStore()`) on the deployment's database: the same items for every run,
+ * process and revision. If the database is away, a graph waits for it while the lease on its runs holds.
  *
- * Nothing is embedded: a `query` ranks nothing, an `index` means nothing.
+ * It has no embeddings: `query` does not rank, and `index` is ignored.
  */
 export class GraphStore extends BaseStore {
   readonly #items: ItemStore;
@@ -36,7 +35,7 @@ export class GraphStore extends BaseStore {
     this.#holds = options.holds;
   }
 
-  /** What is read is read before what is written in the same batch, as in LangGraph's own stores. */
+  /** Reads run before the writes of the same batch, as in LangGraph's own stores. */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const changes = operations.filter(isPut).map(changeOf);
     const results = await Promise.all(
@@ -102,23 +101,23 @@ function itemOf({ namespace, key, value, created_at, updated_at }: StoredItem): 
   return { namespace: [...namespace], key, value, createdAt: created_at, updatedAt: updated_at };
 }
 
-/** What the store cannot hold fails the graph that asks for it. */
+/** A value that the store cannot hold fails the graph. */
 function checked<S extends z.ZodType>(schema: S, given: unknown, what: string): z.output<S> {
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   throw new TypeError(`The store takes no such ${what}: ${parsed.error.issues[0]?.message ?? ''}`);
 }
 
-/** What every graph is given. */
+/** The stores that every graph gets. */
 export interface GraphStores {
   readonly checkpoints: CheckpointStore;
   readonly longTerm: GraphStore;
 }
 
 /**
- * Gives a graph our checkpointer, unless its author said `checkpointer: false`, and our long-term store. Decision: a
- * store that its author compiled it with stays (it may search by meaning, which ours does not), but for one that is
- * merely in memory: what it holds would be gone with the process, and differ between revisions.
+ * Gives a graph our checkpointer, unless its author set `checkpointer: false`, and our long-term store. Decision:
+ * keep a store that the author compiled it with, because it may search by meaning, which ours does not. Replace an
+ * in-memory store, because its items would be lost with the process and differ between revisions.
  */
 export function served(graph: CompiledGraph, stores: GraphStores): CompiledGraph {
   const { checkpoints, longTerm } = stores;
@@ -127,7 +126,7 @@ export function served(graph: CompiledGraph, stores: GraphStores): CompiledGraph
   return graph;
 }
 
-/** The graphs that runs are executed with. */
+/** The graphs that this server executes runs with. */
 export class RunGraphs {
   readonly #assistants: Assistants;
   readonly #stores: GraphStores;
@@ -137,7 +136,7 @@ export class RunGraphs {
     this.#stores = stores;
   }
 
-  /** @throws GraphNotServed if another revision accepted the run, and this one does not have its graph. */
+  /** @throws GraphNotServed if another revision accepted the run and this one lacks its graph. */
   async of(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
     const name = String(kwargs.config.configurable['graph_id']);
     const loaded = this.#assistants.find(name);
@@ -146,7 +145,7 @@ export class RunGraphs {
   }
 }
 
-/** The revision that claimed a run does not have the run's graph; the run ends with this. */
+/** The revision that claimed a run does not have the run's graph. The run ends with this error. */
 class GraphNotServed extends Error {
   constructor(name: string) {
     super(`This revision serves no graph named ${name}, which the run was made for.`);
@@ -154,7 +153,7 @@ class GraphNotServed extends Error {
   }
 }
 
-/** By name: an agent brings its own copy of LangGraph. */
+/** Compares names, because an agent brings its own copy of LangGraph. */
 function isMerelyInMemory(store: unknown): boolean {
   if (typeof store !== 'object' || store === null) return false;
   const { name } = store.constructor;

@@ -6,13 +6,13 @@ import type { CompiledGraph, GraphConfigLike, StateSnapshot } from './compiledGr
 import { graphForReading } from './graphLoader.ts';
 import { type GraphStores, served } from './graphStore.ts';
 
-/** Where in a thread: `checkpoint_id` absent means the newest. */
+/** A place in a thread. Without `checkpoint_id`: the newest. */
 export interface StateAddress {
   readonly checkpoint_id?: string | null;
   readonly checkpoint_ns?: string | null;
 }
 
-/** A thread's states (contract 001, "Thread state"): reading, history, and writing by hand. */
+/** A thread's states (contract 001, "Thread state"): reading, history, and manual updates. */
 export class ThreadStates {
   readonly #threads: ThreadStore;
   readonly #assistants: Assistants;
@@ -25,8 +25,8 @@ export class ThreadStates {
   }
 
   /**
-   * JSON text: the thread's state. A thread that nothing ran on yet has an empty one.
-   * @throws HttpProblem 404 for an unknown thread, or a checkpoint that it does not have.
+   * JSON text: the thread's state; empty before the first run.
+   * @throws HttpProblem 404 for an unknown thread or checkpoint.
    */
   async get(threadId: string, address: StateAddress, subgraphs: boolean): Promise<string> {
     const thread = await this.#threads.get(threadId);
@@ -58,7 +58,7 @@ export class ThreadStates {
     const snapshots: StateSnapshot[] = [];
     const filtered = options.metadata !== undefined && Object.keys(options.metadata).length > 0;
     const listing = graph.getStateHistory(configOf(threadId, options), {
-      // One more than asked for: the writes of a state are told by its parent.
+      // One more than requested, because a state's writes are in its parent.
       limit: filtered ? options.limit : options.limit + 1,
       ...(options.before !== undefined && { before: configOf(threadId, { checkpoint_id: options.before }) }),
       ...(filtered && { filter: options.metadata }),
@@ -72,9 +72,9 @@ export class ThreadStates {
   }
 
   /**
-   * Writes to a thread's state as if the node `asNode` had. Answers where the new state is.
-   * @throws HttpProblem 404 (also for a namespace of no subgraph), 409 while a run is active, 422 for what the graph
-   * does not take.
+   * Writes to a thread's state as the node `asNode` would. Returns the address of the new state.
+   * @throws HttpProblem 404 (also for a namespace without a subgraph), 409 while a run is active, 422 if the graph
+   * rejects the update.
    */
   async update(
     threadId: string,
@@ -98,7 +98,7 @@ export class ThreadStates {
 
   /**
    * Makes the first states of a new thread, one per superstep.
-   * @throws HttpProblem 422 where the thread names no graph, or its graph does not take them.
+   * @throws HttpProblem 422 if the thread names no graph, or its graph rejects the updates.
    */
   async make(
     threadId: string,
@@ -127,7 +127,7 @@ export class ThreadStates {
     });
   }
 
-  /** The graph that the thread was used with, or the only one there is. */
+  /** The thread's graph, or the agent's only one. */
   async #graphOf(thread: ThreadRecord): Promise<CompiledGraph | undefined> {
     const name = thread.metadata['graph_id'];
     const loaded = typeof name === 'string' ? this.#assistants.graphNamed(name) : this.#assistants.only;
@@ -192,7 +192,7 @@ function wireTask(task: StateSnapshot['tasks'][number]): Record<string, unknown>
 
 /**
  * What each node wrote to make this state (contract 001, "Thread state": `metadata.writes`, per-node updates). The
- * runtime does not store it with the state; the tasks of the parent state have it.
+ * runtime stores it in the tasks of the parent state, not with the state.
  */
 function writesOf(
   snapshot: StateSnapshot,
@@ -202,7 +202,7 @@ function writesOf(
   const writes: Record<string, unknown> = {};
   for (const task of parent.tasks) {
     if (task.result === undefined) continue;
-    // A node that ran several times in one step wrote several times.
+    // A node may run several times in one step, and then wrote several times.
     writes[task.name] = task.name in writes ? [writes[task.name], task.result].flat() : task.result;
   }
   return Object.keys(writes).length > 0 ? writes : null;
@@ -229,7 +229,10 @@ function addressOf(config: GraphConfigLike | undefined): Record<string, unknown>
   return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map != null && { checkpoint_map }) };
 }
 
-/** What a graph does not take is the caller's mistake. @throws HttpProblem 422, 404 for a namespace of no subgraph */
+/**
+ * An update that the graph rejects is the caller's mistake. @throws HttpProblem 422, 404 for a namespace without a
+ * subgraph
+ */
 async function refusing<T>(update: Promise<T>): Promise<T> {
   try {
     return await update;
@@ -242,12 +245,12 @@ async function refusing<T>(update: Promise<T>): Promise<T> {
   }
 }
 
-/** LangGraph has no class for it. */
+/** LangGraph has no class for this error. */
 function isMissingSubgraph(error: unknown): error is Error {
   return error instanceof Error && /^Subgraph ".*" not found$/s.test(error.message);
 }
 
-/** LangGraph's own refusals of an update; structural, for the agent's copy of it throws them. */
+/** LangGraph's own refusals of an update. Compares names, because the agent's copy of LangGraph throws them. */
 function isInvalidUpdate(error: unknown): error is Error {
   return (
     error instanceof Error &&

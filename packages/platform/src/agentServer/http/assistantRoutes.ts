@@ -21,7 +21,7 @@ import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { AssistantRecord } from '../store/assistantStore.ts';
 import { selected, storable, storableIfGiven } from './wire.ts';
 
-/** Assistants (contract 001: "not shown"): what the public client offers for them. */
+/** Assistants: the routes of the public client (contract 001: "not shown"). */
 export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
   const app = new Hono();
 
@@ -67,7 +67,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
 
   app.patch('/assistants/:assistant_id', async (c) => {
     const { assistant_id: id } = parsePath(AssistantPath, c);
-    // Null says the same as leaving a field out.
+    // Null means the same as an absent field.
     const body = await parseBody(AssistantPatch, c);
     for (const field of ['config', 'context', 'metadata'] as const) storableIfGiven(body[field], field);
     const given = Object.entries(body).filter(([, value]) => value != null);
@@ -103,7 +103,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   app.get('/assistants/:assistant_id/graph', async (c) => {
     const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
     const { xray } = parseQuery(AssistantGraphQuery, c);
-    // `xray` opens subgraphs, as deep as it says.
+    // `xray` opens subgraphs, to the given depth.
     const drawable = await (await graphOf(assistant)).getGraphAsync({ xray: xray ?? false });
     return c.json(drawable.toJSON() as object);
   });
@@ -124,7 +124,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
 
   return app;
 
-  /** The subgraphs below a graph with their schemas, by namespace: the named one, or all; `recurse` goes deeper. */
+  /** The subgraphs of a graph with their schemas, by namespace: the named one, or all. `recurse` goes deeper. */
   async function subgraphs(c: Context, id: string, namespace: string | undefined) {
     const { recurse } = parseQuery(SubgraphQuery, c);
     const graph = await graphOf(await assistants.get(id));
@@ -150,9 +150,9 @@ function filterOf(body: AssistantCount) {
 type JsonSchema = Record<string, unknown>;
 
 /**
- * What a graph takes, keeps and gives, as JSON Schemas (public client: `assistants.getSchemas`): those that its author
- * gave (a `StateSchema`), else the names of its channels, which may hold anything. Decision: types that exist only in
- * TypeScript are not read from its source.
+ * A graph's input, state and output as JSON Schemas (public client: `assistants.getSchemas`). If the author gave no
+ * `StateSchema`, only the names of its channels, with any value. Decision: types that exist only in TypeScript are
+ * not read from the source.
  */
 function schemasOf({ builder, outputChannels, streamChannels }: CompiledGraph) {
   const definition = builder?._schemaRuntimeDefinition;

@@ -4,19 +4,19 @@ import { cors } from 'hono/cors';
 import type { CorsSettings } from '@slipway/contract/graphConfig';
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'];
-/** What the public client reads of answers: where a run is, and how long a list is. */
+/** The headers that the public client reads: the address of a run, and the length of a list. */
 const READ_BY_CLIENTS = ['Content-Location', 'X-Pagination-Total', 'X-Pagination-Next'];
-/** How long a browser may keep the answer to a preflight, in seconds. */
+/** How long a browser may cache a preflight's answer, in seconds. */
 const MAX_AGE_S = 600;
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/u;
 
 /**
- * Middleware that lets pages of other origins call the agent from a browser, as `http.cors` of the graph configuration
- * says. It answers preflights, which carry no key, so it stands before the key is asked for.
+ * Middleware that lets pages of other origins call the agent from a browser, as `http.cors` of the graph
+ * configuration allows. It runs before the check of the key, because preflights carry no key.
  *
- * Decision: without origins in the configuration, every origin may call an agent that asks for a key: a caller with the key
- * may call it from anywhere. An agent without a key is for pages of this machine alone, because any page on the internet
- * could reach it through the browser of the person who runs it.
+ * Decision: if the configuration has no origins, every origin may call an agent that requires a key, because a caller
+ * with the key may call from anywhere. An agent without a key accepts only pages of this machine. Otherwise any page
+ * on the internet could reach it through the browser of the person who runs it.
  */
 export function browserAccess(settings: CorsSettings | undefined, hasKey: boolean): MiddlewareHandler {
   const {
@@ -38,7 +38,7 @@ export function browserAccess(settings: CorsSettings | undefined, hasKey: boolea
   return cors({
     origin: (origin) => (origin !== '' && isAllowed(origin) ? origin : null),
     allowMethods: all(settings?.allow_methods) ? METHODS : [...(settings?.allow_methods ?? [])],
-    // None: those that the preflight asks for.
+    // An empty list allows the headers that the preflight asks for.
     allowHeaders: all(settings?.allow_headers) ? [] : [...(settings?.allow_headers ?? [])],
     exposeHeaders: [...READ_BY_CLIENTS, ...(settings?.expose_headers ?? [])],
     maxAge: settings?.max_age ?? MAX_AGE_S,

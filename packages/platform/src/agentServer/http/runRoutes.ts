@@ -45,7 +45,7 @@ export interface RunRouteParts {
   readonly spans?: AgentSpans;
 }
 
-/** Runs: creating, following, looking, cancelling (contract 001, "Endpoints"). */
+/** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
 export function runRoutes(parts: RunRouteParts): Hono {
   const { threads, records, runs, service } = parts;
   const app = new Hono();
@@ -92,7 +92,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   app.post('/runs/batch', async (c) => {
     const bodies = await parseBody(RunBatch, c);
-    // All of them are looked at before the first is started.
+    // Check all of them before starting the first.
     const plans = await Promise.all(bodies.map((body) => plan(body, {}, undefined)));
     const lives: LiveRun[] = [];
     for (const each of plans) lives.push(await service.start(each));
@@ -120,7 +120,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const { action, wait } = parseQuery(CancelQuery, c);
     const run = await runOf(c);
     if (!isActive(run)) throw overAlready(run);
-    // It has ended, or is gone, since it was looked at.
+    // It has ended or was removed since it was read.
     if ((await service.cancel([run], action)) === 0) throw overAlready(await runOf(c));
     if (!wait) return c.body(null, 202);
     await service.ending(run);
@@ -142,7 +142,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await runToFollow(c)));
 
-  // A stateless run's id is enough for the public client.
+  // The public client follows a stateless run by its id alone.
   app.get('/runs/:run_id/stream', async (c) => {
     const { run_id: runId } = parsePath(StatelessRunPath, c);
     const run = await records.byId(runId);
@@ -179,13 +179,13 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return { live, plan: planned };
   }
 
-  /** Checks what the schema cannot, and makes the thread that the run is to have. */
+  /** Checks what the schema cannot, and creates the run's thread if needed. */
   async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
     storable(body.metadata ?? {}, 'metadata');
     refuseWebhook(body.webhook);
     const assistant = await parts.assistants.get(body.assistant_id);
     parts.assistants.graphNamed(assistant.graph_id);
-    // A run without a thread may ask for its own to be kept.
+    // A run without a thread may ask to keep its own.
     const kept = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
     const { runSeconds } = service.limits;
     const planned = planRun({ body, query, assistant, threadId: kept, runSeconds });
@@ -206,7 +206,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return records.get(threadId, runId);
   }
 
-  /** A run to wait for, which is not read from the database if it executes here. */
+  /** The run to follow. If it executes here, it is not read from the database. */
   async function runToFollow(c: Context): Promise<RunRecord> {
     const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
     const live = service.live(runId);
@@ -214,12 +214,12 @@ export function runRoutes(parts: RunRouteParts): Hono {
   }
 
   /**
-   * The headers have been sent: a failure of ours can only be told in the body. That the run goes on elsewhere is no
-   * answer at all: the connection is broken off, and the client asks again.
+   * The headers are already sent, so an error can only be reported in the body. If the run continues in another
+   * process, the connection is broken off instead, and the client asks again.
    */
   function lostEnding(error: unknown): string {
     if (error instanceof Moved) throw error;
-    // After an abort the client has gone.
+    // After an abort the client is gone.
     if ((error as Error).name !== 'AbortError')
       parts.log.error({ err: error }, 'the end of a run could not be reported');
     return JSON.stringify({
@@ -238,7 +238,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
   }
 }
 
-/** What `wait` and `join` answer: the final values, or `__error__` (facts; contract 001: "not shown"). */
+/** The answer of `wait` and `join`: the final values, or `__error__` (contract 001: "not shown"). */
 function answerOf(ending: RunEnding): string {
   return ending.failure === undefined ? ending.values : JSON.stringify({ __error__: ending.failure });
 }
@@ -250,7 +250,7 @@ function overAlready(run: RunRecord): HttpProblem {
   );
 }
 
-/** Where the run is: clients take its ids from this header before the run has ended. */
+/** The run's address: clients take its ids from this header before the run ends. */
 function addressOf(live: LiveRun): Record<string, string> {
   return { 'content-location': `/threads/${live.threadId}/runs/${live.runId}` };
 }

@@ -10,10 +10,12 @@ import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import type { RunRecord } from '../store/runRecords.ts';
 
 /**
- * The stream of an existing run: what comes from now on (contract 001: "output produced before the join is not
- * delivered"), or for a resumable run what followed `Last-Event-ID`, whichever process it was made in. It begins with
- * `metadata` like every stream. Of a run that is not resumable and that another process executes, events are stored from
- * now on; one that has ended has no output to follow. The stream ends when the run does, with `error` if it failed.
+ * The stream of an existing run. It delivers what comes from now on (contract 001: "output produced before the join
+ * is not delivered"). For a resumable run it delivers what followed `Last-Event-ID`, from any process.
+ *
+ * It begins with `metadata` like every stream. If another process executes a run that is not resumable, its events
+ * are stored from now on; if the run has ended, there is no output to follow. The stream ends with the run, with
+ * `error` if it failed.
  */
 export async function joinStream(
   parts: { service: RunService; events: EventStore },
@@ -41,7 +43,7 @@ export async function joinStream(
   });
 }
 
-/** Only the events of the modes that were asked for, and those that belong to every stream. */
+/** Accepts the events of the requested modes, and those that belong to every stream. */
 function acceptorOf(modes: StreamModes): (event: string) => boolean {
   const names = new Set<string>([
     ...modes.map((mode) => EVENT_OF_MODE[mode]),
@@ -52,7 +54,7 @@ function acceptorOf(modes: StreamModes): (event: string) => boolean {
   return (event) => names.has(parseEventName(event).name);
 }
 
-/** How often new events of a run that another process executes are looked for, in milliseconds. */
+/** How often to poll the events of a run that another process executes, in milliseconds. */
 const LOOK_MS = 200;
 
 interface StoredStreamOptions {
@@ -66,8 +68,8 @@ interface StoredStreamOptions {
 }
 
 /**
- * A reader of a resumable run that this process does not execute: what is stored behind the last event seen, then what
- * is stored as it goes on, to its end. It reads no faster than its client does.
+ * Reads a run that another process executes: the stored events after the last one seen, then new ones until the run
+ * ends. It reads no faster than its client.
  */
 class StoredStream implements EventReader {
   readonly #options: StoredStreamOptions;
@@ -98,7 +100,7 @@ class StoredStream implements EventReader {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
       if (this.#over) return undefined;
-      // Whether it had ended before the look: then there is nothing behind it.
+      // Read before the events: if the run had ended by then, no event can follow these.
       const ending = this.#ending;
       const events = await this.#options.store.read(this.#options.runId, this.#after);
       for (const event of events) this.#take(event);

@@ -4,7 +4,7 @@ import { ItemDelete, ItemPut, ItemQuery, ItemSearch, NamespaceSearch } from '@sl
 import { parseBody, parseOptionalBody, parseQuery } from '../../http/parse.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
 
-/** The long-term store: what the public client offers for it. */
+/** The public client's routes for the long-term store. */
 export function storeRoutes(items: ItemStore): Hono {
   const app = new Hono();
 

@@ -29,7 +29,7 @@ import type { RunRecords } from '../store/runRecords.ts';
 import { threadNotFound } from '../store/runStore.ts';
 import { joinStream } from './runStreams.ts';
 
-/** Threads (contract 001, "Endpoints", and what the public client uses beside). */
+/** Threads (contract 001, "Endpoints", and further routes of the public client). */
 export function threadRoutes(options: {
   threads: ThreadStore;
   states: ThreadStates;
@@ -50,7 +50,7 @@ export function threadRoutes(options: {
     try {
       await states.make(thread.thread_id, body.supersteps);
     } catch (error) {
-      // A thread without the states that it was to have is none.
+      // If its states cannot be made, the thread is removed.
       await removal.remove(thread.thread_id);
       throw error;
     }
@@ -127,7 +127,7 @@ function searchOf(body: ThreadSearch) {
   } as const;
 }
 
-/** A thread as a search shows it: the fields that were asked for, and what was to be extracted of it. */
+/** A thread as a search returns it: the selected fields and the extracted values. */
 function foundThread(
   thread: ThreadRecord,
   search: Pick<ThreadSearch, 'select' | 'extract'>,
@@ -139,7 +139,7 @@ function foundThread(
   return { ...shown, extracted: Object.fromEntries(extracted) as Record<string, unknown> };
 }
 
-/** What stands at a path like `values.messages[-1].content`; null where nothing does. */
+/** The value at a path like `values.messages[-1].content`; null if there is none. */
 function valueAt(root: unknown, path: string): unknown {
   const parts = path.replace(/^\$\.?/u, '').match(/[^.[\]]+|\[-?\d+\]/gu) ?? [];
   let value = root;
@@ -154,7 +154,7 @@ function valueAt(root: unknown, path: string): unknown {
   return value ?? null;
 }
 
-/** The states of threads (contract 001, "Endpoints", and what the public client uses beside). */
+/** The states of threads (contract 001, "Endpoints", and further routes of the public client). */
 export function stateRoutes(options: { threads: ThreadStore; states: ThreadStates }): Hono {
   const { threads, states } = options;
   const app = new Hono();
@@ -189,7 +189,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
     return c.json(updated);
   });
 
-  // The public client's `patchState`: it means the thread's metadata.
+  // The public client's `patchState` changes the thread's metadata.
   app.patch('/threads/:thread_id/state', async (c) => {
     const threadId = threadIdOf(c);
     const { metadata } = await parseBody(ThreadPatch, c);
@@ -237,7 +237,7 @@ interface ThreadStreamParts {
   readonly keepAliveMs?: number;
 }
 
-/** The stream of a thread (public client: `threads.joinStream`): the output of its runs, for as long as it is read. */
+/** The stream of a thread (public client: `threads.joinStream`): the output of its runs until the reader leaves. */
 export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
   const app = new Hono();
 

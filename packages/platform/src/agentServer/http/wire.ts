@@ -2,7 +2,7 @@ import { invalid } from '../../http/problem.ts';
 import type { RunRecord } from '../store/runRecords.ts';
 import type { ThreadRecord } from '../store/threadStore.ts';
 
-/** A run as the contract shows it (contract 001, "Run"), with `error` where it failed and its `attempt`. */
+/** A run as the contract shows it (contract 001, "Run"), with its `attempt` and, if it failed, `error`. */
 export function wireRun(run: RunRecord): Record<string, unknown> {
   return {
     run_id: run.run_id,
@@ -19,12 +19,12 @@ export function wireRun(run: RunRecord): Record<string, unknown> {
   };
 }
 
-/** A run as it was accepted: contract 001 shows it `pending`, also if it has begun meanwhile. */
+/** An accepted run: contract 001 shows it as `pending`, even if it has begun meanwhile. */
 export function wireNewRun(run: RunRecord): Record<string, unknown> {
   return wireRun({ ...run, status: 'pending', attempt: 0 });
 }
 
-/** A thread as the contract shows it (contract 001, "Thread"), with `interrupts`, and `error` where it failed. */
+/** A thread as the contract shows it (contract 001, "Thread"), with `interrupts` and, if it failed, `error`. */
 export function wireThread(thread: ThreadRecord): Record<string, unknown> {
   return {
     thread_id: thread.thread_id,
@@ -39,7 +39,7 @@ export function wireThread(thread: ThreadRecord): Record<string, unknown> {
   };
 }
 
-/** The fields that the caller asked for (public client: `select`), or all. */
+/** The fields that the caller selected (public client: `select`), or all. */
 export function selected(
   whole: Record<string, unknown>,
   select: readonly string[] | null | undefined,
@@ -49,18 +49,18 @@ export function selected(
 }
 
 /**
- * An object of the request's body that a database column of type `jsonb` is to hold or to be compared with, which can
- * hold neither U+0000 nor half a character.
+ * Checks an object of a request's body that is stored in or compared with a `jsonb` column. Such a column can hold
+ * neither U+0000 nor half a surrogate pair.
  * @throws HttpProblem 422
  */
 export function storable(value: Record<string, unknown>, field: string): Record<string, unknown> {
-  // An escape of either, and not a backslash that the caller wrote before "u0000".
+  // Matches an escape of either, but not a backslash that the caller wrote before "u0000".
   if (!/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) return value;
   const msg = 'Input should not contain U+0000 or half a surrogate pair';
   throw invalid([{ loc: ['body', field], msg, type: 'value_error' }]);
 }
 
-/** {@link storable} of a field that may be left out. @throws HttpProblem 422 */
+/** {@link storable} of an optional field. @throws HttpProblem 422 */
 export function storableIfGiven(
   value: Record<string, unknown> | null | undefined,
   field: string,

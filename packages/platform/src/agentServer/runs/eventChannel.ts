@@ -1,21 +1,21 @@
 import { encodeEvent, type EventReader } from '../../http/serverSentEvents.ts';
 
-/** An event, encoded once for all of its readers. */
+/** An event, encoded once for all readers. */
 interface EncodedEvent {
   readonly id: number;
   readonly event: string;
   readonly frame: Uint8Array;
 }
 
-/** What may wait for one reader before it is cut off, in bytes of encoded events. */
+/** The limit of events that wait for one reader, in encoded bytes. Beyond it, the reader is cut off. */
 export const READER_BYTES = 8 * 1_048_576;
 
 /**
- * Hands a run's events to the readers in this process. A reader gets what is published after it came (contract 001: "output
- * produced before a join is not delivered").
+ * Hands a run's events to the readers in this process. A reader gets only what is published after it subscribed
+ * (contract 001: "output produced before a join is not delivered").
  *
- * A reader that falls behind by more than the limit is cut off with an `error` event instead of growing memory; the
- * run goes on, and the reader may join it again.
+ * A reader that falls behind by more than the limit is cut off with an `error` event, so that memory does not grow.
+ * The run continues, and the reader may join it again.
  */
 export class EventChannel {
   readonly #subscribers = new Set<Subscriber>();
@@ -23,7 +23,7 @@ export class EventChannel {
   #lastId = 0;
   #closed = false;
 
-  /** `readerBytes` is what may wait for one reader, default 8 MiB. */
+  /** `readerBytes` limits what waits for one reader. Default 8 MiB. */
   constructor(options: { readerBytes?: number } = {}) {
     this.#readerBytes = options.readerBytes ?? READER_BYTES;
   }
@@ -32,7 +32,7 @@ export class EventChannel {
     return this.#closed;
   }
 
-  /** The id of the newest event; 0 where there was none. */
+  /** The id of the newest event; 0 if there was none. */
   get lastId(): number {
     return this.#lastId;
   }
@@ -45,7 +45,7 @@ export class EventChannel {
     for (const subscriber of this.#subscribers) subscriber.push(entry);
   }
 
-  /** Ends every reader's stream once it has read what waits for it: with an error, where one is given. */
+  /** Ends every reader's stream after its waiting events, with the error if one is given. */
   close(error?: Error): void {
     this.#closed = true;
     for (const subscriber of this.#subscribers) subscriber.finish(error);
@@ -53,8 +53,8 @@ export class EventChannel {
   }
 
   /**
-   * Begins to read. `accepts` leaves out the events that the reader did not ask for. The reader sees nothing before
-   * {@link Subscriber.release}, which says what its stream begins with.
+   * Subscribes a reader. `accepts` filters the events. The reader gets nothing before {@link Subscriber.release},
+   * which sets what its stream begins with.
    */
   subscribe(options: { accepts?: (event: string) => boolean } = {}): Subscriber {
     const subscriber = new Subscriber(this.#readerBytes, options.accepts ?? (() => true), (left) =>
@@ -106,8 +106,8 @@ export class Subscriber implements EventReader {
   }
 
   /**
-   * Lets the reader read: first the given events, then whatever has come for it meanwhile, of which those up to the id
-   * `through` are among the given ones already.
+   * Lets the reader read: first the given events, then those that were published meanwhile. Events up to the id
+   * `through` are among the given ones, so they are dropped.
    */
   release(prologue: readonly Uint8Array[], through = 0): void {
     const waiting = this.#queue.splice(0);
@@ -118,7 +118,7 @@ export class Subscriber implements EventReader {
     this.#wake?.();
   }
 
-  /** No more events will come; what waits is still read, and then the error is thrown, where one is given. */
+  /** Ends the stream: the reader still gets what waits, and then the error if one is given. */
   finish(error?: Error): void {
     this.#finished = true;
     this.#broken = error;

@@ -7,21 +7,24 @@ export interface EventLogOptions {
   readonly fence: Fence;
   /** Whether this process still holds its lease, as far as it knows. */
   readonly holds: () => boolean;
-  /** Called when events can be stored no more: the run is another process's. */
+  /** Called when events can no longer be stored because another process owns the run. */
   readonly onLost: () => void;
-  /** Hands a stored event to the readers here. */
+  /** Sends a stored event to the readers in this process. */
   readonly deliver: (event: StreamEvent) => void;
-  /** The id of the newest event that readers here were sent, for an attempt that had begun without its log. */
+  /** The id of the newest event sent to readers here, for an attempt that began without a log. */
   readonly sentBefore?: () => number;
-  /** What is kept of a run for readers that come back, in bytes of JSON, oldest dropped first: default 8 MiB. */
+  /**
+   * How much of a run to keep for readers that come back, in bytes of JSON; the oldest are dropped first. Default 8
+   * MiB.
+   */
   readonly keptBytes?: number;
-  /** What may wait to be stored before the run has to wait too, in bytes: default 1 MiB. */
+  /** How much may wait to be stored before the run has to wait, in bytes. Default 1 MiB. */
   readonly waitingBytes?: number;
 }
 
 /**
- * The stream of one attempt of a run whose events are stored. An event is stored before it is delivered, so that a reader
- * can continue behind it in any process; what comes while one batch is being stored is the next batch.
+ * The stored events of one attempt of a run. An event is stored before it is delivered, so that a reader can continue
+ * after it in any process. Events that arrive while a batch is being stored form the next batch.
  */
 export class EventLog {
   readonly #options: EventLogOptions;
@@ -39,7 +42,10 @@ export class EventLog {
     this.#lastId = kept.at(-1)?.id ?? 0;
   }
 
-  /** Opens the log where earlier attempts left it; a further attempt that begins with its log says so by `metadata`. */
+  /**
+   * Opens the log after the events of earlier attempts. A further attempt that opens its log at its start publishes
+   * `metadata`.
+   */
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { runId, attempt } = options.fence;
     if (attempt <= 1) return new EventLog(options, []);
@@ -50,7 +56,7 @@ export class EventLog {
     return log;
   }
 
-  /** Sends an event to every reader, once it is stored; `data` is JSON already. */
+  /** Sends an event to every reader once it is stored; `data` is JSON already. */
   publish(event: string, data: string): void {
     this.#lastId = Math.max(this.#lastId, this.#options.sentBefore?.() ?? 0) + 1;
     this.#waiting.push({ id: this.#lastId, event, data });
@@ -66,7 +72,7 @@ export class EventLog {
     if (this.#waitingBytes > waitingBytes) await this.settled();
   }
 
-  /** Resolves when everything published is stored and sent, or never will be. Never rejects. */
+  /** Resolves when every published event is stored and sent, or has failed for good. Never rejects. */
   async settled(): Promise<void> {
     await this.#storing;
   }
@@ -84,7 +90,7 @@ export class EventLog {
     }
   }
 
-  /** False if the run is another process's, or the database was away for longer than the lease. */
+  /** False if another process owns the run, or the database was away for longer than the lease. */
   async #storeBatch(batch: readonly StreamEvent[]): Promise<boolean> {
     for (const { id, data } of batch) {
       const bytes = Buffer.byteLength(data);

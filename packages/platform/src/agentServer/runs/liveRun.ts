@@ -8,12 +8,12 @@ import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
 
 /**
- * Why a run was asked to stop. `handover`: this process ends, another one will claim the run. `lost`: another one may have
- * claimed it already, so this one must not touch it any more.
+ * Why a run was asked to stop. `handover`: this process ends, and another will claim the run. `lost`: another process
+ * may have claimed it already, so this one must not change it.
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'handover' | 'lost';
 
-/** How a run ended; `handed_over` and `lost`: only here, it goes on elsewhere. */
+/** How a run ended. `handed_over` and `lost` end it only in this process: it continues in another. */
 export interface RunEnding {
   readonly status: 'success' | 'error' | 'timeout' | 'interrupted' | 'rolled_back' | 'handed_over' | 'lost';
   /** JSON text: the final values of the graph, or of its last completed step. */
@@ -21,22 +21,22 @@ export interface RunEnding {
   readonly failure: RunFailure | undefined;
 }
 
-/** Whether the run goes on elsewhere. */
+/** Whether the run continues in another process. */
 export function hasMoved(ending: RunEnding): boolean {
   return ending.status === 'handed_over' || ending.status === 'lost';
 }
 
-/** A run in this process, from its acceptance to its end, or until it goes on elsewhere. */
+/** A run in this process, from its acceptance until it ends or continues in another process. */
 export class LiveRun {
   readonly runId: string;
   readonly threadId: string;
   readonly stateless: boolean;
-  /** Whether readers may come back to its stream. */
+  /** Whether readers may resume its stream. */
   readonly resumable: boolean;
   readonly channel = new EventChannel();
-  /** Whether this process has begun to execute it, or is about to. */
+  /** Whether this process executes it, or is about to. */
   begun = false;
-  /** Resolves when everything about the run is over and stored. Never rejects. */
+  /** Resolves when the run has ended and everything about it is stored. Never rejects. */
   readonly ended: Promise<RunEnding>;
   readonly #end: (ending: RunEnding) => void;
   readonly #abort = new AbortController();
@@ -47,7 +47,7 @@ export class LiveRun {
   #record: RunRecord | undefined;
   #stopReason: StopReason | undefined;
 
-  /** `feedback` makes the links of the run's feedback keys, where it has some; called at most once. */
+  /** `feedback` makes the links of the run's feedback keys, if it has any; called at most once. */
   constructor(options: {
     runId: string;
     threadId: string;
@@ -65,7 +65,7 @@ export class LiveRun {
     this.#end = end;
   }
 
-  /** The stored run. Set as soon as it is accepted. */
+  /** The stored run. Set when the run is accepted. */
   get record(): RunRecord {
     if (this.#record === undefined) throw new Error(`Run ${this.runId} is not accepted yet.`);
     return this.#record;
@@ -83,19 +83,19 @@ export class LiveRun {
     return this.#stopReason;
   }
 
-  /** Whether the run is on its way to another process. */
+  /** Whether the run is moving to another process. */
   get isLeaving(): boolean {
     return this.#stopReason === 'handover' || this.#stopReason === 'lost';
   }
 
-  /** Makes the feedback links now, so that they exist when a client follows. */
+  /** Makes the feedback links now, so that they exist when a client follows the run. */
   makeFeedbackLinks(): Promise<FeedbackLinks | undefined> {
     return (this.#links ??= this.#feedback());
   }
 
   /**
-   * Asks the run to stop. The first reason counts, except that a rollback outdoes an interrupt and a timeout, and that a
-   * lost run is lost whatever else it was to be.
+   * Asks the run to stop. The first reason counts, with two exceptions: a rollback overrides an interrupt and a
+   * timeout, and `lost` overrides everything.
    */
   stop(reason: StopReason): void {
     const keepsWork = this.#stopReason === 'interrupt' || this.#stopReason === 'timeout';
@@ -105,23 +105,23 @@ export class LiveRun {
       this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));
   }
 
-  /** Aborts what its graph still does after the run's end. */
+  /** Aborts whatever the graph still does after the run's end. */
   release(): void {
     if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException('The run has ended', 'AbortError'));
   }
 
-  /** Ends the waits and the streams; those of a run that continues in another process are broken off. */
+  /** Ends the waits and the streams. If the run continues in another process, they are broken off. */
   finish(ending: RunEnding): void {
     this.#end(ending);
     this.channel.close(hasMoved(ending) ? new Moved(`Run ${this.runId}`) : undefined);
   }
 
-  /** Where the events of this attempt are stored, of a run that executes: from its beginning. */
+  /** Where the events of this attempt are stored, set at its start. */
   set log(log: EventLog) {
     this.#log = log;
   }
 
-  /** How that is opened later; undefined: not any more. */
+  /** Opens the log later, on demand. `undefined`: no longer possible. */
   set logLater(open: (() => Promise<EventLog>) | undefined) {
     this.#openLog = open;
   }
@@ -136,32 +136,32 @@ export class LiveRun {
     );
   }
 
-  /** Sends an event to every reader: at once, or where events are stored as soon as it is. */
+  /** Sends an event to every reader: at once, or if events are stored, after storing it. */
   publish(event: string, data: string): void {
     if (this.#log === undefined) this.channel.publish(event, data);
     else this.#log.publish(event, data);
   }
 
-  /** Resolves when what was published has reached the channel, as far as it will. */
+  /** Resolves when the published events have reached the channel or failed. */
   async published(): Promise<void> {
     await this.#log?.settled();
   }
 
-  /** Resolves when more can be published without gathering it in memory. */
+  /** Resolves when more can be published without filling memory. */
   async room(): Promise<void> {
     await this.#log?.room();
   }
 
   /**
-   * A stream of this run (contract 001, "Events"): run id and attempt, the feedback links where there are some, what
-   * `replay` reads of what was stored before, then what is published from now on. `accepts` as in {@link EventChannel}.
+   * A stream of this run (contract 001, "Events"): run id and attempt, the feedback links if any, the stored events
+   * that `replay` reads, then what is published from now on. `accepts` as in {@link EventChannel}.
    */
   async follow(
     options: { replay?: () => Promise<readonly StreamEvent[]>; accepts?: (event: string) => boolean } = {},
   ): Promise<Subscriber> {
     const { accepts = () => true } = options;
     const subscriber = this.channel.subscribe({ accepts });
-    // The run goes on while its links are made: what it publishes meanwhile waits behind them.
+    // The run continues while its links are made: events published meanwhile are queued behind them.
     const { attempt, status } = this.record;
     const prologue = [metadataFrame(this.runId, status === 'pending' ? attempt + 1 : attempt)];
     const links = await this.makeFeedbackLinks();
@@ -176,7 +176,7 @@ export class LiveRun {
 /** A run's feedback links, by key. */
 export type FeedbackLinks = Record<string, string>;
 
-/** What is followed here continues in another process: readers are cut off, and ask again. */
+/** The followed run or thread continues in another process: readers are cut off, and ask again. */
 export class Moved extends HttpProblem {
   constructor(what: string) {
     super(503, `${what} continues in another process of the deployment: ask again.`, {
@@ -190,7 +190,7 @@ export function metadataFrame(runId: string, attempt: number): Uint8Array {
   return encodeEvent('metadata', JSON.stringify({ run_id: runId, attempt }));
 }
 
-/** Waits for a database that is away as long as the lease holds; the run is lost with it. @throws what the work throws */
+/** Retries while the database is away and the lease holds; after that, the run is lost. @throws what the work throws */
 export async function patiently<T>(
   live: LiveRun,
   lease: { readonly holds: boolean },

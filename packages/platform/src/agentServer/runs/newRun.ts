@@ -4,7 +4,7 @@ import { disconnectMode, type FollowQuery, type RunCreate } from '@slipway/contr
 import type { AssistantRecord } from '../store/assistantStore.ts';
 import type { NewRun } from '../store/runStore.ts';
 
-/** A run to be accepted, and what the request says of its surroundings. */
+/** A run to accept, with the options of its request. */
 export interface RunPlan {
   readonly newRun: NewRun;
   readonly resumable: boolean;
@@ -13,12 +13,12 @@ export interface RunPlan {
   readonly createThread: boolean;
 }
 
-/** How a run was asked for: contract 001, "Run": `kwargs`, with what the server needs beside it. */
+/** How a run was requested (contract 001, "Run": `kwargs`), with what the server needs besides. */
 export type Kwargs = ReturnType<typeof kwargsOf>;
 
 /**
- * Makes a run of a request. Without `threadId` it is stateless (contract 001, rule 5). What the assistant is configured
- * with holds where the request says nothing. `runSeconds` is the longest that it may execute.
+ * Makes a run from a request. Without `threadId` it is stateless (contract 001, rule 5). The assistant's
+ * configuration fills in what the request leaves out. `runSeconds` is the longest time that it may execute.
  */
 export function planRun(options: {
   body: RunCreate;
@@ -94,7 +94,7 @@ function kwargsOf(
   };
 }
 
-/** The request's configuration over the assistant's. */
+/** The assistant's configuration, overridden by the request's. */
 function presetOf(body: RunCreate, assistant: AssistantRecord) {
   const preset = assistant.config as NonNullable<RunCreate['config']>;
   return {
@@ -105,15 +105,18 @@ function presetOf(body: RunCreate, assistant: AssistantRecord) {
   };
 }
 
-/** Keys that begin with `__` are LangGraph's and ours (its checkpointer, its resumption, our attempt): never a client's. */
+/**
+ * Clients cannot set keys that begin with `__`: LangGraph and this server use them for the checkpointer, resumption
+ * and the attempt.
+ */
 function withoutReserved(configurable: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith('__')));
 }
 
-/** The request's context over the assistant's; null where neither says anything. */
+/** The assistant's context, overridden by the request's; null if neither has one. */
 function contextOf(given: unknown, preset: Record<string, unknown>): Record<string, unknown> | null {
   if (given == null) return Object.keys(preset).length > 0 ? preset : null;
-  // What is no object is the graph's to judge.
+  // The graph validates a context that is no object.
   if (typeof given !== 'object' || Array.isArray(given)) return given as Record<string, unknown>;
   return { ...preset, ...given };
 }

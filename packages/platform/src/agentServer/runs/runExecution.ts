@@ -27,7 +27,7 @@ interface RunExecutionParts {
   readonly lease: { readonly holds: boolean };
 }
 
-/** Executes runs: gives the graph its configuration, publishes its events, stops it. */
+/** Executes runs: configures the graph, publishes its events, stops it. */
 export class RunExecution {
   readonly #parts: RunExecutionParts;
 
@@ -36,14 +36,14 @@ export class RunExecution {
   }
 
   /**
-   * Executes a run that has begun, to its end. Whatever the graph does is an ending. A run that was stopped ends by its
-   * reason, and what is left of it can store nothing more. `blank`: its thread has no checkpoint yet.
-   * @throws the error of a database that was away for longer than the lease.
+   * Executes a run that has begun, to its end. If the graph fails, that is an ending too. A stopped run ends by its
+   * stop reason, and its remains can store nothing. `blank`: its thread has no checkpoint yet.
+   * @throws the database's error if it was away for longer than the lease.
    */
   async execute(live: LiveRun, blank: boolean): Promise<ExecutionOutcome> {
     const { checkpoints, events, graphs, lease, outcomes } = this.#parts;
     const kwargs = live.record.kwargs as Kwargs;
-    // Decision: each attempt has the whole of the time; attempts are limited themselves.
+    // Decision: each attempt gets the whole timeout, because the number of attempts is limited as well.
     const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
     const { run_id: runId, attempt, owner } = live.record;
     const hold = {
@@ -65,9 +65,9 @@ export class RunExecution {
       if (entry !== 'over')
         result = await this.#follow(live, executeGraph(requestFor(live, kwargs, graph, entry)));
     } catch (error) {
-      // After a stop, whatever is thrown follows from the stop.
+      // After a stop, any error follows from the stop.
       if (live.stopReason === undefined) failure = failureOf(error);
-      // The graph may still be running after its error: it is aborted.
+      // The graph may still run after its error, so abort it.
       live.release();
     } finally {
       clearTimeout(timer);
@@ -79,7 +79,7 @@ export class RunExecution {
     return outcomes.of(live, failure, result);
   }
 
-  /** Publishes an execution's events. Once the run is stopped, the graph gets a moment and is then left behind. */
+  /** Publishes an execution's events. Once the run is stopped, the graph has a grace period and is then abandoned. */
   async #follow(
     live: LiveRun,
     events: AsyncGenerator<ExecutionEvent, ExecutionResult>,
@@ -99,7 +99,7 @@ export class RunExecution {
   }
 }
 
-/** What a run's `kwargs` say to LangGraph, where its attempt enters the graph. */
+/** Translates a run's `kwargs` for LangGraph, depending on where its attempt enters the graph. */
 function requestFor(
   live: LiveRun,
   kwargs: Kwargs,
@@ -108,7 +108,7 @@ function requestFor(
 ): ExecutionRequest {
   const { metadata, configurable, tags, recursion_limit: recursionLimit, ...rest } = kwargs.config;
   const { checkpoint_id: checkpointId, checkpoint_map: checkpointMap, ...addressed } = configurable;
-  // A resumed run goes on from its own newest checkpoint, wherever it had branched off.
+  // A resumed run continues from its own newest checkpoint, wherever it had branched off.
   const branch = entry === 'resume' ? {} : { checkpoint_id: checkpointId, checkpoint_map: checkpointMap };
   const input = kwargs.command === null ? kwargs.input : toCommand(kwargs.command);
   const origin = {
@@ -125,7 +125,7 @@ function requestFor(
     subgraphs: kwargs.subgraphs,
     options: {
       ...rest,
-      // LangGraph takes the mere presence of a checkpoint id, null included, as a wish to replay from there.
+      // If a checkpoint id is present, even null, LangGraph replays from there.
       configurable: { ...addressed, ...withoutNulls(branch), [ATTEMPT_KEY]: live.record.attempt },
       metadata: { ...metadata, ...origin },
       runId: live.runId,
@@ -135,8 +135,8 @@ function requestFor(
       ...(kwargs.context !== null && { context: kwargs.context }),
       ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
       ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
-      // Decision: a step of the agent is stored before the next one begins, unless the request says otherwise: a killed
-      // run does not repeat what was stored. The price is one statement's time per step.
+      // Decision: unless the request says otherwise, each step is stored before the next begins, so a killed run does
+      // not repeat stored steps. The cost is one statement's time per step.
       durability: kwargs.durability ?? 'sync',
     },
   };
@@ -158,12 +158,12 @@ function toCommand(command: NonNullable<Kwargs['command']>): Command {
   });
 }
 
-/** How long a stopped graph may take to come to rest before it is left behind, in milliseconds. */
+/** How long a stopped graph may take to end before it is abandoned, in milliseconds. */
 const STOP_GRACE_MS = 2_000;
 
 /**
- * Waits for one thing after another, until a moment after the signal is aborted: from then on for nothing. (A race with
- * one promise that lives as long as the run would keep everything in memory that was ever waited for.)
+ * Waits for one promise after another, until a grace period after the abort. (A race against one promise that lives
+ * as long as the run would retain every awaited result in memory.)
  */
 function graceAfter(signal: AbortSignal) {
   let timer: NodeJS.Timeout | undefined;
@@ -178,7 +178,7 @@ function graceAfter(signal: AbortSignal) {
   if (signal.aborted) start();
   else signal.addEventListener('abort', start, { once: true });
   return {
-    /** Waits for the work; `undefined` once the grace is over. */
+    /** Waits for the work; `undefined` once the grace period is over. */
     within: <T>(work: Promise<T>) =>
       new Promise<T | undefined>((resolve, reject) => {
         giveUp = () => resolve(undefined);
@@ -193,15 +193,14 @@ function graceAfter(signal: AbortSignal) {
 }
 
 /**
- * Where an attempt of a run enters its graph. `start`: with the run's own input or command. `resume`: from its last
- * checkpoint; what nodes had finished there is kept, so only those that were cut run again. `over`: not at all, there
- * is nothing left to do.
+ * Where an attempt enters its graph. `start`: with the run's own input or command. `resume`: from its last
+ * checkpoint. Results of finished nodes are kept, so only interrupted nodes run again. `over`: nothing is left to do.
  */
 type Entry = 'start' | 'resume' | 'over';
 
 /**
- * Finds out where an attempt enters. A first attempt starts. A further one resumes where the run's own last checkpoint
- * is; a run that had not written one starts again, and what is left of its command is taken back first.
+ * Decides where an attempt enters. The first attempt starts. A further one resumes from the run's own last
+ * checkpoint. If the run had written none, it starts again, after the remains of its command are rolled back.
  */
 async function entryOf(
   live: LiveRun,
@@ -221,9 +220,9 @@ async function entryOf(
 }
 
 /**
- * Whether the run had come to one of its `interrupt_before` or `interrupt_after` nodes, and only its end was not stored
- * any more: LangGraph takes a run that is resumed without an input as told to go on, and would pass the place where a
- * person is to look. This is LangGraph's own rule: something is new since the last interrupt, and the node is named.
+ * Whether the run had stopped at one of its `interrupt_before` or `interrupt_after` nodes, but its end was not
+ * stored. LangGraph would continue a run that is resumed without an input, and so pass the place where a person must
+ * look. This follows LangGraph's own rule: something is new since the last interrupt, and the node is named.
  */
 async function waitsForPerson(
   graph: CompiledGraph,
@@ -233,7 +232,7 @@ async function waitsForPerson(
   const before = kwargs.interrupt_before ?? graph.interruptBefore ?? [];
   const after = kwargs.interrupt_after ?? graph.interruptAfter ?? [];
   if (before.length === 0 && after.length === 0) return false;
-  // A node has begun from here: the place was passed.
+  // A node has begun from here, so the run has passed the place.
   if ((tuple.pendingWrites ?? []).length > 0) return false;
   const { channel_versions: versions, versions_seen: seen } = tuple.checkpoint;
   const interrupted = seen['__interrupt__'] ?? {};

@@ -13,7 +13,7 @@ import type { RunExecution } from './runExecution.ts';
 import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
 import type { RunSlots } from './runSlots.ts';
 
-/** The default limit of lost attempts: a run that kills its process each time would otherwise do so for ever. */
+/** The default limit of lost attempts. Without one, a run that kills its process would do so forever. */
 const ATTEMPTS_MAX = 3;
 
 export interface RunLifeParts {
@@ -25,27 +25,27 @@ export interface RunLifeParts {
   readonly footprint: RunFootprint;
   readonly execution: RunExecution;
   readonly outcomes: RunOutcomes;
-  /** How many attempts may be lost before the run is given up. Default {@link ATTEMPTS_MAX}. */
+  /** How many attempts a run may lose before it fails. Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number;
   readonly log: Logger;
 }
 
-/** A run that began with its acceptance, and what returns its place. */
+/** A run that began when it was accepted, with the function that returns its slot. */
 export interface Started extends Begun {
   readonly leaveSlot: () => void;
 }
 
 /**
- * One run in this process: it waits for its time and its turn, begins, executes, and its end is stored. Each change in
- * the database counts only while the run is this process's, in the attempt that it knows; it is tried again while the
- * database is away, for as long as the lease holds.
+ * One run in this process: waits for its start time and its turn, begins, executes, and stores its end. Each database
+ * change counts only while this process owns the run in the attempt it knows. It is retried while the database is
+ * away and the lease holds.
  */
 export class RunLife {
   readonly #parts: RunLifeParts;
   readonly #slots: RunSlots;
   readonly #over: (record: RunRecord, signal: AbortSignal) => Promise<void>;
 
-  /** `over` waits until a run is over, in this process or another. */
+  /** `over` waits until a run has ended, in this process or another. */
   constructor(
     parts: RunLifeParts,
     slots: RunSlots,
@@ -57,8 +57,8 @@ export class RunLife {
   }
 
   /**
-   * Lives a run to its end, or until it continues in another process. `before`: earlier runs of its thread. `started`
-   * if it has begun already.
+   * Takes a run to its end, or until it continues in another process. `before`: earlier runs of its thread.
+   * `started`: set if it has begun already.
    * @throws the database's error if its end could not be stored.
    */
   async endingOf(
@@ -92,7 +92,7 @@ export class RunLife {
       }
       const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
       if (current === undefined) return GONE;
-      // Another process ended it, or claimed it, while it waited.
+      // Another process ended or claimed it while it waited.
       if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST;
       const active = await this.#store(() => this.#parts.records.activeOfThread(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
@@ -103,7 +103,7 @@ export class RunLife {
     return this.#conclude(live, await this.#parts.execution.execute(live, blank), keptPending);
   }
 
-  /** The end of a run that does not begin: it was stopped before, or its attempts are used up. */
+  /** Ends a run that does not begin: it was stopped before, or its attempts are used up. */
   async #settle(live: LiveRun): Promise<RunEnding> {
     if (live.stopReason === 'rollback') return this.#rollBack(live);
     const { attempt, lost_attempts: lost } = live.record;
@@ -120,9 +120,7 @@ export class RunLife {
     return this.#conclude(live, outcome, attempt > 0);
   }
 
-  /**
-   * Stores how a run ended. A cancel that was noted first is obeyed: the run is judged again, as one that was stopped.
-   */
+  /** Stores how a run ended. If a cancel was stored first, the cancel counts, and the outcome is computed again. */
   async #conclude(live: LiveRun, outcome: ExecutionOutcome, keptPending: boolean): Promise<RunEnding> {
     const { ending, thread, result } = outcome;
     const { ends, runs } = this.#parts;
@@ -147,7 +145,7 @@ export class RunLife {
     return this.#conclude(live, await this.#parts.outcomes.of(live, undefined, result), keptPending);
   }
 
-  /** The noted cancel of a run that is still this process's, in the attempt that it knows. */
+  /** The stored cancel of a run that this process still owns in the attempt it knows. */
   async #notedCancel(live: LiveRun): Promise<StopReason | undefined> {
     const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
     if (current === undefined || !isActive(current)) return undefined;
@@ -156,7 +154,7 @@ export class RunLife {
     return (current.cancel_action ?? undefined) as StopReason | undefined;
   }
 
-  /** Takes a run back: its checkpoints, its record, and what it did to its thread. */
+  /** Rolls back a run: its checkpoints, its record, and its changes to the thread. */
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
     if (!live.stateless && !(await this.#store(() => footprint.rollBack(live.record)))) return LOST;
@@ -166,7 +164,7 @@ export class RunLife {
     return ending;
   }
 
-  /** Removes what an ended run leaves behind. The run has ended, so a failure is only logged. */
+  /** Removes what an ended run leaves behind. Because the run has ended, a failure is only logged. */
   async #tidy(live: LiveRun, keptPending: boolean): Promise<void> {
     const { checkpoints, footprint, log } = this.#parts;
     try {
@@ -187,14 +185,14 @@ export class RunLife {
   }
 }
 
-/** The ending of a run that is no more. */
+/** The ending of a run that was removed. */
 export const GONE: RunEnding = {
   status: 'rolled_back',
   values: 'null',
   failure: { error: 'RunRemoved', message: 'The run was rolled back or deleted.' },
 };
 
-/** The ending, in this process, of a run that another one may be executing. */
+/** The ending, in this process, of a run that another process may be executing. */
 export const LOST: RunEnding = { status: 'lost', values: 'null', failure: undefined };
 
 /** The longest that one timer can wait, in milliseconds. */

@@ -13,16 +13,16 @@ import type { Kwargs } from './newRun.ts';
 import type { RunGraphs } from '../graphs/graphStore.ts';
 import { toWireJson } from './wireJson.ts';
 
-/** What a run's end means for the run and for its thread. */
+/** The result of a run's end for the run and for its thread. */
 export interface ExecutionOutcome {
   readonly ending: RunEnding;
   /** `undefined` for a stateless run. */
   readonly thread: ThreadOutcome | undefined;
-  /** What the graph came to, where it did. */
+  /** The graph's result, if it returned one. */
   readonly result: ExecutionResult | undefined;
 }
 
-/** Judges how runs ended, and reads the values of those that have. */
+/** Determines how runs ended, and reads the values of ended runs. */
 export class RunOutcomes {
   readonly #parts: {
     graphs: RunGraphs;
@@ -40,7 +40,7 @@ export class RunOutcomes {
     this.#parts = parts;
   }
 
-  /** The ending of a run, and how it leaves its thread: read from the thread's newest checkpoint. */
+  /** The ending of a run and the state of its thread, read from the thread's newest checkpoint. */
   async of(
     live: LiveRun,
     failure: RunFailure | undefined,
@@ -94,12 +94,12 @@ export class RunOutcomes {
   }
 }
 
-/** The interrupts that a state waits on, in the order of its tasks. */
+/** The pending interrupts of a state, in the order of its tasks. */
 function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
   return snapshot.tasks.flatMap((task) => task.interrupts);
 }
 
-/** What `wait` and `join` answer of a state: its values, and what it waits on. */
+/** The answer of `wait` and `join` for a state: its values and its pending interrupts. */
 function shownValues(snapshot: StateSnapshot): unknown {
   return withInterrupts(snapshot.values as Record<string, unknown>, pendingInterrupts(snapshot));
 }

@@ -8,10 +8,12 @@ import type { RunStore } from '../store/runStore.ts';
 import type { CancelAction, RunService } from './runService.ts';
 import { jittered } from './watch.ts';
 
-/** How often this process looks for runs that no process executes, in milliseconds. */
+/** How often this process looks for unowned runs, in milliseconds. */
 const CLAIM_MS = 1_000;
 
-/** How often what other processes ask of our runs is looked for, in milliseconds, while we have runs. */
+/**
+ * How often to read other processes' requests about this process's runs, in milliseconds, while there are such runs.
+ */
 const REQUESTS_MS = 500;
 
 /** How often expired rows are removed, in milliseconds. */
@@ -29,11 +31,12 @@ interface RunOwnershipParts {
 }
 
 /**
- * What connects the processes of one deployment (the revision that serves, the one that is drained, the one after a
- * crash or a rollback): it claims runs that no process executes, and obeys what others ask of our runs.
+ * Connects the processes of one deployment (the serving revision, the draining one, the one after a crash or a
+ * rollback). It claims runs that no process executes, and carries out what other processes request for this one's
+ * runs.
  *
- * Each task is one look at the database for all runs, at jittered times, so that processes that were started together
- * do not look together. The process that accepts a run starts it itself and waits for none of this.
+ * Each task is one query for all runs, at jittered times, so that processes that started together do not query
+ * together. A process that accepts a run starts it itself and does not wait for these tasks.
  */
 export class RunOwnership {
   readonly #parts: RunOwnershipParts;
@@ -45,7 +48,7 @@ export class RunOwnership {
     this.#parts = parts;
   }
 
-  /** Claims the runs that no process executes, now and from then on. */
+  /** Claims unowned runs, now and periodically. */
   async start(): Promise<void> {
     const claim = () => (this.#claiming = this.#claim());
     await claim();
@@ -54,7 +57,7 @@ export class RunOwnership {
     this.#every(FORGET_MS, () => this.#forget());
   }
 
-  /** Claims nothing any more, and obeys no process. */
+  /** Stops claiming runs and handling requests. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -67,7 +70,7 @@ export class RunOwnership {
     await processes.removeDead();
     const unsettled = service.takeUnsettled();
     try {
-      // In this order: a run that is accepted meanwhile is in this process before it is stored.
+      // In this order: a run accepted meanwhile is registered in this process before it is stored.
       const owned = unsettled ? await runs.owned() : [];
       const dropped = owned.filter((runId) => service.live(runId) === undefined);
       for (const run of await runs.claim(dropped)) service.adopt(run);
@@ -93,7 +96,7 @@ export class RunOwnership {
     for (const threadId of await runs.removeExpired()) await checkpoints.deleteThread(threadId);
   }
 
-  /** A failure (the database is away) is logged, and the work tried again the next time. Rounds never overlap. */
+  /** Logs a failure (the database is away) and tries again in the next round. Rounds never overlap. */
   #every(milliseconds: number, work: () => Promise<void>): void {
     const next = () => {
       if (this.#stopped) return;
@@ -113,19 +116,19 @@ export class RunOwnership {
 }
 
 /**
- * How long a process may be silent before its runs are anybody's, in milliseconds, where nothing else is said. A dead
- * process of the same machine is noticed at once by its pid, so this is for machines that are gone and for processes
- * that are frozen: longer than a long garbage collection or a database's restart, short enough to wait for.
+ * The default silence after which other processes may claim a process's runs, in milliseconds. Others notice a dead
+ * process of the same machine at once by its pid. So this is for lost machines and frozen processes: longer than a
+ * long garbage collection or a database restart, short enough to wait for.
  */
 export const LEASE_MS = 20_000;
 
-/** How many signs of life fit in a lease: several may be lost. */
+/** Heartbeats per lease: several may be lost. */
 const BEATS_PER_LEASE = 8;
 
 /**
- * This process's lease on all of its runs: one statement every few seconds, whatever their number. While it
- * {@link holds}, no other process takes one of them up. A process that cannot renew it in time stops its runs by
- * itself (`onVoid`), because others may be executing them; one that was frozen asks first whether they are.
+ * This process's lease on all of its runs: one statement every few seconds, whatever their number. While it {@link
+ * holds}, no other process claims them. If the process cannot renew it in time, it stops its runs itself (`onVoid`),
+ * because others may be executing them. A process that was frozen first asks the database.
  */
 export class ProcessLease {
   readonly #options: {
@@ -148,7 +151,7 @@ export class ProcessLease {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
   }
 
-  /** Enters this process, and keeps it entered. */
+  /** Registers this process, and renews its lease periodically. */
   async start(): Promise<void> {
     await this.#beat();
     this.#tickedAt = performance.now();
@@ -156,7 +159,7 @@ export class ProcessLease {
     this.#timer.unref();
   }
 
-  /** Gives the lease up: what is left of this process's runs is up to others. */
+  /** Gives up the lease, so that other processes may claim the remaining runs. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#options.processes.leave();
@@ -168,7 +171,7 @@ export class ProcessLease {
 
   #tick(): void {
     const now = performance.now();
-    // Frozen (stopped, starved, blocked by its own code): it could not have renewed, and may still be believed.
+    // Frozen (stopped, starved, blocked by its own code): it could not renew, and its lease may still be valid.
     const wasFrozen = now - this.#tickedAt > 2 * this.#interval;
     this.#tickedAt = now;
     if (!this.holds && !wasFrozen) this.#options.onVoid();

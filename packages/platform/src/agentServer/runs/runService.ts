@@ -15,11 +15,11 @@ import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
 import type { Watch } from './watch.ts';
 import { wireRun } from '../http/wire.ts';
 
-/** What a client may ask of an active run (contract 001, "States and transitions"). */
+/** How a client may cancel an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
 
 export interface RunServiceParts extends RunLifeParts {
-  /** Waits for the ends of runs that other processes execute. */
+  /** Waits for the ends of runs in other processes. */
   readonly endsElsewhere: Watch;
   readonly linkFeedback: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
   readonly webhooks: Webhooks;
@@ -27,12 +27,12 @@ export interface RunServiceParts extends RunLifeParts {
 }
 
 /**
- * The runs of this process: accepted, claimed, cancelled, waited for, handed over. What it writes about a run counts only
- * while the run is this process's, in the attempt that it knows. Who waits here for a run that has become another
- * process's hears of its end there.
+ * The runs of this process: accepts, claims, cancels, awaits and hands them over. A write about a run counts only
+ * while this process owns the run in the attempt it knows. If another process takes a run over, the waits here
+ * resolve with its end there.
  */
 export class RunService {
-  /** Emits every run that this process accepts or claims, by its thread's id. */
+  /** Emits every run that this process accepts or claims, by thread id. */
   readonly newRuns = new EventEmitter<Record<string, [LiveRun]>>().setMaxListeners(0);
   readonly limits: RunLimits;
   readonly #parts: RunServiceParts;
@@ -74,8 +74,8 @@ export class RunService {
   }
 
   /**
-   * Accepts a run and starts it at once, or when the multitask strategy lets it (contract 001, "States and
-   * transitions"). It is stored before this resolves.
+   * Accepts a run and starts it at once, or when the multitask strategy allows (contract 001, "States and
+   * transitions"). Resolves after the run is stored.
    * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 429 if too many runs are
    * pending, 503 while shutting down.
    */
@@ -101,7 +101,7 @@ export class RunService {
     } catch (error) {
       this.#live.delete(live.runId);
       live.finish(GONE);
-      // It may have been stored all the same: then it is claimed like any run that no process executes.
+      // It may have been stored all the same. Then it is claimed like any run that no process executes.
       if (!(error instanceof HttpProblem)) this.noteUnsettled();
       throw error;
     } finally {
@@ -120,7 +120,7 @@ export class RunService {
     return live;
   }
 
-  /** Executes a run that was claimed: another process accepted or began it. */
+  /** Executes a claimed run, which another process accepted or began. */
   adopt(record: RunRecord): void {
     const live = this.#enter(record.run_id, record.thread_id, record.kwargs);
     live.record = record;
@@ -134,8 +134,8 @@ export class RunService {
   }
 
   /**
-   * Asks active runs to stop, in this process or another. Resolves once that is stored, not when they have ended, so
-   * it holds also if this process dies. Answers how many were still active.
+   * Asks active runs to stop, in this process or another. Resolves once the request is stored, not when they have
+   * ended, so it survives this process's death. Returns how many were still active.
    */
   async cancel(records: readonly RunRecord[], action: CancelAction): Promise<number> {
     if (records.length === 0) return 0;
@@ -145,7 +145,7 @@ export class RunService {
     return noted.length;
   }
 
-  /** Interrupts a run whose client has gone: a failure is only logged. */
+  /** Interrupts a run whose client disconnected. A failure is only logged. */
   cancelUnheard(record: RunRecord): void {
     this.cancel([record], 'interrupt').catch((error: unknown) => {
       this.#log.error(
@@ -159,18 +159,18 @@ export class RunService {
     this.#live.get(runId)?.stop(reason);
   }
 
-  /** The lease is void: other processes may be executing the runs of this one, so all that have begun stop here. */
+  /** The lease has expired: other processes may be executing this process's runs, so all that have begun stop here. */
   loseAll(): void {
     for (const live of this.#live.values()) if (live.begun && !live.isLeaving) live.stop('lost');
     this.noteUnsettled();
   }
 
-  /** The database may hold something else about this process's runs: they are looked through soon. */
+  /** The database may disagree with this process about its runs: compare them soon. */
   noteUnsettled(): void {
     this.#unsettled = true;
   }
 
-  /** Whether they are to be looked through; asking says that they will be. */
+  /** Whether to compare them; resets the flag. */
   takeUnsettled(): boolean {
     const unsettled = this.#unsettled;
     this.#unsettled = false;
@@ -179,7 +179,7 @@ export class RunService {
 
   /**
    * Waits for the end of a run, in this process or another. `signal` ends the wait.
-   * @throws RunMoved if this process hands the run over and ends.
+   * @throws Moved if this process hands the run over and ends.
    */
   async ending(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
     const ending = await this.#live.get(record.run_id)?.ended;
@@ -190,13 +190,13 @@ export class RunService {
   }
 
   /**
-   * Takes no new runs, lets running ones continue for up to `timeoutMs` or until `hurry`, then hands them over to the next
-   * process of the deployment; no attempt counts as lost. Runs that have not begun are handed over at once.
+   * Accepts no new runs. Lets running ones continue for up to `timeoutMs` or until `hurry`, then hands them over to
+   * the next process of the deployment; no attempt counts as lost. Runs that have not begun are handed over at once.
    */
   async drain(timeoutMs: number, hurry?: AbortSignal): Promise<void> {
     this.#closing = true;
     const lives = [...this.#live.values()];
-    // Also those whose acceptance is under way: they have not begun either.
+    // Also those that are still being accepted: they have not begun either.
     for (const live of lives) if (!live.begun) live.stop('handover');
     const all = Promise.all(lives.map((live) => live.ended));
     const over = new AbortController();
@@ -238,7 +238,7 @@ export class RunService {
     }
   }
 
-  /** From acceptance, or from being taken up, to the end. Never throws. */
+  /** Takes a run from acceptance or claim to its end. Never throws. */
   async #run(live: LiveRun, before: readonly RunRecord[], started: Started | undefined): Promise<void> {
     let ending: RunEnding;
     try {
@@ -260,7 +260,7 @@ export class RunService {
   }
 }
 
-/** What of a run's `kwargs` decides how it is kept in a process. */
+/** The `kwargs` that decide how a process keeps the run. */
 interface RunTraits {
   readonly temporary?: boolean;
   readonly resumable?: boolean;
@@ -275,11 +275,11 @@ async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<R
   return { status, values: await outcomes.storedValues(record), failure };
 }
 
-/** The body that a run's webhook gets: the run as it ended, without its `kwargs`, with its values. JSON text. */
+/** JSON text: the body of a run's webhook: the ended run without its `kwargs`, with its values. */
 function runEndedBody(live: LiveRun, ending: RunEnding): string {
   const { kwargs: _kwargs, ...run } = wireRun(live.record);
   const { status, failure } = ending;
   const answer = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
-  // The values are JSON already.
+  // The values are already JSON.
   return `${answer.slice(0, -1)},"values":${ending.values}}`;
 }

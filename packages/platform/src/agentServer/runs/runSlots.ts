@@ -1,4 +1,4 @@
-/** Places for runs that execute, given in the order in which they were asked for. */
+/** Slots for executing runs, given in the order of the requests. */
 export class RunSlots {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -7,14 +7,14 @@ export class RunSlots {
     this.#free = places;
   }
 
-  /** A place that is free now, as what returns it. Returning it twice returns one place. */
+  /** Takes a free slot now. Returns the function that releases it; a second call does nothing. */
   takeFree(): (() => void) | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;
     return this.#taken();
   }
 
-  /** Waits for a place; `undefined` if the signal is aborted first. */
+  /** Waits for a slot; `undefined` if the signal is aborted first. */
   async take(signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined;
     return this.takeFree() ?? ((await this.#turn(signal)) ? this.#taken() : undefined);
@@ -54,11 +54,11 @@ export class RunSlots {
   }
 }
 
-/** How much one process takes on (contract 001, "Limits": not shown; all decisions). */
+/** The limits of one process (contract 001, "Limits": not shown; all decisions). */
 export const DEFAULT_RUN_LIMITS = {
-  /** Runs that execute at the same time; further ones wait as `pending`. */
+  /** Runs that execute at the same time; others wait as `pending`. */
   concurrentRuns: 2_000,
-  /** Runs that may be pending before new ones are refused with 429. */
+  /** Runs that may be pending before new ones are rejected with 429. */
   pendingRuns: 10_000,
   /** The longest that any run may execute, in seconds; a run's own `timeout` can only be shorter. */
   runSeconds: 3_600,

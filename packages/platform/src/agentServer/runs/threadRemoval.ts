@@ -5,7 +5,7 @@ import type { RunRecords } from '../store/runRecords.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import type { RunService } from './runService.ts';
 
-/** How many threads are removed in one go. */
+/** How many threads to remove per query. */
 const BATCH = 100;
 
 interface ThreadRemovalParts {
@@ -16,7 +16,7 @@ interface ThreadRemovalParts {
   readonly history: CheckpointHistory;
 }
 
-/** Removes threads with everything that belongs to them: active runs are ended first. */
+/** Removes threads with everything that belongs to them, after ending their active runs. */
 export class ThreadRemoval {
   readonly #parts: ThreadRemovalParts;
 
@@ -34,7 +34,7 @@ export class ThreadRemoval {
     await this.#parts.checkpoints.deleteThread(threadId);
   }
 
-  /** Every thread that was last used with an assistant. */
+  /** Removes every thread that was last used with an assistant. */
   async removeThreadsOf(assistantId: string): Promise<void> {
     const search = {
       metadata: { assistant_id: assistantId },
@@ -50,9 +50,9 @@ export class ThreadRemoval {
   }
 
   /**
-   * Removes threads, with what runs on them, or of each all but its newest state. Answers for how many that was done:
-   * unknown ones do not count, and where only the history goes, those that something runs on stay as they are (public
-   * client: `threads.prune`).
+   * Removes threads and their runs (`delete`), or all but each thread's newest state (`keep_latest`; public client:
+   * `threads.prune`). Returns how many were pruned. Unknown threads do not count; `keep_latest` skips threads with
+   * active runs.
    */
   async prune(threadIds: readonly string[], strategy: 'delete' | 'keep_latest'): Promise<number> {
     let pruned = 0;
@@ -67,7 +67,7 @@ export class ThreadRemoval {
   }
 }
 
-/** Whether the thread was still there: another request may have removed it meanwhile. */
+/** False if another request has removed the thread meanwhile. */
 async function whereThere(work: Promise<void>): Promise<boolean> {
   try {
     await work;

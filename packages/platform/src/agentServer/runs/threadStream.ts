@@ -4,34 +4,35 @@ import type { RunRecord } from '../store/runRecords.ts';
 import { READER_BYTES, slowReader } from './eventChannel.ts';
 import type { LiveRun } from './liveRun.ts';
 
-/** What a {@link ThreadStream} sees of its thread. */
+/** How a {@link ThreadStream} observes its thread. */
 export interface ThreadSight {
-  /** Hears of runs as soon as this process has them. Answers what ends that. */
+  /** Calls `hearer` for each run that this process gets. Returns the function that ends that. */
   readonly hear: (hearer: (live: Pick<LiveRun, 'record'>) => void) => () => void;
-  /** The sequence of the thread's newest run; 0 where nothing ran yet. */
+  /** The sequence of the thread's newest run; 0 before the first run. */
   readonly newest: () => Promise<bigint>;
   /** The thread's active runs, oldest first. */
   readonly active: () => Promise<RunRecord[]>;
-  /** The thread's runs behind a sequence, oldest first. */
+  /** The thread's runs after a sequence, oldest first. */
   readonly behind: (sequence: bigint) => Promise<RunRecord[]>;
-  /** The stream of a run, behind an event of it where one is given. */
+  /** The stream of a run, after an event of it if one is given. */
   readonly follow: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
-  /** Resolves when the thread is other than it was the last time, whatever process did it: whether it still is. */
+  /** Resolves when any process has changed the thread since the last call, with whether it still exists. */
   readonly changed: (signal: AbortSignal) => Promise<boolean>;
-  /** JSON text: the thread's state as it is sent, with the id of its checkpoint. */
+  /** The thread's state as JSON text, with the id of its checkpoint. */
   readonly state: () => Promise<{ json: string; checkpointId: unknown }>;
 }
 
 /**
- * The stream of a thread: its runs one after another, as long as somebody reads. Ids are `<sequence of the run>.<id of
- * the event in its run>`, so that a reader who comes back goes on behind what it saw; what came meanwhile is there as
- * far as it was kept (resumable runs). Each run ends with a `metadata` event whose `status` is `run_done`.
+ * The stream of a thread: its runs one after another, until the reader leaves. Ids are `<sequence of the run>.<id of
+ * the event in its run>`, so that a returning reader continues after the last event it saw. It gets the events in
+ * between as far as they were kept (resumable runs). Each run ends with a `metadata` event whose `status` is
+ * `run_done`.
  *
- * The events are those of the public Python server: `{status: "run_done", run_id}` under `metadata`, and `{state, thread_id}`
- * under `state_update`. Decision: that server tells only states that were written by hand; here what runs have made of
- * the thread is told, too.
+ * The events are those of the public Python server: `{status: "run_done", run_id}` under `metadata`, and `{state,
+ * thread_id}` under `state_update`. Decision: that server reports only manually updated states; this one also reports
+ * the states that runs make.
  *
- * A reader that falls more than 8 MiB behind is cut off, like that of a run.
+ * A reader that falls more than 8 MiB behind is cut off, like a run's reader.
  */
 export class ThreadStream implements EventReader {
   readonly #sight: ThreadSight;
@@ -56,7 +57,7 @@ export class ThreadStream implements EventReader {
     this.#unhear = sight.hear((live) => this.#hear(live));
   }
 
-  /** Begins with what runs now, or behind the event that was seen last. */
+  /** Begins with the active runs, or after the last event seen. */
   async begin(lastEventId: string | undefined): Promise<this> {
     const [, sequence, eventId] = /^(\d{1,18})\.(\d{1,15}|end)$/.exec(lastEventId ?? '') ?? [];
     if (sequence === undefined) {
@@ -109,10 +110,10 @@ export class ThreadStream implements EventReader {
   }
 
   #hear(live: Pick<LiveRun, 'record'>): void {
-    // What waits for a reader who does not read is bounded over all runs.
+    // The limit for a slow reader covers all runs together.
     const bytes = this.#waiting.reduce((sum, { open }) => sum + (open?.queuedBytes ?? 0), 0);
     if (bytes <= READER_BYTES) {
-      // Another process may have an earlier one.
+      // Another process may have an earlier run.
       this.#look = true;
       this.#add(live.record, '0');
       return;
@@ -124,7 +125,7 @@ export class ThreadStream implements EventReader {
   #add(run: RunRecord, lastEventId: string | undefined): void {
     if (this.#over || this.#seen.has(run.run_id)) return;
     this.#seen.add(run.run_id);
-    // Opened at once: what it publishes until its turn comes waits for this reader.
+    // Opened at once, so that events published before its turn are queued for this reader.
     const followed: Followed = {
       run,
       reader: this.#sight.follow(run, lastEventId),
@@ -197,7 +198,7 @@ export class ThreadStream implements EventReader {
   }
 }
 
-/** A run that is followed, or is to be. */
+/** A run that the stream follows now or later. */
 interface Followed {
   readonly run: RunRecord;
   readonly reader: Promise<EventReader>;

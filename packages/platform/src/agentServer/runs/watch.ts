@@ -4,21 +4,24 @@ import type { RunRecords } from '../store/runRecords.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { Moved } from './liveRun.ts';
 
-/** How often what is waited for is looked for, in milliseconds, give or take a quarter. */
+/** How often to query, in milliseconds, give or take a quarter. */
 const LOOK_MS = 150;
 
-/** How soon the first look follows the first wait, in milliseconds: it may have come meanwhile. */
+/** Delay of the first query after the first wait, in milliseconds: the change may already be there. */
 const FIRST_LOOK_MS = 5;
 
 interface WatchOptions {
-  /** Which of the keys that are waited for have come: one look at the database for all of them. */
+  /** Returns the awaited keys that have come, with one query for all of them. */
   readonly look: (asked: readonly string[]) => Promise<readonly string[]>;
-  /** The error of a wait when this process ends. */
+  /** The error of a wait if this process ends. */
   readonly moved: (key: string) => Error;
   readonly log: Logger;
 }
 
-/** Waits for what other processes do in the database, by one look for all waits. (The embedded one has no LISTEN.) */
+/**
+ * Waits for changes that other processes make in the database, with one query for all waits. (The embedded database
+ * has no LISTEN.)
+ */
 export class Watch {
   readonly #options: WatchOptions;
   readonly #waiting = new Map<string, Set<Waiter>>();
@@ -29,7 +32,7 @@ export class Watch {
     this.#options = options;
   }
 
-  /** Resolves when it has come. @throws the signal's reason; what `moved` says when this process ends. */
+  /** Resolves when the key has come. @throws the signal's reason, or the error of `moved` if this process ends. */
   async come(key: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.#stopped) throw this.#options.moved(key);
@@ -52,7 +55,7 @@ export class Watch {
     });
   }
 
-  /** Ends every wait: this process goes away. */
+  /** Ends every wait, because this process ends. */
   stop(): void {
     this.#stopped = true;
     for (const key of [...this.#waiting.keys()]) this.#notify(key, this.#options.moved(key));
@@ -82,15 +85,15 @@ export class Watch {
   }
 }
 
-/** Told that it has come, or why that will not be heard here. */
+/** Called when the key has come, or with the error that ends the wait. */
 type Waiter = (problem?: Error) => void;
 
-/** A time a quarter shorter to a quarter longer, so that processes do not move in step. */
+/** A duration up to a quarter shorter or longer, so that processes do not run in step. */
 export function jittered(milliseconds: number): number {
   return milliseconds * (0.75 + 0.5 * Math.random());
 }
 
-/** Waits for the ends of runs that this process does not execute, by their ids. */
+/** Waits for the ends of runs in other processes, by run id. */
 export function watchEnds(records: RunRecords, log: Logger): Watch {
   return new Watch({
     look: async (asked) => {
@@ -102,7 +105,7 @@ export function watchEnds(records: RunRecords, log: Logger): Watch {
   });
 }
 
-/** Waits until threads are other than they were last seen ({@link asSeen}): also by runs of other processes. */
+/** Waits until threads have changed since they were last seen ({@link asSeen}), also by other processes. */
 export function watchThreads(threads: ThreadStore, log: Logger): Watch {
   return new Watch({
     look: async (asked) => {
@@ -115,7 +118,7 @@ export function watchThreads(threads: ThreadStore, log: Logger): Watch {
   });
 }
 
-/** A thread as it was at a version of it ({@link ThreadStore.versions}). */
+/** The key of a thread at a version ({@link ThreadStore.versions}). */
 export function asSeen(threadId: string, version: string | undefined): string {
   return `${threadId} ${version ?? ''}`;
 }

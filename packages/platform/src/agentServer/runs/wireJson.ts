@@ -1,4 +1,4 @@
-/** A value of a graph that cannot be sent or stored as JSON. Ends the run that produced it, by this name. */
+/** A graph's value that cannot be sent or stored as JSON. The run that produced it ends with this error's name. */
 export class UnserializableValue extends Error {
   constructor(path: string, what: string) {
     super(`${path} is ${what}, which cannot be written as JSON.`);
@@ -7,12 +7,12 @@ export class UnserializableValue extends Error {
 }
 
 /**
- * A graph's output as JSON. Messages become plain objects with their `type`, as the public clients expect them;
- * errors become `{error, message}`.
+ * A graph's output as JSON. Messages become plain objects with their `type`, as the public clients expect; errors
+ * become `{error, message}`.
  *
- * `strict` is for what a graph stores: functions, symbols, big integers and cycles throw. Without it (traces: `debug`
- * and `events`, which carry whatever the runtime has at hand) they are left out or named.
- * @throws UnserializableValue naming the place of the value, only when `strict`.
+ * `strict` is for what a graph stores: functions, symbols, big integers and cycles throw. Without it (`debug` and
+ * `events`, which carry any object of the runtime) they are omitted or named.
+ * @throws UnserializableValue naming the path of the value, only if `strict`.
  */
 export function toWireJson(value: unknown, options: { strict: boolean; root: string }): string {
   return JSON.stringify(toPlain(value, options.root, options.strict, []) ?? null);

@@ -2,20 +2,19 @@ import { type Kysely, sql } from 'kysely';
 
 import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
 
-/** The tables of agent servers that say whose a row is. */
+/** The tables of agent servers that have a deployment's id. */
 const BY_DEPLOYMENT = ['runs', 'threads', 'processes', 'assistants', 'store_items'].map(
   (table) => `slipway_agent.${table}`,
 );
 
-/** The tables of checkpoints, which know only stored thread ids. */
+/** The tables of checkpoints, which only have stored thread ids. */
 const BY_THREAD = ['writes_before_run', 'checkpoint_writes', 'checkpoint_blobs', 'checkpoints'].map(
   (table) => `${CHECKPOINT_SCHEMA}.${table}`,
 );
 
 /**
- * Removes all that the agents of a deployment have stored: threads, runs, their checkpoints, and what
- * the long-term store holds. Safe to repeat, and
- * where no agent ever made the tables. Feedback stays: it belongs to the tracing project.
+ * Removes everything that the agents of a deployment stored: threads, runs, their checkpoints, and the long-term
+ * store. Safe to repeat, and if the tables do not exist. Feedback stays, because it belongs to the tracing project.
  */
 export async function removeAgentData<Schema>(kysely: Kysely<Schema>, deploymentId: string): Promise<void> {
   for (const table of BY_DEPLOYMENT) {

@@ -28,7 +28,7 @@ export interface ThreadsTable {
 export interface RunsTable {
   run_id: string;
   deployment_id: string;
-  /** Orders the runs of a thread as they were accepted. */
+  /** The order in which the runs of a thread were accepted. */
   sequence: Generated<string>;
   thread_id: string;
   assistant_id: string;
@@ -38,17 +38,17 @@ export interface RunsTable {
   status: string;
   kwargs: Json<Record<string, unknown>>;
   multitask_strategy: string;
-  /** How often the run was begun, from 0. With the owner it is the token that every write is fenced by. */
+  /** How often the run was begun, from 0. With the owner it is the fencing token of every write. */
   attempt: Generated<number>;
-  /** How many attempts ended with their process or its lease: what the limit of attempts counts. */
+  /** How many attempts were lost with their process or its lease; the limit of attempts counts these. */
   lost_attempts: Generated<number>;
-  /** The process that executes it, or will; empty after a release. */
+  /** The process that executes it or will; empty after a release. */
   owner: string;
-  /** It does not begin before; null: at once. */
+  /** The run begins no earlier; null: at once. */
   start_after: Date | null;
-  /** When the record of an ended stateless run is removed. */
+  /** When to remove the record of an ended stateless run. */
   expires_at: Date | null;
-  /** `interrupt` or `rollback`, once a client asked for it. */
+  /** `interrupt` or `rollback`, once a client has requested it. */
   cancel_action: string | null;
   /** Whether its events are stored for readers in other processes. */
   followed: Generated<boolean>;
@@ -63,7 +63,7 @@ interface ProcessesTable {
   host: string;
   pid: number;
   heartbeat_at: Timestamp;
-  /** After how much silence its runs are anybody's, in milliseconds. */
+  /** Silence after which other processes may claim its runs, in milliseconds. */
   lease_ms: number;
 }
 
@@ -73,7 +73,7 @@ export interface RunFailure {
   readonly message: string;
 }
 
-/** An assistant that a client made, and which of its versions counts. */
+/** An assistant that a client created, and its current version. */
 interface AssistantsTable {
   deployment_id: string;
   assistant_id: string;
@@ -95,7 +95,7 @@ interface AssistantVersionsTable {
   created_at: Timestamp;
 }
 
-/** The tables of the agent servers. All deployments of a platform share them, by `deployment_id`. */
+/** The tables of the agent servers. All deployments of a platform share them, separated by `deployment_id`. */
 export interface AgentTables {
   'slipway_agent.threads': ThreadsTable;
   'slipway_agent.runs': RunsTable;
@@ -104,18 +104,18 @@ export interface AgentTables {
   'slipway_agent.assistant_versions': AssistantVersionsTable;
 }
 
-/** Whose rows a store keeps. */
+/** The deployment whose rows a store keeps. */
 export interface Deployment {
   readonly db: Kysely<AgentTables>;
   readonly deploymentId: string;
 }
 
-/** The same, and the process that executes its runs. */
+/** A deployment, and the process that executes its runs. */
 export interface ProcessOfDeployment extends Deployment {
   readonly processId: string;
 }
 
-/** What the rows of one deployment are read and changed through. */
+/** Reads and changes the rows of one deployment. */
 export abstract class DeploymentStore {
   protected readonly db: Kysely<AgentTables>;
   protected readonly deploymentId: string;
@@ -129,7 +129,7 @@ export abstract class DeploymentStore {
 /** The Postgres schema that holds the checkpoints of every deployment of a platform. */
 export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
 
-/** The name of a deployment's thread in {@link CHECKPOINT_SCHEMA}, whose tables know no deployments. */
+/** A thread's id in {@link CHECKPOINT_SCHEMA}, whose tables have no column for the deployment. */
 export function storedThreadId(deploymentId: string, threadId: string): string {
   return `${deploymentId}/${threadId}`;
 }
@@ -138,26 +138,26 @@ export function storedThreadId(deploymentId: string, threadId: string): string {
 export interface AgentDatabase {
   readonly kysely: Kysely<AgentTables>;
   readonly pool: pg.Pool;
-  /** A connection of its own with a short patience: queued checkpoints never delay a sign of life. */
+  /** A separate connection with short timeouts, so that queued checkpoints never delay a heartbeat. */
   readonly heartbeats: Kysely<AgentTables>;
   close(): Promise<void>;
 }
 
-/** The most connections of one agent server: many agents share one database. */
+/** The most connections of one agent server, because many agents share one database. */
 const POOL_SIZE = 8;
 
-/** How long a connection is waited for, in milliseconds: many runs may write at once. */
+/** The timeout for a connection, in milliseconds: many runs may write at once. */
 const CONNECT_MS = 30_000;
 
-/** How long an answer is waited for, in milliseconds: a silent network must not hold a run for ever. */
+/** The timeout for an answer, in milliseconds: a silent network must not block a run forever. */
 const QUERY_MS = 60_000;
 
-/** The same for a sign of life, connection and answer each. */
+/** The timeout of a heartbeat, in milliseconds, for connection and answer each. */
 const HEARTBEAT_MS = 5_000;
 
 /**
- * Connects to `databaseUrl` and makes missing tables; several processes may start at once. `onError` is called for idle
- * connections that broke, which the pool replaces.
+ * Connects to `databaseUrl` and creates missing tables; several processes may start at once. `onError` is called for
+ * broken idle connections, which the pool replaces.
  */
 export async function openAgentDatabase(
   databaseUrl: string,
@@ -172,7 +172,7 @@ export async function openAgentDatabase(
       ...options,
     });
     pool.on('error', (error) => {
-      // While it closes, the embedded server ends connections that are closing already.
+      // While closing, the embedded server also ends connections that are closing already.
       if (!closing) onError(error);
     });
     return { pool, kysely: new Kysely<AgentTables>({ dialect: new PostgresDialect({ pool }) }) };
@@ -201,12 +201,13 @@ export async function openAgentDatabase(
   return { kysely, pool, heartbeats, close };
 }
 
-/** How many statements a connection keeps prepared: the server has some dozens, of fixed texts. */
+/** How many statements a connection keeps prepared. The server has some dozens of fixed texts. */
 const PREPARED_MAX = 200;
 
 /**
- * A connection that prepares what it sends with parameters: parsed and planned once, which halves the processor time of
- * beginning a run. A pooler before Postgres has to know prepared statements (PgBouncer from 1.21 on).
+ * A connection that prepares statements with parameters. Postgres parses and plans them once, which halves the
+ * processor time of beginning a run. A pooler before Postgres must support prepared statements (PgBouncer from 1.21
+ * on).
  */
 class PreparingClient extends pg.Client {
   readonly #names = new Map<string, string>();
@@ -214,7 +215,7 @@ class PreparingClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     const send = super.query.bind(this) as (...args: unknown[]) => unknown;
-    // One of many signatures: a text with its values is what the pool, Kysely and the saver send.
+    // Only one of many signatures: the pool, Kysely and the saver send a text with its values.
     this.query = ((text: unknown, values: unknown, ...rest: unknown[]) => {
       if (typeof text !== 'string' || !Array.isArray(values)) return send(text, values, ...rest);
       const name = this.#nameOf(text);
@@ -222,7 +223,7 @@ class PreparingClient extends pg.Client {
     }) as typeof this.query;
   }
 
-  /** `undefined` once the connection keeps as many as it may: texts that are made up each time would fill it. */
+  /** `undefined` once the connection has its maximum: texts that differ each time would fill it. */
   #nameOf(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= PREPARED_MAX) return known;

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { HttpProblem } from '../../http/problem.ts';
 import { DeploymentStore } from './agentDatabase.ts';
 
-/** An assistant as it goes over the wire (the fields of the public client: contract 001 shows none). */
+/** An assistant on the wire (the public client's fields: contract 001 shows none). */
 export interface AssistantRecord {
   readonly assistant_id: string;
   readonly graph_id: string;
@@ -19,16 +19,16 @@ export interface AssistantRecord {
   readonly updated_at: string;
 }
 
-/** What a client may set of an assistant. */
+/** The fields of an assistant that a client may set. */
 export type AssistantContent = Omit<
   AssistantRecord,
   'assistant_id' | 'version' | 'created_at' | 'updated_at'
 >;
 
-/** Which assistants, in which order, and which part of them. */
+/** Filter, order and page of a search. */
 export interface AssistantQuery {
   readonly graphId?: string;
-  /** A part of the name, in any case. */
+  /** A part of the name, case-insensitive. */
   readonly name?: string;
   readonly metadata?: Record<string, unknown>;
   readonly sortBy?: 'assistant_id' | 'graph_id' | 'name' | 'created_at' | 'updated_at';
@@ -40,9 +40,9 @@ export interface AssistantQuery {
 /** Which versions of an assistant. */
 export type VersionQuery = Pick<AssistantQuery, 'metadata' | 'limit' | 'offset'>;
 
-/** The assistants that clients made of a deployment's graphs. Each change makes a version; one of them counts. */
+/** The assistants that clients created. Each change makes a version; one of them is current. */
 export class AssistantStore extends DeploymentStore {
-  /** @throws HttpProblem 409 if one of that id exists and `ifExists` is `raise`. */
+  /** @throws HttpProblem 409 if the id exists and `ifExists` is `raise`. */
   async create(
     content: AssistantContent,
     options: { assistantId?: string; ifExists: 'raise' | 'do_nothing' },
@@ -75,7 +75,7 @@ export class AssistantStore extends DeploymentStore {
     return found;
   }
 
-  /** Makes a new version of the one that counts, which counts from now on. Metadata is added to. @throws HttpProblem 404 */
+  /** Makes a new current version from the current one. Metadata is merged. @throws HttpProblem 404 */
   async revise(assistantId: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
     const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
     const mine = this.#mine(assistantId);
@@ -100,7 +100,7 @@ export class AssistantStore extends DeploymentStore {
     return this.get(assistantId);
   }
 
-  /** Makes an earlier version count again. @throws HttpProblem 404 for an unknown assistant or version. */
+  /** Makes an earlier version the current one. @throws HttpProblem 404 for an unknown assistant or version. */
   async setVersion(assistantId: string, version: number): Promise<AssistantRecord> {
     const mine = this.#mine(assistantId);
     const { rows } = await sql`
@@ -129,7 +129,7 @@ export class AssistantStore extends DeploymentStore {
     if (rows.length === 0) throw assistantNotFound(assistantId);
   }
 
-  /** Those that match, of the stored ones and of `system` (which graphs have by themselves), and how many match in all. */
+  /** The matching assistants, of the stored ones and `system` (those of graphs), and their total. */
   async search(
     query: AssistantQuery,
     system: readonly AssistantRecord[],
@@ -181,7 +181,7 @@ export class AssistantStore extends DeploymentStore {
   }
 }
 
-/** 404 for an assistant that the deployment does not have. */
+/** 404 for an assistant that the deployment lacks. */
 export function assistantNotFound(assistant: string): HttpProblem {
   return new HttpProblem(404, `Assistant ${assistant} not found.`);
 }

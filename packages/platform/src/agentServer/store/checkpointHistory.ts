@@ -2,7 +2,7 @@ import type { Pool, QueryResult } from 'pg';
 
 import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
 
-/** The checkpoints of whole threads, which no graph asks for: copied to another thread, and thinned out. */
+/** Copies and prunes the checkpoints of whole threads, which no graph does. */
 export class CheckpointHistory {
   readonly #pool: Pool;
   readonly #deploymentId: string;
@@ -27,9 +27,9 @@ export class CheckpointHistory {
   }
 
   /**
-   * Drops a thread's history: of each namespace only the newest checkpoint stays. Decision: not while runs are active on
-   * the thread, which need what they began with (a rollback goes back to it, and so does a further attempt). Answers
-   * whether it was dropped. The thread's row is locked meanwhile, so no run is accepted in between.
+   * Drops a thread's history: only the newest checkpoint of each namespace stays. Returns whether it did. Decision:
+   * not while runs are active on the thread, because a rollback or a further attempt needs the checkpoint they began
+   * with. The thread's row is locked meanwhile, so no run is accepted in between.
    */
   async dropAllButNewest(threadId: string): Promise<boolean> {
     const key = this.#key(threadId);

@@ -19,14 +19,15 @@ import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
 
 /**
- * The checkpointer of every graph that an agent server serves: LangGraph's `PostgresSaver`, and what it lacks here.
- * - Threads of different deployments share the tables: the stored thread id carries the deployment's.
- * - Every checkpoint carries the ids of the run that made it (contract 001, "Thread state": `metadata`), so that
- *   `RunFootprint` can take a run back.
- * - Channel versions are unique strings. The saver's own are counters, and it never overwrites a stored value: two
- *   branches of a thread, or a run after a rolled back one, would read each other's values.
- * - A run writes only through its {@link RunWriter}: LangGraph answers an abort at once, so a graph may go on after its
- *   run has ended, or in a frozen process while another one executes the run.
+ * The checkpointer of every graph: LangGraph's `PostgresSaver`, with additions:
+ *
+ * - Deployments share the tables, so the stored thread id includes the deployment's.
+ * - Every checkpoint has the ids of the run that made it (contract 001, "Thread state": `metadata`), so that
+ *   `RunFootprint` can roll a run back.
+ * - Channel versions are unique strings. The saver's own are counters, and it never overwrites a stored value. Two
+ *   branches of a thread, or a run after a rolled-back one, would read each other's values.
+ * - A run writes only through its {@link RunWriter}. LangGraph answers an abort at once, so a graph may continue
+ *   after its run's end, or in a frozen process while another executes the run.
  */
 export class CheckpointStore extends PostgresSaver {
   readonly #pool: Pool;
@@ -40,7 +41,7 @@ export class CheckpointStore extends PostgresSaver {
     this.#deploymentId = deploymentId;
   }
 
-  /** Lets an attempt of a run write its thread's checkpoints, until {@link fence}. One attempt of a run at a time. */
+  /** Lets one attempt of a run at a time write its thread's checkpoints, until {@link fence}. */
   admit(threadId: string, options: RunWriterOptions): RunWriter {
     const key = this.#key(threadId);
     const writer = new RunWriter(options, (rows, fence) => writeCheckpoints(this.#pool, key, rows, fence));
@@ -49,8 +50,8 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   /**
-   * Lets a run store the steps that it has completed, and then nothing more. Resolves when no write is under way, with
-   * the error if one failed.
+   * Lets a run store its completed steps, and then nothing more. Resolves when no write is pending, with the error if
+   * one failed.
    */
   async fence(runId: string): Promise<unknown> {
     const failure = await this.#writers.get(runId)?.settled();
@@ -60,7 +61,7 @@ export class CheckpointStore extends PostgresSaver {
 
   override getNextVersion(current: number | string | undefined): never {
     const counter = Number.parseInt(String(current ?? '0'), 10) + 1;
-    // The base class is typed for counters; LangGraph compares either kind.
+    // The base class is typed for counters; LangGraph compares either.
     return `${String(counter).padStart(16, '0')}.${randomBytes(6).toString('hex')}` as never;
   }
 
@@ -108,7 +109,7 @@ export class CheckpointStore extends PostgresSaver {
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
     const { checkpoint_ns: namespace = '', checkpoint_id: checkpointId = '' } = configurableOf(config);
-    // LangGraph's own places (an error, an interrupt, an answer) are replaced; what a node wrote stays as it is.
+    // Writes of LangGraph itself (an error, an interrupt, an answer) are replaced; a node's writes stay.
     const replaces = writes.every(([channel]) => channel in WRITES_IDX_MAP);
     const rows = await Promise.all(
       writes.map(async ([channel, value], position) => {
@@ -148,7 +149,7 @@ export class CheckpointStore extends PostgresSaver {
     };
   }
 
-  /** A write, of a run where the configuration names one: refused unless that attempt of it is admitted. */
+  /** Stores a write. A run's write is refused unless that attempt of the run is admitted. */
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
     const runId = originOf(config)['run_id'];
     if (typeof runId !== 'string') {
@@ -163,12 +164,12 @@ export class CheckpointStore extends PostgresSaver {
   }
 }
 
-/** Where a run's configuration says which attempt it is; LangGraph keeps names like this out of the metadata. */
+/** The configuration key of a run's attempt. LangGraph keeps names like this out of the metadata. */
 export const ATTEMPT_KEY = '__slipway_attempt';
 
 /**
- * What JSON has no word for (a function, a symbol) would be stored as no bytes at all, and the thread could never be
- * read again: such a write fails instead, and with it the run, by the error's name.
+ * Makes a write of a value without JSON (a function, a symbol) fail, and with it the run, with the error's name.
+ * Otherwise the value would be stored as no bytes, and the thread could never be read again.
  */
 function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
   return {
@@ -182,7 +183,10 @@ function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
   };
 }
 
-/** What of a run's metadata its checkpoints keep (contract 001, "Thread state"): not LangGraph's own per-task notes. */
+/**
+ * The run's metadata that its checkpoints keep (contract 001, "Thread state"), without LangGraph's own per-task
+ * notes.
+ */
 function originOf(config: RunnableConfig): Record<string, unknown> {
   const kept = Object.entries(config.metadata ?? {}).filter(
     ([name, value]) =>

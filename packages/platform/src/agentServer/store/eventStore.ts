@@ -7,26 +7,26 @@ import { ACTIVE } from './runRecords.ts';
 /** One event of a run's stream. `id` counts from 1 within the run, over all of its attempts. */
 export interface StreamEvent {
   readonly id: number;
-  /** The kind, with the namespace of a subgraph behind a bar: `updates|sub:<id>`. */
+  /** The kind; a subgraph's namespace follows after a bar: `updates|sub:<id>`. */
   readonly event: string;
   /** JSON text. */
   readonly data: string;
 }
 
-/** How much of a stream one read gives, in bytes: at least one event. */
+/** How much of a stream one read returns, in bytes; at least one event. */
 const READ_BYTES = 1_048_576;
 
 /** How long the events of a run can be read after its end, in minutes. */
 const KEPT_MINUTES = 10;
 
 /**
- * Where the events of runs are kept for readers in other processes than the run's: those of resumable runs from their
- * beginning, of any other from when such a reader asks for them.
+ * Stores events for readers in other processes than the run's: of resumable runs from the start, of others from the
+ * moment such a reader asks for them.
  */
 export class EventStore extends DeploymentStore {
   /**
-   * Stores events of an attempt, in one statement, and drops those up to `dropThrough`. Safe to repeat. Answers whether
-   * the run is still that owner's, in that attempt: else nothing was stored.
+   * Stores events of an attempt in one statement, and drops those up to `dropThrough`. Safe to repeat. Returns
+   * whether the owner still has the run in this attempt; if not, nothing was stored.
    */
   async append(fence: Fence, events: readonly StreamEvent[], dropThrough: number): Promise<boolean> {
     const { rows } = await sql<{ held: boolean }>`
@@ -45,7 +45,7 @@ export class EventStore extends DeploymentStore {
     return rows[0]?.held === true;
   }
 
-  /** Has the events of a run that is still to end stored from now on: its process hears of it within a second. */
+  /** Requests that the events of an active run be stored from now on. Its process sees the request within a second. */
   async want(runId: string): Promise<void> {
     await this.db
       .updateTable('slipway_agent.runs')
@@ -56,7 +56,7 @@ export class EventStore extends DeploymentStore {
       .execute();
   }
 
-  /** The events of a run behind `after`, in their order: as many as fit in one read. */
+  /** The events of a run after `after`, in order: as many as fit in one read. */
   async read(runId: string, after: number): Promise<StreamEvent[]> {
     const { rows } = await sql<{ id: string; event: string; data: string }>`
       SELECT id, event, data FROM (
@@ -66,7 +66,7 @@ export class EventStore extends DeploymentStore {
     return rows.map(({ id, event, data }) => ({ id: Number(id), event, data }));
   }
 
-  /** All events of a run that are kept behind `after`. */
+  /** All stored events of a run after `after`. */
   async readAll(runId: string, after: number): Promise<StreamEvent[]> {
     const all: StreamEvent[] = [];
     for (let from = after; ;) {
@@ -78,7 +78,7 @@ export class EventStore extends DeploymentStore {
     }
   }
 
-  /** The ids of the events that are kept of a run, with how long each is. */
+  /** The ids and sizes of a run's stored events. */
   async kept(runId: string): Promise<{ id: number; bytes: number }[]> {
     const { rows } = await sql<{ id: string; bytes: number }>`
       SELECT id, octet_length(data) AS bytes FROM slipway_agent.run_events
@@ -86,14 +86,14 @@ export class EventStore extends DeploymentStore {
     return rows.map(({ id, bytes }) => ({ id: Number(id), bytes }));
   }
 
-  /** The id of a run's newest event; 0 where there is none. */
+  /** The id of a run's newest event; 0 if there is none. */
   async newestId(runId: string): Promise<number> {
     const { rows } = await sql<{ id: string | null }>`
       SELECT max(id) AS id FROM slipway_agent.run_events WHERE run_id = ${runId}`.execute(this.db);
     return Number(rows[0]?.id ?? 0);
   }
 
-  /** Drops the events of the deployment's runs that ended long enough ago. */
+  /** Drops the events of runs that ended more than {@link KEPT_MINUTES} ago. */
   async dropOld(): Promise<void> {
     await sql`
       DELETE FROM slipway_agent.run_events e USING slipway_agent.runs r

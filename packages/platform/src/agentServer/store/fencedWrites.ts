@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 
 import { CHECKPOINT_SCHEMA } from './agentDatabase.ts';
 
-/** The token of an attempt: its writes count only while the run is this owner's, and in this attempt. */
+/** The fencing token of an attempt: its writes count only while this owner has the run in this attempt. */
 export interface Fence {
   readonly runId: string;
   readonly attempt: number;
@@ -26,7 +26,7 @@ interface CheckpointRow {
   readonly isInput: boolean;
 }
 
-/** A channel's value, at a version of it. */
+/** The value of a channel at one version. */
 interface ValueRow {
   readonly namespace: string;
   readonly channel: string;
@@ -35,7 +35,7 @@ interface ValueRow {
   readonly blob: Uint8Array | undefined;
 }
 
-/** What a task wrote on top of a checkpoint. */
+/** A task's write to a checkpoint. */
 interface WriteRow {
   readonly namespace: string;
   readonly checkpointId: string;
@@ -44,13 +44,13 @@ interface WriteRow {
   readonly channel: string;
   readonly type: string;
   readonly blob: Uint8Array;
-  /** Whether it takes the place of what the task wrote there before; else that stays. */
+  /** Whether it replaces the task's earlier write there; otherwise the earlier one stays. */
   readonly replaces: boolean;
 }
 
 /**
- * Stores rows of a thread: one statement, so one round trip, and all or none. With a fence they are stored only while
- * the fence holds, and a process that claims the run waits until they are. Answers whether they were stored.
+ * Stores rows of a thread in one statement: one round trip, all or none. With a fence they are stored only while the
+ * fence holds, and a process that claims the run waits until they are. Returns whether they were stored.
  */
 export async function writeCheckpoints(
   pool: Pool,
@@ -59,7 +59,7 @@ export async function writeCheckpoints(
   fence: Fence | undefined,
 ): Promise<boolean> {
   const { checkpoints, values } = rows;
-  // One statement may replace a row only once: the last one counts.
+  // One statement may replace a row only once, so the last one counts.
   const replacing = new Map(
     rows.writes.filter(({ replaces }) => replaces).map((row) => [keyOf(row), row] as const),
   );
@@ -97,7 +97,7 @@ const WRITE_COLUMNS = '(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, c
 
 const OPEN = statement('SELECT 1');
 
-/** The run's row is locked for the moment of the write: a claim of the run comes before it or after it. */
+/** The run's row is locked during the write, so a claim of the run comes before or after it. */
 const FENCED = statement(`
   SELECT 1 FROM slipway_agent.runs
   WHERE run_id = $20::uuid AND attempt = $21 AND owner = $22 AND status = 'running' FOR SHARE`);

@@ -3,26 +3,26 @@ import { type RawBuilder, sql } from 'kysely';
 
 import { DeploymentStore } from './agentDatabase.ts';
 
-/** Where an item lies. */
+/** The address of an item. */
 export interface ItemAddress {
   readonly namespace: readonly string[];
   readonly key: string;
 }
 
-/** An item as it is stored. */
+/** A stored item. */
 export interface StoredItem extends ItemAddress {
   readonly value: Record<string, unknown>;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
 
-/** An item to be stored, or removed where its value is null. `ttlMinutes`: gone so long after; absent: it stays. */
+/** An item to store, or to remove if its value is null. `ttlMinutes`: how long to keep it; absent: forever. */
 export interface ItemChange extends ItemAddress {
   readonly value: Record<string, unknown> | null;
   readonly ttlMinutes?: number | null;
 }
 
-/** Which items are looked for. `refreshTtl`: those that were found have their whole time again. */
+/** A search for items. `refreshTtl` restarts the time to live of those found. */
 export interface ItemQuery {
   readonly prefix: readonly string[];
   readonly filter: Record<string, unknown>;
@@ -31,7 +31,7 @@ export interface ItemQuery {
   readonly refreshTtl: boolean;
 }
 
-/** Which namespaces are looked for: `*` stands for any label. */
+/** A search for namespaces; `*` matches any label. */
 export interface NamespaceQuery {
   readonly conditions: readonly { readonly at: 'prefix' | 'suffix'; readonly labels: readonly string[] }[];
   readonly maxDepth: number | undefined;
@@ -43,7 +43,7 @@ interface Row extends StoredItem {
   readonly ttl_minutes: number | null;
 }
 
-/** The long-term store of a deployment: what its graphs and clients keep beside threads, whatever the revision. */
+/** The long-term store of a deployment, shared by its graphs, clients and revisions, separate from threads. */
 export class ItemStore extends DeploymentStore {
   async get(address: ItemAddress, refreshTtl: boolean): Promise<StoredItem | undefined> {
     const { rows } = await sql<Row>`
@@ -54,7 +54,7 @@ export class ItemStore extends DeploymentStore {
     return rows[0];
   }
 
-  /** Stores and removes items, all or none, in one statement; of several changes of one item the last one counts. */
+  /** Stores and removes items in one statement, all or none. Of several changes to one item, the last counts. */
   async change(changes: readonly ItemChange[]): Promise<void> {
     const last = new Map(changes.map((change) => [JSON.stringify([change.namespace, change.key]), change]));
     const given = JSON.stringify(
@@ -82,11 +82,12 @@ export class ItemStore extends DeploymentStore {
         expires_at = EXCLUDED.expires_at`.execute(this.db);
   }
 
-  /** The items below a prefix that match, newest first. */
+  /** The matching items below a prefix, newest first. */
   async search(query: ItemQuery): Promise<StoredItem[]> {
     const { prefix, filter, limit, offset } = query;
     const last = prefix.at(-1);
-    // Nothing but what begins with these labels lies between the two: no text comes between one and itself with U+0001.
+    // Only namespaces that begin with these labels are in this range: no text sorts between a text and the same text
+    // with U+0001.
     const below =
       last === undefined
         ? sql`true`
@@ -99,7 +100,7 @@ export class ItemStore extends DeploymentStore {
     return rows;
   }
 
-  /** The namespaces that hold items, cut at `maxDepth`, in their order. */
+  /** The namespaces with items, cut at `maxDepth`, in order. */
   async namespaces(query: NamespaceQuery): Promise<string[][]> {
     const held = query.conditions.map(({ at, labels }) => {
       const offset = at === 'prefix' ? sql`0` : sql`cardinality(namespace) - ${labels.length}::int`;
@@ -117,7 +118,7 @@ export class ItemStore extends DeploymentStore {
     return rows.map(({ namespace }) => namespace);
   }
 
-  /** Drops what has had its time. */
+  /** Drops expired items. */
   async dropExpired(): Promise<void> {
     await sql`
       DELETE FROM slipway_agent.store_items
@@ -139,10 +140,10 @@ export class ItemStore extends DeploymentStore {
 
 const COLUMNS = sql`namespace, key, value, created_at, updated_at, ttl_minutes`;
 
-/** What has had its time is not there, whether or not it has been dropped yet. */
+/** An expired item counts as absent even before it is dropped. */
 const LIVES = sql<boolean>`(expires_at IS NULL OR expires_at > now())`;
 
-/** The condition that the fields of `value` are as a filter wants them (contract: `ItemFilter`). */
+/** The SQL condition that the fields of `value` match a filter (contract: `ItemFilter`). */
 function matching(filter: Record<string, unknown>): RawBuilder<boolean> {
   const conditions = Object.entries(filter).flatMap(([field, wanted]) =>
     isOperators(wanted)
@@ -168,7 +169,7 @@ const CONDITIONS: Record<FilterOperator, Condition> = {
     sql<boolean>`(${field} IN (SELECT jsonb_array_elements(${json(operand)}))) IS NOT TRUE`,
 };
 
-/** Numbers have an order among themselves, and so have texts; one of another kind is neither before nor behind. */
+/** Numbers compare with numbers, and texts with texts; a value of another type matches nothing. */
 function ordered(operator: string): Condition {
   const compare = sql.raw(operator);
   return (field, operand) =>
@@ -179,7 +180,7 @@ function json(operand: unknown): RawBuilder<unknown> {
   return sql`${JSON.stringify(operand ?? null)}::jsonb`;
 }
 
-/** As LangGraph's own stores tell them apart; an empty object asks for nothing. */
+/** The same rule as in LangGraph's own stores. An empty object has no conditions. */
 function isOperators(wanted: unknown): wanted is Record<string, unknown> {
   if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return false;
   return Object.keys(wanted).every((name) => (FILTER_OPERATORS as readonly string[]).includes(name));

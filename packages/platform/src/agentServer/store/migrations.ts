@@ -51,7 +51,7 @@ const THREADS_RUNS_PROCESSES: Migration = {
   ],
 };
 
-/** Runs that outlive their process: leases, attempts, a time to begin, a time to be forgotten. */
+/** Runs that outlive their process: leases, attempts, a start time, an expiry. */
 const LEASES: Migration = {
   name: '002 leases, attempts, retention of runs',
   sql: [
@@ -68,7 +68,7 @@ const LEASES: Migration = {
   ],
 };
 
-/** Assistants that callers created from a graph, and their versions. */
+/** Assistants that clients created, and their versions. */
 const ASSISTANTS: Migration = {
   name: '003 assistants and their versions',
   sql: [
@@ -98,7 +98,7 @@ const ASSISTANTS: Migration = {
   ],
 };
 
-/** The events of resumable streams: they go with their run. */
+/** The events of resumable streams, deleted with their run. */
 const RUN_EVENTS: Migration = {
   name: '004 events of resumable streams',
   sql: [
@@ -112,7 +112,7 @@ const RUN_EVENTS: Migration = {
   ],
 };
 
-/** The long-term store. Namespaces sort by their bytes, so that those with one beginning lie together in the index. */
+/** The long-term store. Namespaces sort by their bytes, so that a common prefix is one range of the index. */
 const STORE_ITEMS: Migration = {
   name: '005 items of the long-term store',
   sql: [
@@ -132,13 +132,13 @@ const STORE_ITEMS: Migration = {
   ],
 };
 
-/** Which runs are followed by readers in other processes: from then on their events are stored. */
+/** Marks runs with readers in other processes. From then on their events are stored. */
 const FOLLOWED_RUNS: Migration = {
   name: '006 runs that are followed in other processes',
   sql: ['ALTER TABLE slipway_agent.runs ADD COLUMN followed boolean NOT NULL DEFAULT false'],
 };
 
-/** Processes look for their followed runs twice a second: mostly there are none. */
+/** Processes query for their followed runs twice a second, and mostly there are none. */
 const RUNS_TO_FOLLOW: Migration = {
   name: '007 finding the runs that are followed',
   sql: [
@@ -148,8 +148,8 @@ const RUNS_TO_FOLLOW: Migration = {
 };
 
 /**
- * The tables of LangGraph's `PostgresSaver`, as its own version 4 makes them, and what is kept aside for a rollback. They
- * are made here because an agent that reaches the database as a role of its own may not make tables.
+ * The tables of LangGraph's `PostgresSaver` in its version 4, and the writes that a rollback restores. They are
+ * created here because an agent with its own database role may not create tables.
  */
 const CHECKPOINTS: Migration = {
   name: '008 checkpoints',
@@ -196,7 +196,10 @@ const CHECKPOINTS: Migration = {
   ],
 };
 
-/** Rows by whose deployment an agent's role is: the roles of `agentStorage.ts`. The tables' owner sees all of them. */
+/**
+ * Row-level security for the agents' roles (`agentStorage.ts`): a role sees its deployment's rows. The tables' owner
+ * sees all.
+ */
 const ROWS_BY_ROLE: Migration = {
   name: '009 a role of a deployment sees its rows alone',
   sql: [
@@ -215,10 +218,10 @@ const ROWS_BY_ROLE: Migration = {
   ],
 };
 
-/** The table that lists which steps have run. */
+/** The table of applied migrations. */
 export const AGENT_LEDGER = 'slipway_agent_migrations';
 
-/** The tables of agent servers, step by step. A step that was released is never edited: add the next one. */
+/** The migrations of the agent servers' tables. Never edit a released one: add the next. */
 export const AGENT_MIGRATIONS: readonly Migration[] = [
   THREADS_RUNS_PROCESSES,
   LEASES,

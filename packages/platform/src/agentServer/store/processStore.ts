@@ -8,10 +8,10 @@ import { isAlive } from '../../store/homeLock.ts';
 import { type Deployment, DeploymentStore } from './agentDatabase.ts';
 
 /**
- * Which processes may execute a deployment's runs. A row is a lease on all runs that name it as their owner; taking
- * the row away is what makes them anybody's. Time is the database's: no two clocks are compared.
+ * The processes that may execute a deployment's runs. A row is a lease on all runs whose owner it is; without the
+ * row, other processes may claim them. Time is the database's, so no two clocks are compared.
  *
- * A process of this machine is dead when its pid is; any process is when it has been silent for its lease.
+ * A process is dead if it was silent for its lease, or, on this machine, if its pid is gone.
  */
 export class ProcessStore extends DeploymentStore {
   readonly processId = `${hostname()}/${process.pid}/${randomUUID()}`;
@@ -23,8 +23,8 @@ export class ProcessStore extends DeploymentStore {
   }
 
   /**
-   * Says that this process lives: one statement, whatever the number of its runs. Answers `entered` where it was not
-   * on the list: it is new, or the others took it for dead, and then its runs are not its own any more.
+   * Renews this process's lease: one statement, whatever the number of its runs. Returns `entered` if it was not on
+   * the list: it is new, or another process removed it as dead, and may have claimed its runs.
    */
   async heartbeat(): Promise<'entered' | 'kept'> {
     const row = await this.db
@@ -42,7 +42,7 @@ export class ProcessStore extends DeploymentStore {
     return row.entered ? 'entered' : 'kept';
   }
 
-  /** Takes dead processes of the deployment off the list: those that are silent, those whose pid is gone. */
+  /** Removes dead processes of the deployment from the list: those that are silent, and those whose pid is gone. */
   async removeDead(): Promise<void> {
     const rows = await this.db
       .selectFrom('slipway_agent.processes')
@@ -53,7 +53,7 @@ export class ProcessStore extends DeploymentStore {
     const dead = rows.filter((row) => row.silent || (row.host === HOST && !isAnothersLife(row.pid)));
     if (dead.length === 0) return;
     const gone = dead.filter((row) => !row.silent).map((row) => row.process_id);
-    // One that was silent may have come back between the look and this.
+    // A silent process may have come back since the query.
     await this.db
       .deleteFrom('slipway_agent.processes')
       .where('process_id', 'in', [...dead.map((row) => row.process_id)])
@@ -61,7 +61,7 @@ export class ProcessStore extends DeploymentStore {
       .execute();
   }
 
-  /** Takes this process off the list: it executes nothing any more. */
+  /** Removes this process from the list: it executes nothing any more. */
   async leave(): Promise<void> {
     await this.db.deleteFrom('slipway_agent.processes').where('process_id', '=', this.processId).execute();
   }
@@ -69,7 +69,7 @@ export class ProcessStore extends DeploymentStore {
 
 const SILENT = sql<boolean>`heartbeat_at < now() - lease_ms * interval '1 millisecond'`;
 
-/** Where pids mean the same: the machine, and on Linux the process namespace within it. */
+/** The scope in which pids are comparable: the machine, and on Linux its pid namespace. */
 const HOST = `${hostname()} ${pidNamespace()}`;
 
 function pidNamespace(): string {
@@ -80,7 +80,7 @@ function pidNamespace(): string {
   }
 }
 
-/** A container's only process has the same pid each time: our own pid is not the life of the one before us. */
+/** A container's only process always has the same pid, so our own pid does not prove that an earlier process lives. */
 function isAnothersLife(pid: number): boolean {
   return pid !== process.pid && isAlive(pid);
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { DeploymentStore, type ProcessOfDeployment, type RunFailure } from './agentDatabase.ts';
 import type { RunRecord } from './runRecords.ts';
 
-/** How a thread is left by a run that ended. */
+/** The state in which an ended run leaves its thread. */
 export interface ThreadOutcome {
   readonly status: 'idle' | 'interrupted' | 'error';
   /** JSON text of the values; `undefined` leaves them as they are. */
@@ -12,10 +12,13 @@ export interface ThreadOutcome {
   readonly interrupts: string;
 }
 
-/** The endings that do what an interrupt asks: the run was stopped, and its work stays. */
+/** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
 const STOPPED = ['interrupted', 'timeout'];
 
-/** Ends runs and frees their threads, in one statement each. Answers if the run was this process's, in this attempt. */
+/**
+ * Ends runs and frees their threads, in one statement each. Returns whether this process owned the run in this
+ * attempt.
+ */
 export class RunEnds extends DeploymentStore {
   readonly #processId: string;
 
@@ -25,9 +28,8 @@ export class RunEnds extends DeploymentStore {
   }
 
   /**
-   * Ends an active run and leaves its thread as `thread` says (a stateless run has none), or `busy` while other runs
-   * wait on it. Refused if a noted cancel is not what this ending does. `output`: JSON text, the values of a stateless
-   * run.
+   * Ends an active run and sets its thread as `thread` says (a stateless run has none), or to `busy` while other runs
+   * wait. Refused if a stored cancel requests another ending. `output`: JSON text, the values of a stateless run.
    */
   async finish(
     run: RunRecord,
@@ -74,8 +76,8 @@ export class RunEnds extends DeploymentStore {
     const place = sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`;
     const others = sql`SELECT 1 FROM slipway_agent.runs WHERE ${place} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
-    // The thread's row is locked first, as in accepting a run. A statement sees the runs as they were when it began: if
-    // the thread has changed since, it does nothing, and is sent again.
+    // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the
+    // thread has changed since, it does nothing and is repeated.
     for (;;) {
       const { rows } = await sql<{ fresh: boolean; ended: boolean }>`
         WITH thread AS MATERIALIZED (
@@ -99,5 +101,5 @@ export class RunEnds extends DeploymentStore {
   }
 }
 
-/** The record of a stateless run can be read for an hour after its end: no thread keeps it. */
+/** The record of a stateless run can be read for an hour after its end, because no thread keeps it. */
 const FORGET_STATELESS_AT = sql`now() + interval '1 hour'`;

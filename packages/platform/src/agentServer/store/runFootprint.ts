@@ -4,18 +4,18 @@ import { type AgentTables, CHECKPOINT_SCHEMA, DeploymentStore, storedThreadId } 
 import { ACTIVE, type RunRecord } from './runRecords.ts';
 
 /**
- * What a run leaves in its thread's checkpoints, and how that is taken back: the checkpoints that it made, and what it
- * wrote to those that were there before it (a resumed run does). What was pending there when it began is kept aside.
+ * Rolls back a run's changes to its thread's checkpoints: the checkpoints it made, and its writes to earlier ones (a
+ * resumed run makes those). The writes that were pending when it began are kept for that.
  */
 export class RunFootprint extends DeploymentStore {
-  /** Drops what was kept aside for a run that has ended and stays. */
+  /** Drops the kept writes of a run that has ended and is not rolled back. */
   async drop(runId: string): Promise<void> {
     await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(this.db);
   }
 
   /**
-   * Rolls a run back (contract 001, "States and transitions"): its checkpoints go, and the thread is as it
-   * was before the run, with what was pending then. Answers whether the run was still its owner's, in this attempt.
+   * Rolls a run back (contract 001, "States and transitions"): removes its checkpoints, and restores the thread with
+   * the writes that were pending. Returns whether the owner still had the run in this attempt.
    */
   async rollBack(run: RunRecord): Promise<boolean> {
     const key = storedThreadId(this.deploymentId, run.thread_id);
@@ -41,9 +41,8 @@ export class RunFootprint extends DeploymentStore {
   }
 
   /**
-   * Takes back the answers and updates of a run's `command` that are still pending, so that it can be given again:
-   * answers that are there twice would answer the next question too. What finished nodes wrote stays. Answers as
-   * {@link rollBack}.
+   * Removes the pending answers and updates of a run's `command`, so that it can be given again. Duplicate answers
+   * would also answer the next question. Writes of finished nodes stay. Returns as {@link rollBack}.
    */
   async rollBackCommand(run: RunRecord): Promise<boolean> {
     const key = storedThreadId(this.deploymentId, run.thread_id);
@@ -52,7 +51,7 @@ export class RunFootprint extends DeploymentStore {
     );
   }
 
-  /** Changes a thread for a run while the run is its owner's; whoever claims it waits until that is done. */
+  /** Changes a thread while the owner has the run; a process that claims the run waits until that is done. */
   async #asOwner(
     run: RunRecord,
     change: (transaction: Transaction<AgentTables>) => Promise<void>,
@@ -74,8 +73,8 @@ export class RunFootprint extends DeploymentStore {
 }
 
 /**
- * The statement that keeps aside what is pending on a thread's newest checkpoints, for the run that `run` selects
- * (one row with `run_id`, or none).
+ * The statement that keeps the pending writes of a thread's newest checkpoints for the run that `run` selects (one
+ * row with `run_id`, or none).
  */
 export function keepPending(run: RawBuilder<unknown>, deploymentId: string, threadId: string) {
   const key = storedThreadId(deploymentId, threadId);
@@ -86,7 +85,7 @@ export function keepPending(run: RawBuilder<unknown>, deploymentId: string, thre
     WHERE w.thread_id = ${key} RETURNING 1`;
 }
 
-/** The condition that a thread has no checkpoint yet. */
+/** The SQL condition that a thread has no checkpoint yet. */
 export function isBlank(deploymentId: string, threadId: string): RawBuilder<boolean> {
   const key = storedThreadId(deploymentId, threadId);
   return sql<boolean>`NOT EXISTS (SELECT 1 FROM ${CHECKPOINTS} WHERE thread_id = ${key})`;
@@ -97,16 +96,16 @@ const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
 const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);
 const KEPT = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 
-/** Answers to interrupts, and what belongs to no task: LangGraph's names for what a command leaves behind. */
+/** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
 const OF_A_COMMAND = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
 
-/** The newest checkpoint of each namespace of a thread: checkpoint ids sort by time. */
+/** The newest checkpoint of each namespace of a thread. Checkpoint ids sort by time. */
 function newest(key: string) {
   return sql`SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
     FROM ${CHECKPOINTS} WHERE thread_id = ${key} GROUP BY checkpoint_ns`;
 }
 
-/** Puts what is pending on the newest checkpoints back to what was kept aside, as far as `only` goes. */
+/** Restores the pending writes of the newest checkpoints to the kept ones, as far as `only` matches. */
 async function restorePending(
   transaction: Transaction<AgentTables>,
   options: { key: string; runId: string; only: RawBuilder<unknown> },

@@ -13,7 +13,7 @@ export function isActive(run: Pick<RunRecord, 'status'>): boolean {
   return ACTIVE.includes(run.status);
 }
 
-/** The most runs that {@link RunRecords.behind} gives. */
+/** The most runs that {@link RunRecords.behind} returns. */
 const LOOK_MAX = 100;
 
 /** Finds runs of a deployment. */
@@ -44,19 +44,19 @@ export class RunRecords extends DeploymentStore {
     return query.orderBy('sequence', 'desc').offset(options.offset).execute();
   }
 
-  /** The deployment's runs of some statuses, oldest first. */
+  /** The deployment's runs with these statuses, oldest first. */
   async withStatus(statuses: readonly string[]): Promise<RunRecord[]> {
     return this.#mine().where('status', 'in', statuses).orderBy('sequence').execute();
   }
 
-  /** A thread's active runs, oldest first; only the named ones where `runIds` is given. */
+  /** A thread's active runs, oldest first; only those in `runIds` if given. */
   async activeOfThread(threadId: string, runIds?: readonly string[]): Promise<RunRecord[]> {
     const active = this.#ofThread(threadId).where('status', 'in', ACTIVE).orderBy('sequence');
     if (runIds === undefined) return active.execute();
     return active.where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`).execute();
   }
 
-  /** A thread's runs behind a sequence, oldest first: at most {@link LOOK_MAX}. */
+  /** A thread's runs after a sequence, oldest first: at most {@link LOOK_MAX}. */
   async behind(threadId: string, sequence: bigint): Promise<RunRecord[]> {
     return this.#ofThread(threadId)
       .where('sequence', '>', String(sequence))
@@ -65,7 +65,7 @@ export class RunRecords extends DeploymentStore {
       .execute();
   }
 
-  /** Which of the given runs are active, in this process or another. */
+  /** The given runs that are still active, in any process. */
   async stillActive(runIds: readonly string[]): Promise<Set<string>> {
     const rows = await this.db
       .selectFrom('slipway_agent.runs')

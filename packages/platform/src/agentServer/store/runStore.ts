@@ -5,7 +5,7 @@ import { type AgentTables, DeploymentStore, type ProcessOfDeployment } from './a
 import { isBlank, keepPending } from './runFootprint.ts';
 import { ACTIVE, RunRecords, type RunRecord } from './runRecords.ts';
 
-/** What a new run is made of. */
+/** The fields of a new run. */
 export interface NewRun {
   readonly runId: string;
   readonly threadId: string;
@@ -13,41 +13,41 @@ export interface NewRun {
   readonly graphId: string;
   readonly metadata: Record<string, unknown>;
   readonly kwargs: Record<string, unknown>;
-  /** The thread's configuration from now on: what the run was asked for, without its ids. */
+  /** The thread's configuration from now on: the run's, without its ids. */
   readonly threadConfig: Record<string, unknown>;
   readonly multitaskStrategy: string;
   /** Whether it has no thread (contract 001, rule 5). */
   readonly stateless: boolean;
-  /** How long it waits before it begins, in seconds. */
+  /** The delay before it begins, in seconds. */
   readonly delaySeconds: number;
 }
 
 /** A run that has begun. */
 export interface Begun {
   readonly run: RunRecord;
-  /** Whether something was pending on its thread, and is kept for a rollback (`RunFootprint`). */
+  /** Whether writes were pending on its thread, and are kept for a rollback (`RunFootprint`). */
   readonly keptPending: boolean;
   readonly blank: boolean;
 }
 
-/** How a run was accepted: it waits for the runs in `before`, oldest first; or it has `begun` already. */
+/** An accepted run. It waits for the runs in `before`, oldest first, or has `begun` already. */
 export interface Accepted {
   readonly run: RunRecord;
   readonly before: readonly RunRecord[];
   readonly begun?: Begun;
 }
 
-/** The multitask strategies that stop what is active on the thread. */
+/** The multitask strategies that stop the thread's active runs. */
 const STOPPING = ['interrupt', 'rollback'];
 
-/** How many runs one look takes up at most: a process that starts after a crash spreads them over several. */
+/** The most runs that one query claims: after a crash, a process spreads its claims over several queries. */
 const CLAIM_MAX = 200;
 
 /**
- * Runs until they end: accepted, begun, claimed, to be cancelled, removed. Each change is one transaction.
+ * Runs until they end: accept, begin, claim, cancel, remove. Each change is one transaction.
  *
- * A run belongs to the process that its `owner` names, for as long as that process is listed (`ProcessStore`). A claimed
- * run is `pending` again, and its next beginning is another attempt: the token that its writes are fenced by.
+ * A run belongs to the process in `owner` while that process is listed (`ProcessStore`). A claimed run is `pending`
+ * again and begins as another attempt, which fences its writes.
  */
 export class RunStore extends DeploymentStore {
   readonly #processId: string;
@@ -58,19 +58,20 @@ export class RunStore extends DeploymentStore {
   }
 
   /**
-   * Accepts a run, and begins it in the same statement if nothing is active on its thread and it `mayBegin`. The thread's row is locked meanwhile, so runs of one thread are accepted one after another. Where its strategy
-   * stops the active runs, that is noted together with it, so that it holds also if this process dies.
+   * Accepts a run, and begins it in the same statement if its thread has no active run and it `mayBegin`. The
+   * thread's row is locked meanwhile, so runs of one thread are accepted one after another. If its strategy stops the
+   * active runs, their cancel is stored in the same transaction, and so survives this process's death.
    * @throws HttpProblem 404 for an unknown thread, 409 if the strategy is `reject` and a run is active.
    */
   async accept(run: NewRun, mayBegin = false): Promise<Accepted> {
     const begins = mayBegin && run.delaySeconds === 0;
-    // A thread is `busy` exactly as long as it has active runs: both change together.
+    // A thread is `busy` exactly while it has active runs, so both change together.
     const free = sql`UPDATE slipway_agent.threads SET ${this.#used(run)}
       WHERE ${this.#threadOf(run)} AND status <> 'busy' RETURNING 1`;
     const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
     if (accepted !== undefined) return { run: accepted.run, before: [], ...(begins && { begun: accepted }) };
     return this.db.transaction().execute(async (db) => {
-      // The update is the lock. If the run is refused after all, nothing of it stays.
+      // The update locks the thread. If the run is rejected after all, the transaction undoes it.
       const thread = await sql`UPDATE slipway_agent.threads SET ${this.#used(run)}
         WHERE ${this.#threadOf(run)} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
@@ -94,8 +95,8 @@ export class RunStore extends DeploymentStore {
   }
 
   /**
-   * From `pending` to `running`, as the next attempt; `undefined` while that cannot be: it is not this process's pending
-   * run any more, or an earlier run of its thread is active.
+   * Moves a run from `pending` to `running` as the next attempt. `undefined` if this process no longer owns it as
+   * pending, or an earlier run of its thread is active.
    */
   async begin(run: RunRecord): Promise<Begun | undefined> {
     return this.#begun(
@@ -112,7 +113,7 @@ export class RunStore extends DeploymentStore {
     );
   }
 
-  /** The active runs that are this process's. */
+  /** The active runs that this process owns. */
   async owned(): Promise<string[]> {
     const rows = await this.db
       .selectFrom('slipway_agent.runs')
@@ -124,8 +125,8 @@ export class RunStore extends DeploymentStore {
   }
 
   /**
-   * Makes runs that no process executes this process's own, oldest first: those of no living process, and those of this
-   * one that it has `dropped` (their end could not be stored).
+   * Claims runs that no process executes, oldest first: those without a living owner, and this process's own
+   * `dropped` ones (their end could not be stored).
    */
   async claim(dropped: readonly string[]): Promise<RunRecord[]> {
     const { rows } = await sql<RunRecord>`
@@ -144,7 +145,7 @@ export class RunStore extends DeploymentStore {
     return rows.sort((left, right) => Number(BigInt(left.sequence) - BigInt(right.sequence)));
   }
 
-  /** Gives a run of this process to the next process that claims it; its attempt does not count as lost. */
+  /** Releases a run for the next process that claims it. Its attempt does not count as lost. */
   async release(run: Pick<RunRecord, 'run_id' | 'attempt'>): Promise<void> {
     await this.db
       .updateTable('slipway_agent.runs')
@@ -156,21 +157,21 @@ export class RunStore extends DeploymentStore {
       .execute();
   }
 
-  /** The runs of this process that another process asked to cancel, or to store the events of. */
+  /** The runs of this process for which another process requested a cancel or stored events. */
   async requests(): Promise<Pick<RunRecord, 'run_id' | 'cancel_action' | 'followed'>[]> {
     const active = this.db
       .selectFrom('slipway_agent.runs')
       .select(['run_id', 'cancel_action', 'followed'])
       .where('owner', '=', this.#processId)
       .where('status', 'in', ACTIVE);
-    // Each of the two has an index of its own.
+    // Each condition has its own index.
     return active
       .where('cancel_action', 'is not', null)
       .union(active.where(sql<boolean>`followed`))
       .execute();
   }
 
-  /** Marks runs for cancellation, in this process or another. Answers those that were still active. */
+  /** Marks runs for cancellation, in any process. Returns those that were still active. */
   async requestCancel(runIds: readonly string[], action: string): Promise<string[]> {
     return noteCancel(this.db, runIds, action);
   }
@@ -183,7 +184,7 @@ export class RunStore extends DeploymentStore {
       .execute();
   }
 
-  /** Removes the expired records of stateless runs; answers the threads that they were given. */
+  /** Removes the expired records of stateless runs, and returns their thread ids. */
   async removeExpired(): Promise<string[]> {
     const rows = await this.db
       .deleteFrom('slipway_agent.runs')
@@ -194,7 +195,7 @@ export class RunStore extends DeploymentStore {
     return rows.map((row) => row.thread_id);
   }
 
-  /** Inserts a run, for each row that `thread` gives: none, or one. */
+  /** Inserts a run for each row that `thread` returns: none or one. */
   #insert(
     db: Kysely<AgentTables>,
     run: NewRun,
@@ -217,7 +218,7 @@ export class RunStore extends DeploymentStore {
     );
   }
 
-  /** Changes a run, and with its first attempt keeps what is pending on its thread: one statement. */
+  /** Changes a run in one statement that, for its first attempt, also keeps the pending writes of its thread. */
   async #begun(
     db: Kysely<AgentTables>,
     change: RawBuilder<unknown>,
@@ -246,7 +247,7 @@ export class RunStore extends DeploymentStore {
   }
 }
 
-/** Notes a wish to cancel. A rollback overrides an interrupt, and an interrupt does not take it back. */
+/** Stores a cancel. A rollback overrides an interrupt, but an interrupt does not override a rollback. */
 async function noteCancel(
   db: Kysely<AgentTables>,
   runIds: readonly string[],
@@ -264,7 +265,7 @@ async function noteCancel(
   return noted.map((run) => run.run_id);
 }
 
-/** 404 for a thread that the deployment does not have. */
+/** 404 for a thread that the deployment lacks. */
 export function threadNotFound(threadId: string): HttpProblem {
   return new HttpProblem(404, `Thread ${threadId} not found.`);
 }

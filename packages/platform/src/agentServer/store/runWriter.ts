@@ -5,25 +5,25 @@ import type { CheckpointRows, Fence } from './fencedWrites.ts';
 
 export interface RunWriterOptions {
   readonly fence: Fence;
-  /** Whether this process still holds its lease, as far as it knows: so long a write is worth trying. */
+  /** Whether this process still holds its lease, as far as it knows. Until then, failed writes are retried. */
   readonly holds: () => boolean;
-  /** Called when the run is another process's now. */
+  /** Called when another process owns the run. */
   readonly onLost: () => void;
-  /** Whether its thread has no checkpoint, so that none is read before it writes the first one. */
+  /** Whether its thread has no checkpoint, so that nothing needs to be read before the first write. */
   readonly blank: boolean;
 }
 
 /**
- * An attempt of a run that may write checkpoints, in order. What comes while one statement is under way is the next
- * statement. What a node wrote is sent at once: before the events that tell of it, so that a node whose work a client
- * has seen does not run again.
+ * Writes the checkpoints of one attempt of a run, in order. Rows that arrive during a statement form the next
+ * statement. A node's writes are sent at once, before the events about it, so that a node whose work a client has
+ * seen does not run again.
  */
 export class RunWriter {
   readonly fence: Fence;
   /**
-   * Whether nothing of the agent has run before the step after the input's: its graph starts with LangGraph's own
-   * `__start__`. Such a run does not wait until these two checkpoints are stored: until a node has ended they hold
-   * nothing that is not in the run's record, from which a killed run starts again.
+   * Whether the graph starts with LangGraph's own `__start__`, so that no code of the agent runs before the step
+   * after the input's. Such a run does not wait for its first two checkpoints. Until a node has ended, they hold only
+   * what the run's record has, and a killed run starts again from that.
    */
   startsPlainly = false;
   #blank: boolean;
@@ -34,7 +34,7 @@ export class RunWriter {
   readonly #options: RunWriterOptions;
   readonly #write: (rows: CheckpointRows, fence: Fence) => Promise<boolean>;
 
-  /** `write` stores rows, if the fence holds. */
+  /** `write` stores rows if the fence holds. */
   constructor(options: RunWriterOptions, write: (rows: CheckpointRows, fence: Fence) => Promise<boolean>) {
     this.fence = options.fence;
     this.#blank = options.blank;
@@ -42,7 +42,7 @@ export class RunWriter {
     this.#write = write;
   }
 
-  /** Resolves when the rows are stored; at once for those that the run does not wait for ({@link startsPlainly}). */
+  /** Resolves when the rows are stored, or at once if the run need not wait for them ({@link startsPlainly}). */
   async store(rows: CheckpointRows): Promise<void> {
     this.#blank = false;
     const isOpening = this.#isOpening(rows);
@@ -51,7 +51,7 @@ export class RunWriter {
       const turn = isOpening
         ? Promise.race([nextTurn(), new Promise<void>((resolve) => (this.#hurry = resolve))])
         : undefined;
-      // A failure stays: what follows rows that are missing is not stored.
+      // A failure stays: rows after missing rows are not stored.
       this.#stored = this.#stored.then(() => turn).then(() => this.#storeBatch());
       this.#stored.catch(() => undefined);
     }
@@ -60,14 +60,14 @@ export class RunWriter {
     await this.#stored;
   }
 
-  /** Reads what the run has written so far. `undefined`: its thread has no checkpoint. */
+  /** Reads after the run's pending writes. `undefined`: its thread has no checkpoint. */
   async read<T>(work: () => Promise<T>): Promise<T | undefined> {
     if (this.#blank) return undefined;
     await this.#stored;
     return this.#throughOutage(work);
   }
 
-  /** Resolves when no write is under way. Answers the error, if one failed. */
+  /** Resolves when no write is pending, with the error if one failed. */
   async settled(): Promise<unknown> {
     let failure: unknown;
     for (let seen: unknown; seen !== this.#stored;) {
@@ -93,7 +93,7 @@ export class RunWriter {
     throw new Error(`Run ${fence.runId} is executed elsewhere now; nothing more of it is stored here.`);
   }
 
-  /** Whether rows are the run's input, or what `__start__` made of it. */
+  /** Whether rows are the run's input, or the output of `__start__`. */
   #isOpening({ checkpoints: [checkpoint], writes: [write] }: CheckpointRows): boolean {
     if (!this.startsPlainly) return false;
     if (checkpoint?.isInput === true) this.#inputId ??= checkpoint.id;
@@ -102,7 +102,7 @@ export class RunWriter {
     return after !== undefined && after === this.#inputId;
   }
 
-  /** Waits for a database that is away as long as the lease holds; the run is lost with it. */
+  /** Retries while the database is away and the lease holds; after that, the run is lost. */
   async #throughOutage<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await throughOutage(work, this.#options.holds);

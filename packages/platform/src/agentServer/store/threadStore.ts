@@ -9,7 +9,7 @@ import { threadNotFound } from './runStore.ts';
 /** A stored thread. */
 export type ThreadRecord = Selectable<ThreadsTable>;
 
-/** What threads can be searched for. */
+/** The filters of a search for threads. */
 interface ThreadFilter {
   readonly metadata?: Record<string, unknown>;
   readonly values?: Record<string, unknown>;
@@ -20,7 +20,7 @@ interface ThreadFilter {
 /** The threads of a deployment (contract 001, "Thread"). Their checkpoints are in the `CheckpointStore`. */
 export class ThreadStore extends DeploymentStore {
   /**
-   * Makes a thread: `idle`, without values. If one of that id exists, `ifExists` decides.
+   * Creates a thread: `idle`, without values. If the id exists, `ifExists` decides.
    * @throws HttpProblem 409 if it exists and `ifExists` is `raise`.
    */
   async create(thread: {
@@ -46,7 +46,7 @@ export class ThreadStore extends DeploymentStore {
     return found(rows, threadId);
   }
 
-  /** Adds to a thread's metadata; given names replace existing ones. @throws HttpProblem 404 */
+  /** Merges metadata into a thread's; given names replace existing ones. @throws HttpProblem 404 */
   async patchMetadata(threadId: string, metadata: Record<string, unknown>): Promise<ThreadRecord> {
     const { rows } = await sql<ThreadRecord>`
       UPDATE slipway_agent.threads
@@ -55,7 +55,7 @@ export class ThreadStore extends DeploymentStore {
     return found(rows, threadId);
   }
 
-  /** Stores a state that was set by hand: JSON texts. */
+  /** Stores a manually updated state, as JSON texts. */
   async setState(
     threadId: string,
     state: { values: string; interrupts: string; status: string },
@@ -77,7 +77,7 @@ export class ThreadStore extends DeploymentStore {
     });
   }
 
-  /** A text per existing thread that is another one after each change of the thread. */
+  /** A text for each existing thread that changes with every change of the thread. */
   async versions(threadIds: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#matching({ ids: threadIds })
       .select(['thread_id', sql<string>`updated_at::text`.as('version')])
@@ -117,7 +117,7 @@ export class ThreadStore extends DeploymentStore {
     if (filter.metadata !== undefined)
       query = query.where(sql<boolean>`metadata @> ${JSON.stringify(filter.metadata)}::jsonb`);
     if (filter.values !== undefined)
-      // `json` holds U+0000, which `jsonb` refuses: such values match nothing instead of failing the search.
+      // `json` may hold U+0000, which `jsonb` rejects. Such values match nothing, so that the search does not fail.
       query = query.where(sql<boolean>`CASE WHEN strpos("values"::text, '\\u0000') > 0 THEN false
         ELSE "values"::jsonb @> ${JSON.stringify(filter.values)}::jsonb END`);
     return query;

@@ -4,7 +4,7 @@ import { routePath } from 'hono/route';
 import { validTrace } from '../../http/answered.ts';
 import type { LiveRun } from '../runs/liveRun.ts';
 
-/** What a span says of its subject. `undefined` is left out. */
+/** Attributes of a span. `undefined` ones are left out. */
 export type AgentSpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 /** A span that has begun. */
@@ -12,34 +12,34 @@ interface AgentSpan {
   readonly traceparent: string;
   rename(name: string): void;
   set(attributes: AgentSpanAttributes): void;
-  /** @param type - a status, or the name of an error: no text of the agent. */
+  /** @param type - a status, or the name of an error; no text from the agent. */
   fail(type: string): void;
   end(): void;
 }
 
-/** What makes the spans of an agent server (`openAgentSpans.ts`). */
+/** Makes the spans of an agent server (`openAgentSpans.ts`). */
 export interface AgentSpans {
   start(span: {
     readonly name: string;
     /** `server`: a request; `internal`: a run. */
     readonly kind: 'server' | 'internal';
-    /** The span that asked, as a W3C `traceparent`. */
+    /** The parent span, as a W3C `traceparent`. */
     readonly parent: string;
     readonly attributes: AgentSpanAttributes;
   }): AgentSpan;
-  /** Sends what has ended. Never throws. */
+  /** Exports the ended spans. Never throws. */
   close(): Promise<void>;
 }
 
-/** The trace of a request within its handler: that of its own span, else of the caller. */
+/** The trace context of a request in its handler: its own span's, else the caller's. */
 const TRACES = new WeakMap<Request, string>();
 
-/** The trace that a request is part of; `undefined`: of none. */
+/** The trace context of a request; `undefined` if it has none. */
 export function traceOf(request: Request): string | undefined {
   return TRACES.get(request) ?? validTrace(request.headers.get('traceparent') ?? undefined);
 }
 
-/** A span for each request that belongs to a trace, until its answer begins. Others have none. */
+/** Makes a span for each request with a trace, until its response begins. */
 export function traceRequests(spans: AgentSpans): MiddlewareHandler {
   return async (c, next) => {
     const parent = validTrace(c.req.header('traceparent'));
@@ -55,7 +55,7 @@ export function traceRequests(spans: AgentSpans): MiddlewareHandler {
     try {
       await next();
     } finally {
-      // Of the handler that answered: later patterns match every path.
+      // The route of the handler that responded, because later patterns match every path.
       const route = routePath(c).replaceAll(/:(\w+)/gu, '{$1}');
       const { status } = c.res;
       span.set({ 'http.route': route, 'http.response.status_code': status });
@@ -66,7 +66,7 @@ export function traceRequests(spans: AgentSpans): MiddlewareHandler {
   };
 }
 
-/** A span for a run of a trace, from its acceptance to its end in this process. It says nothing of inputs and answers. */
+/** Makes a span for a run of a trace, from its acceptance to its end in this process, without inputs and outputs. */
 export function traceRun(spans: AgentSpans, live: LiveRun, parent: string): void {
   const span = spans.start({
     name: 'run',

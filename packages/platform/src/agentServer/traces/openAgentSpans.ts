@@ -13,15 +13,14 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 
 import type { AgentSpanAttributes, AgentSpans } from './agentSpans.ts';
 
-/** What a killed process takes with it at most, in milliseconds: spans that have ended and are not sent. */
+/** The delay before ended spans are exported, in milliseconds. A killed process loses at most these. */
 const SEND_AFTER_MS = 1_000;
-/** How long the end of a process waits for a collector that does not answer. */
+/** How long a process's end waits for a collector that does not answer, in milliseconds. */
 const CLOSE_MS = 2_000;
 
 /**
- * Opens what makes the spans of an agent server and sends them by OTLP over HTTP, as the standard variables say.
- * Nothing is registered for the process: the agent's code may trace by itself, to elsewhere.
- *
+ * Opens the exporter of an agent server's spans: OTLP over HTTP, configured by the standard variables. It registers
+ * nothing globally, because the agent's code may trace on its own, to another collector.
  * @param identity - attributes of the process.
  */
 export function openAgentSpans(identity: AgentSpanAttributes): AgentSpans {
@@ -55,13 +54,13 @@ export function openAgentSpans(identity: AgentSpanAttributes): AgentSpans {
     },
     close: async () => {
       const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS).unref());
-      // A collector that is away is no reason to fail what was traced.
+      // A missing collector must not make the process fail.
       await Promise.race([provider.shutdown().catch(() => undefined), timeout]);
     },
   };
 }
 
-/** The process has no propagator of its own: none is registered. */
+/** Parses the header itself, because the process has no global propagator. */
 function contextOf(traceparent: string): Context {
   const [, traceId = '', spanId = '', flags = '0'] = traceparent.split('-');
   const parent: SpanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };

@@ -1,22 +1,22 @@
-/** Variables of OpenTelemetry, by their names: where traces are sent, and with which credentials. */
+/** OpenTelemetry variables by name: the collector and its credentials. */
 export type TraceVariables = Readonly<Record<string, string>>;
 
-/** Carries them to an agent's process, which takes them out of its environment before the agent's code sees it. */
+/** Carries them to an agent's process, which removes it from its environment before the agent's code runs. */
 const CARRIER = 'SLIPWAY_AGENT_TRACES';
 
-/** What an agent's environment says of traces; empty if none are wanted. */
+/** The environment variable with an agent's trace variables; empty if tracing is off. */
 export function packTraces(variables: TraceVariables | undefined): Record<string, string> {
   return variables === undefined ? {} : { [CARRIER]: JSON.stringify(variables) };
 }
 
-/** Takes out of this process's environment what {@link packTraces} put there. */
+/** Removes from this process's environment what {@link packTraces} put there. */
 export function takeTraces(): TraceVariables | undefined {
   const packed = process.env[CARRIER];
   Reflect.deleteProperty(process.env, CARRIER);
   return packed === undefined ? undefined : (JSON.parse(packed) as TraceVariables);
 }
 
-/** Runs work with these variables of OpenTelemetry, and no others, in the process's environment. */
+/** Runs `work` with exactly these OpenTelemetry variables in the environment. */
 export function withTraceVariables<T>(variables: TraceVariables, work: () => T): T {
   const before = { ...process.env };
   const own = Object.keys(before).filter((name) => name.startsWith('OTEL_'));

@@ -11,27 +11,27 @@ const DELIVERY_TIMEOUT_MS = 10_000;
 
 const RETRY_AFTER_MS = [500, 5_000];
 
-/** How webhooks are sent. */
+/** Options of webhooks. */
 export interface WebhookOptions {
-  /** Addresses, networks and names that are reachable although they are not public: {@link ReachableAddresses}. */
+  /** Non-public addresses, networks and names to allow: {@link ReachableAddresses}. */
   readonly allow?: readonly string[];
-  /** Signs every delivery where set. */
+  /** If set, signs every delivery. */
   readonly secret?: string;
-  /** The proxy that leads out, which resolves names and refuses what may not be reached. Default: none. */
+  /** The outbound proxy, which resolves names and blocks forbidden targets. Default: none. */
   readonly proxy?: string;
-  /** How long to wait before each further try, in milliseconds. Default 500 and 5,000. */
+  /** The delay before each retry, in milliseconds. Default 500 and 5,000. */
   readonly retryAfterMs?: readonly number[];
   readonly log: Logger;
 }
 
 /**
- * Tells a run's `webhook` that the run has ended (contract 001: delivery "not shown"; the body is what the public
- * servers send: the run with its `values`, and `error` where it failed).
+ * Notifies a run's `webhook` that the run has ended (contract 001: delivery "not shown"). The body is the one of the
+ * public servers: the run with its `values`, and `error` if it failed.
  *
- * Decisions: tried three times (at once, after 0.5 s, after another 5 s); a failure is logged and changes nothing else.
- * At most once per try and not remembered: who must know asks the run. Redirects are not followed, since where they
- * lead has not been allowed. Where a secret is set, a delivery carries
- * `X-Slipway-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256 over "<t>.<body>">`.
+ * Decisions: three attempts (at once, after 0.5 s, after another 5 s); a failure is only logged. Deliveries are not
+ * stored, so a client that must know the end reads the run. Redirects are not followed, because their targets are not
+ * checked. With a secret, a delivery has `X-Slipway-Signature: t=<unix seconds>,v1=<hex of HMAC-SHA256 over
+ * "<t>.<body>">`.
  */
 export class Webhooks {
   readonly #addresses: ReachableAddresses;
@@ -40,7 +40,7 @@ export class Webhooks {
   readonly #log: Logger;
   readonly #dispatcher: Dispatcher;
 
-  /** @throws RangeError for an entry of `allow` that says nothing. */
+  /** @throws RangeError for an invalid entry of `allow`. */
   constructor(options: WebhookOptions) {
     this.#addresses = new ReachableAddresses(options.allow);
     this.#secret = options.secret;
@@ -52,7 +52,7 @@ export class Webhooks {
         : new ProxyAgent(options.proxy);
   }
 
-  /** Why a webhook can never be delivered there, for who asks for it; `undefined` where it may be. */
+  /** Why a webhook can never be delivered there, for the client that requests it; `undefined` if it may be. */
   refusal(url: string): string | undefined {
     return this.#addresses.refusal(url);
   }
@@ -64,7 +64,7 @@ export class Webhooks {
       if (problem === undefined) return;
       const wait = this.#retryAfterMs[attempt];
       if (wait === undefined) {
-        // The path of a webhook is often its secret.
+        // The path of a webhook often contains a secret, so only the host is logged.
         this.#log.warn({ runId, host: new URL(url).host, problem }, 'a webhook could not be delivered');
         return;
       }
@@ -103,9 +103,10 @@ export class Webhooks {
 }
 
 /**
- * Which addresses a webhook may be sent to. Whoever may create a run may name its webhook, so without this the server
- * could be made to send requests where only it can reach: to itself, to its neighbors, to a cloud's metadata service.
- * Decision: everything that is not a public unicast address is refused, unless the agent's operator allowed it.
+ * Decides to which addresses webhooks may be sent. A client that creates a run chooses its webhook. Without this
+ * check, the server could be made to send requests to itself, its neighbors or a cloud's metadata service.
+ *
+ * Decision: only public unicast addresses are allowed, and those that the agent's operator adds.
  */
 export class ReachableAddresses {
   readonly #all: boolean;
@@ -113,15 +114,15 @@ export class ReachableAddresses {
   readonly #networks = new BlockList();
 
   /**
-   * `allowed`: addresses, networks (`10.0.0.0/8`) and host names that are reachable although they are not public; `*`
-   * for all. @throws RangeError naming an entry that is none of these.
+   * `allowed`: further addresses, networks (`10.0.0.0/8`) and host names; `*` for all. @throws RangeError naming an
+   * invalid entry.
    */
   constructor(allowed: readonly string[] = []) {
     this.#all = allowed.includes('*');
     for (const entry of allowed) if (entry !== '*') this.#allow(entry);
   }
 
-  /** Why a URL cannot be reached, as far as it tells without being resolved; `undefined` where it may be. */
+  /** Why a URL may not be reached, as far as known without resolving its name; `undefined` if it may be. */
   refusal(url: string): string | undefined {
     const host = hostOf(url);
     if (this.#namesHost(host)) return undefined;
@@ -131,8 +132,8 @@ export class ReachableAddresses {
   }
 
   /**
-   * Resolves a name for a connection, and fails where any of its addresses may not be reached: what is checked is what
-   * is connected to, so a name that resolves differently the next time gains nothing.
+   * Resolves a name for a connection, and fails if any of its addresses is forbidden. The connection uses the checked
+   * addresses, so a name that resolves differently later bypasses nothing.
    */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     resolveName(hostname, { ...options, all: true }).then(
@@ -177,7 +178,7 @@ export class ReachableAddresses {
   }
 }
 
-/** Networks that are not the public internet's (IANA special-purpose registries), and multicast. */
+/** Networks outside the public internet (IANA special-purpose registries), and multicast. */
 const SPECIAL_NETWORKS: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -194,7 +195,7 @@ const SPECIAL_NETWORKS: readonly string[] = [
   '203.0.113.0/24',
   '224.0.0.0/3',
   '::/127',
-  // IPv4 inside IPv6: translated, 6to4 and Teredo addresses may lead to any of the above.
+  // IPv4 inside IPv6: translated, 6to4 and Teredo addresses may lead to any of the networks above.
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
@@ -219,7 +220,7 @@ function isPublic(address: string): boolean {
   return !contains(SPECIAL, address);
 }
 
-/** IPv4 addresses in IPv6 notation (`::ffff:127.0.0.1`) count as what they are. */
+/** An IPv4 address in IPv6 notation (`::ffff:127.0.0.1`) is checked as IPv4. */
 function contains(networks: BlockList, address: string): boolean {
   return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }
