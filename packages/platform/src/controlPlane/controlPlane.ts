@@ -37,74 +37,74 @@ import { createSecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
 import { createUploads, createUploadTokens } from './uploads.ts';
 
-/** What a control plane runs on. */
+/** Parts and options of a control plane. */
 export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;
   readonly masterKey: MasterKey;
-  /** The one that follows, where a process before this one did not come to the end of a rotation. */
+  /** The next master key, if an earlier process did not finish a rotation. */
   readonly nextMasterKey?: MasterKey;
   readonly access: Access;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
   readonly containers: Containers;
-  /** What agents run as. Default: `process`. */
+  /** How to isolate agents. Default: `process`. */
   readonly isolation?: Isolation;
   readonly gateway: Switchboard;
-  /** What every agent gets beside its secrets, per revision. */
+  /** The environment of a revision's agent besides its secrets. */
   readonly agentEnvironment: (agent: {
     deploymentId: string;
     revisionId: string;
     name: string;
   }) => Promise<Record<string, string>>;
-  /** What is kept for a deployment's agents in the database. */
+  /** The database storage of a deployment's agents. */
   readonly agentStorage: Pick<AgentStorage, 'remove'>;
   /** See `controlPlaneRoutes`. */
   readonly publicUrl?: string;
-  /** Whose names it speaks on the wire, see `vocabularyEdge`. Default: `both`. */
+  /** The names that it uses on the wire, see `vocabularyEdge`. Default: `both`. */
   readonly vocabulary?: SpokenVocabulary;
   /** How many builds run at once. Default: 2. */
   readonly buildSlots?: number;
-  /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
+  /** The timeout from an agent's start to its first answer, in milliseconds. Default: 60,000. */
   readonly readyTimeoutMs?: number;
-  /** How long an agent that was switched away from may finish what it is at, in milliseconds. Default: 30,000. */
+  /** How long a replaced agent may finish its runs, in milliseconds. Default: 30,000. */
   readonly drainTimeoutMs?: number;
-  /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
+  /** How long to keep the audit log, in milliseconds. Default: a year. */
   readonly auditKeptMs?: number;
-  /** The largest body of a request, in bytes. Default: 1 MB. */
+  /** The largest request body, in bytes. Default: 1 MB. */
   readonly bodyMaxBytes?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   readonly uploadMaxBytes?: number;
-  /** What reading a git repository may take. Default: `DEFAULT_GIT_LIMITS`. */
+  /** Limits for reading a git repository. Default: `DEFAULT_GIT_LIMITS`. */
   readonly gitLimits?: GitLimits;
-  /** How often the branches are asked about that deployments follow, in ms; 0: never. Default: 60,000. */
+  /** How often to poll the branches that deployments follow, in ms; 0: never. Default: 60,000. */
   readonly gitPollMs?: number;
-  /** How many uploaded sources of a deployment are kept, see `removeOldSources`. Default: 20. */
+  /** How many uploaded sources of a deployment to keep, see `removeOldSources`. Default: 20. */
   readonly sourcesKept?: number;
 }
 
 /** The control plane of contract 000. */
 export interface ControlPlane {
-  /** Its endpoints and the signed uploads. */
+  /** The routes of its endpoints and of signed uploads. */
   readonly app: Hono;
   readonly agents: Fleet['count'];
   /** How many revisions wait for a build slot. */
   readonly buildQueue: () => number;
-  /** Brings the active revisions' agents back and takes up what was left half done. */
+  /** Restarts the agents of the active revisions and resumes unfinished work. */
   start(): Promise<void>;
-  /** Stops work (to be taken up at the next start) and drains the agents. */
+  /** Stops work (the next start resumes it) and drains the agents. */
   close(): Promise<void>;
 }
 
-/** How long agents may finish what they are at when the platform stops: process managers kill after 10 s or more. */
+/** How long agents may finish their runs when the platform stops: process managers kill after 10 s or more. */
 const CLOSE_TIMEOUT_MS = 8_000;
 const AUDIT_KEPT_MS = 365 * 86_400_000;
 const CLEAN_EVERY_MS = 3_600_000;
 /** The sources whose revisions run as containers. */
 const IMAGE_SOURCES = ['external_image', 'internal_image'];
 
-/** Makes a {@link ControlPlane}; nothing moves before its `start`. */
+/** Makes a {@link ControlPlane}; it does nothing before its `start`. */
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { kysely, log } = options;
   const home = homeLayout(options.home);
@@ -147,7 +147,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       const own = secrets.open(revision.sealed_secrets, revision.deployment_id);
       return {
         ...Object.fromEntries(own.map((secret) => [secret.name, secret.value])),
-        // Last, so that no secret of that name takes an agent away from its platform.
+        // Last, so that a secret cannot override the platform's variables.
         ...(await options.agentEnvironment({
           deploymentId: revision.deployment_id,
           revisionId: revision.id,
@@ -183,7 +183,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     secrets,
     idempotency,
     changed: (deployment) => {
-      // Known from its first moment: requests to its agent are answered that nothing is active, not that it is unknown.
+      // Register it at once, so that requests to its agent are answered with "nothing is active" instead of
+      // "unknown".
       if (deployment !== undefined) options.gateway.register(deployment, { starting: false });
       orchestrator.wake();
     },
@@ -232,7 +233,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
   );
 
-  /** Every deployment becomes known to the gateway, and what served before serves again. */
+  /** Registers every deployment with the gateway, and restarts the agents that served before. */
   const restoreAgents = async (): Promise<void> => {
     for (const row of await kysely.selectFrom('deployments').selectAll().execute()) {
       options.gateway.register(row.id, { starting: row.active_revision_id !== null });
@@ -252,7 +253,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   const ofImage = () => kysely.selectFrom('deployments').select('id').where('source', 'in', IMAGE_SOURCES);
 
-  /** Containers outlive a platform that was killed; where there never was one, no engine is asked. */
+  /** Removes containers of a killed platform. If no deployment uses containers, no engine is called. */
   const removeLeftContainers = async (): Promise<void> => {
     if (options.isolation !== 'container' && (await ofImage().executeTakeFirst()) === undefined) return;
     const removed = await options.containers.removeLeft();
@@ -269,7 +270,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await trashOrphanedBuilds(kysely, home);
       await trashOrphanedSources(kysely, home);
       await emptyTrash(home);
-      // Where no engine answered at the start, it may by now.
+      // The engine may not have answered at the start.
       await removeLeftContainers();
     } catch (error) {
       log.warn({ err: error }, 'cleaning up failed; it is tried again in an hour');
@@ -283,7 +284,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     agents: fleet.count,
     buildQueue: orchestrator.queued,
     start: async () => {
-      // What an earlier process was at when it was killed; nothing is at anything yet.
+      // Remove what a killed process left, before any work begins.
       await removeScratches(home);
       await removeLeftContainers();
       await secretsRotation.resume();

@@ -3,16 +3,16 @@ import type { ContainerResources } from '../runtime/docker/containerRequest.ts';
 import type { Containers as AllContainers } from '../runtime/docker/containers.ts';
 import type { RunningAgent } from '../runtime/agentStart.ts';
 
-/** How a build ended: where the built agent lies (absolute, inside the workspace), or why there is none. */
+/** The result of a build: the built agent's folder (absolute, inside the workspace), or why it failed. */
 export type BuildResult =
   | { readonly ok: true; readonly agentDir: string; readonly graphConfigPath: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Builds a revision's source. Never throws for what the source did. */
+/** Builds a revision's source. A failure of the source is a result, never an error. */
 export type BuildRevision = (options: {
-  /** The uploaded tarball's path. */
+  /** The path of the uploaded tarball. */
   tarball: string;
-  /** An empty directory of this build's own. */
+  /** An empty directory for this build. */
   workspace: string;
   graphConfigPath: string;
   installCommand: string | null;
@@ -23,22 +23,22 @@ export type BuildRevision = (options: {
   signal: AbortSignal;
 }) => Promise<BuildResult>;
 
-/** What bounds the start of an agent. */
+/** Limits of an agent's start. */
 export interface StartLimits {
-  /** Calls the start off. */
+  /** Cancels the start. */
   readonly signal: AbortSignal;
-  /** How long it may take until the agent answers, in milliseconds. */
+  /** The timeout until the agent answers, in milliseconds. */
   readonly readyTimeoutMs: number;
 }
 
-/** Starts a built agent and resolves once it answers; throws an error that says why it did not. */
+/** Starts a built agent and resolves once it answers. @throws an error that says why it did not */
 export type StartAgent = (
   options: StartLimits & {
     deploymentId: string;
     revisionId: string;
-    /** What was built: the agent's folder is in it. */
+    /** The built workspace, which contains the agent's folder. */
     workspace: string;
-    /** What it may use, where it runs in a container. */
+    /** Its resource limits if it runs in a container. */
     resources: ContainerResources;
     agentDir: string;
     graphConfigPath: string;
@@ -47,11 +47,11 @@ export type StartAgent = (
   },
 ) => Promise<RunningAgent>;
 
-/** What agents run as: containers that are kept apart, or processes of the platform's user. */
+/** How agents run: in isolated containers, or as processes of the platform's user. */
 export type Isolation = 'container' | 'process';
 
-/** Runs images, and cleans up after them. */
+/** Runs images and removes their containers. */
 export type Containers = AllContainers;
 
-/** The part of the gateway that the control plane moves. */
+/** The part of the gateway that the control plane uses. */
 export type Switchboard = Pick<Gateway, 'register' | 'switchTo' | 'remove'>;

@@ -22,7 +22,8 @@ import { findOwned } from './ownedRows.ts';
 
 /**
  * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
- * @throws HttpProblem 404 where there is none, or where it is another tenant's; with `forChange`, 400 while it is being deleted.
+ * @throws HttpProblem 404 if it does not exist or belongs to another tenant; with `forChange`, 400 while it is being
+ * deleted.
  */
 export async function findDeployment(
   db: Kysely<Schema>,
@@ -43,8 +44,8 @@ export type DeploymentWithConfig = Selectable<DeploymentsTable> & {
 };
 
 /**
- * Deployments of a caller's tenant as they are answered, in one query. Not to be locked: what is read after a wait for a
- * lock would be an older revision's; {@link latestRevisionConfig} reads it then.
+ * Deployments of a caller's tenant as the API returns them, in one query. Do not lock it: after a wait for the lock,
+ * the joined revision could be outdated. Use {@link latestRevisionConfig} then.
  */
 export function selectDeployments(db: Kysely<Schema>, caller: Caller) {
   return db
@@ -71,7 +72,7 @@ export async function latestRevisionConfig(
 
 /**
  * Inserts a deployment, its first revision and its tracing project.
- * @throws HttpProblem 409 where the caller's tenant has a deployment or a tracing project of that name.
+ * @throws HttpProblem 409 if the tenant has a deployment or tracing project with that name.
  */
 export async function insertDeployment(
   trx: Transaction<Schema>,
@@ -117,7 +118,7 @@ export async function insertDeployment(
   return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
 }
 
-/** Writes what a PATCH changes, and inserts a revision where it creates one. */
+/** Stores the changes of a PATCH, and inserts a revision if it creates one. */
 export async function updateDeployment(
   trx: Transaction<Schema>,
   row: DeploymentWithConfig,
@@ -142,7 +143,7 @@ export async function updateDeployment(
   return insertRevision(trx, updated, mergeRevisionConfig(before, patch.source_revision_config), 'patch');
 }
 
-/** Inserts a revision with the deployment's present configuration and makes it the latest. */
+/** Inserts a revision with the deployment's current configuration and makes it the latest. */
 export async function insertRevision(
   trx: Transaction<Schema>,
   row: Selectable<DeploymentsTable>,
@@ -178,7 +179,7 @@ export async function insertRevision(
   return { ...row, latest_revision_id: id, latest_revision_config: revisionConfig };
 }
 
-/** What a name that is taken is answered. */
+/** The problem of a name that exists already. */
 export function nameTaken(name: string): HttpProblem {
   return new HttpProblem(409, `A tracing project or deployment named '${name}' already exists.`);
 }
@@ -186,10 +187,9 @@ export function nameTaken(name: string): HttpProblem {
 type Stored = Record<string, unknown>;
 
 /**
- * A stored configuration with a request's fields laid over it. Absent and null both keep what is there; an object is
- * replaced whole (contract 000: `resource_spec` "overwrites the existing"), but for `listener_config`, whose fields are
- * fields of the configuration themselves. What is stored is what was asked for: defaults are computed where a
- * configuration is answered or applied.
+ * Merges a request's fields into a stored configuration. Absent and null both keep the stored value. An object is
+ * replaced whole (contract 000: `resource_spec` "overwrites the existing"), except `listener_config`, whose fields
+ * are merged. Defaults are not stored: they are computed when a configuration is returned or applied.
  */
 function mergeSourceConfig(stored: Stored, requested: SourceConfig | null | undefined): Stored {
   const { listener_config: listener, ...rest } = requested ?? {};
@@ -199,8 +199,8 @@ function mergeSourceConfig(stored: Stored, requested: SourceConfig | null | unde
 }
 
 /**
- * Like {@link mergeSourceConfig}: a new revision has what the latest one had, but for what the request sets. Decision: it
- * is built from the commit that `repo_ref` leads to then, so the latest one's `repo_commit_sha` is not carried over.
+ * Like {@link mergeSourceConfig}: a new revision has the latest one's fields, overridden by the request's. Decision:
+ * it is built from the commit of `repo_ref` at that time, so `repo_commit_sha` is not carried over.
  */
 function mergeRevisionConfig(stored: Stored, requested: SourceRevisionConfig | null | undefined): Stored {
   const { repo_commit_sha: _built, ...carriedOver } = stored;
@@ -212,7 +212,7 @@ function overlay(stored: Stored, requested: Stored): Stored {
   return { ...stored, ...Object.fromEntries(set) };
 }
 
-/** Lists of secrets, sealed as one value with the id of their deployment as context. */
+/** Seals lists of secrets, each as one value with its deployment's id as context. */
 export type StoredSecrets = ReturnType<typeof createStoredSecrets>;
 
 /** Makes {@link StoredSecrets}. */
@@ -220,18 +220,19 @@ export function createStoredSecrets(sealing: Sealing) {
   return {
     seal: (secrets: readonly Secret[], deploymentId: string): string =>
       sealing.seal(JSON.stringify(secrets), deploymentId),
-    /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG when they were sealed with another key. */
+    /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG if they were sealed with another key. */
     open: (sealed: string, deploymentId: string): Secret[] =>
-      // Sealed by us from a checked list, and authenticated: it has the shape that we gave it.
+      // Authenticated, and sealed by us from a checked list, so it has this shape.
       JSON.parse(sealing.open(sealed, deploymentId)) as Secret[],
   };
 }
 
 /**
- * A deployment as it is answered (contract 000, "Deployment"). `source_revision_config` is that of its latest revision
- * (rule 3). Secrets are answered as {@link shownSecrets} has them. `source_config.custom_url` is the gateway's address of the deployment; for `external_image`, where it is
- * settable, what was set goes first. `resource_spec` has the defaults of its table, computed anew for each answer.
- * @param origin Under which the platform is reached: `http://host:port`.
+ * A deployment as the API returns it (contract 000, "Deployment"). `source_revision_config` is that of its latest
+ * revision (rule 3). Secrets: see {@link shownSecrets}. `source_config.custom_url` is the gateway's address of the
+ * deployment; for `external_image` a set value takes precedence. `resource_spec` includes its defaults, computed for
+ * each answer.
+ * @param origin The platform's address: `http://host:port`.
  */
 export function deploymentView(
   row: DeploymentWithConfig,
@@ -261,15 +262,18 @@ export function deploymentView(
 }
 
 /**
- * Secrets as a caller may see them. Whoever may set them sees their values, as the contract's `Secret` has it: what was
- * read can be sent back in a PATCH. Decision: a key that may only read sees the names alone, with null for a value,
- * which no request takes: nobody overwrites a secret with a row of stars.
+ * The secrets that a caller may see. A caller that may set them sees their values, as in the contract's `Secret`, so
+ * that they can be sent back in a PATCH. Decision: a read-only key sees null as the value. No request accepts null,
+ * so a caller cannot overwrite a secret with a mask.
  */
 export function shownSecrets(caller: Caller, secrets: readonly Secret[]): AnsweredSecret[] {
   return secrets.map(({ name, value }) => ({ name, value: permits(caller, 'deploy') ? value : null }));
 }
 
-/** A revision as it is answered (contract 000, "Other resources"); `status_message` says why it has its status. */
+/**
+ * A revision as the API returns it (contract 000, "Other resources"); `status_message` gives the reason of its
+ * status.
+ */
 export function revisionView(row: Selectable<RevisionsTable>): Revision {
   return {
     id: row.id,

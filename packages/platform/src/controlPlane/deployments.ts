@@ -32,12 +32,15 @@ import { checkListener } from './listeners.ts';
 import { checkRepository, checkTarball } from './sourceCheck.ts';
 
 /**
- * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's
- * tenant and nothing else: to it, another tenant's deployment does not exist. `origin`: see `deploymentView`.
+ * The operations of the deployment endpoints. Every problem is an `HttpProblem`. Each method sees only the caller's
+ * tenant: another tenant's deployment does not exist for it. `origin`: see `deploymentView`.
  */
 export type Deployments = ReturnType<typeof createDeployments>;
 
-/** Makes {@link Deployments}; `changed` is called after each change that may need work, with the id of a new one. */
+/**
+ * Makes {@link Deployments}; `changed` is called after each change that may need work, with the id of a new
+ * deployment.
+ */
 export function createDeployments(options: {
   kysely: Kysely<Schema>;
   secrets: StoredSecrets;
@@ -76,11 +79,11 @@ export function createDeployments(options: {
   return {
     /**
      * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
-     * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
-     * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
-     * as soon as a newer revision is created; nothing ever waits for it. `vocabulary` is remembered, see
-     * `vocabularyEdge`. With a `key` it is created once, see `Idempotency`; `replayed`: it was there already.
-     * @throws HttpProblem 409 where the tenant has a deployment or a tracing project of that name.
+     * `internal_source` has nothing to build yet, because uploads need an existing deployment. Decision: its first
+     * revision stays in `AWAITING_BUILD` ("It has no source yet."), blocks nothing, and becomes `SKIPPED` when a
+     * newer revision is created. `vocabulary` is stored, see `vocabularyEdge`. With a `key` it is created once, see
+     * `Idempotency`; `replayed`: it existed already.
+     * @throws HttpProblem 409 if the tenant has a deployment or tracing project with that name.
      */
     create: async (
       caller: Caller,
@@ -104,7 +107,7 @@ export function createDeployments(options: {
         .transaction()
         .execute((trx) => options.idempotency.once(trx, keyed, () => insert(trx)))
         .catch((error: unknown) => {
-          // Two requests at once: the unique index knows it even where the look before did not.
+          // With two requests at once, the unique index detects what the query before could not see.
           throw isNameTaken(error) ? nameTaken(request.name) : error;
         });
       const deployment = { ...answer, secrets: request.secrets } as Deployment;
@@ -154,8 +157,8 @@ export function createDeployments(options: {
 
     /**
      * Updates a deployment, and creates a revision if and only if one of the six revision-creating fields is set, in
-     * one transaction. Fields that were not sent are carried over from the latest revision (after a rollback too: the
-     * latest revision is the newest one, not the active one), secrets from the deployment.
+     * one transaction. Absent fields are carried over from the latest revision, secrets from the deployment. After a
+     * rollback too, the latest revision is the newest one, not the active one.
      * @throws HttpProblem 404, 422, 400 while it is being deleted.
      */
     patch: async (
@@ -181,14 +184,14 @@ export function createDeployments(options: {
     },
 
     /**
-     * Marks a deployment for deletion; it is `AWAITING_DELETE` until its agent has been drained, and then gone.
+     * Marks a deployment for deletion. It is `AWAITING_DELETE` until its agent has been drained, and is then removed.
      * @throws HttpProblem 404.
      */
     delete: remove,
 
     /**
-     * Marks several deployments for deletion, each by itself: one that is not there keeps none of the others.
-     * @throws HttpProblem 404 where none of them is there.
+     * Marks several deployments for deletion, each independently of the others.
+     * @throws HttpProblem 404 if none of them exists.
      */
     deleteAll: async (caller: Caller, ids: readonly string[]): Promise<DeploymentsDeleted> => {
       const deleted: string[] = [];
@@ -224,7 +227,7 @@ export function createDeployments(options: {
   };
 }
 
-/** What a change of a deployment was about, as it is recorded. */
+/** The ids of a changed deployment for the audit log. */
 function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
   return {
     deployment_id: row.id,

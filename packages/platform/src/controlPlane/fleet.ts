@@ -7,8 +7,8 @@ import type { RunningAgent } from '../runtime/agentStart.ts';
 import type { StartLimits, Switchboard } from './dependencies.ts';
 
 /**
- * How long an agent that was switched away from is left alone with its last requests, in milliseconds. Those that begin
- * something are over by then; those that follow a run are answered while it drains.
+ * How long a replaced agent may answer its last requests before it is drained, in milliseconds. Requests that start
+ * something end within that time; those that follow a run are answered while it drains.
  */
 const REQUESTS_MS = 5_000;
 
@@ -16,43 +16,43 @@ const REQUESTS_MS = 5_000;
 export interface AgentSpec {
   readonly deploymentId: string;
   readonly revisionId: string;
-  /** How long it goes on with its runs when it is drained, in milliseconds. Default: the fleet's `drainTimeoutMs`. */
+  /** How long a drained agent may continue its runs, in milliseconds. Default: the fleet's `drainTimeoutMs`. */
   readonly drainMs?: number;
-  /** Starts it anew and resolves once it answers; throws an error that says why it did not. */
+  /** Starts a new agent and resolves once it answers. @throws an error that says why it did not */
   start(limits: StartLimits): Promise<RunningAgent>;
 }
 
-/** A switch that has been made and can still be taken back. */
+/** A switch that was made and can still be undone. */
 interface Handover {
-  /** The old agent is no longer needed: it is drained in the background. */
+  /** Drains the old agent in the background. */
   finish(): void;
-  /** Back to the old agent; the new one is ended. */
+  /** Switches back to the old agent and ends the new one. */
   undo(): void;
 }
 
-/** One deployment's agent and what keeps it alive. */
+/** One deployment's agent and its supervision. */
 interface Post {
   readonly spec: AgentSpec;
   readonly leave: AbortController;
   agent: RunningAgent | undefined;
 }
 
-/** The agents that serve: one per deployment. */
+/** The serving agents: one per deployment. */
 export type Fleet = ReturnType<typeof createFleet>;
 
-/** Makes a {@link Fleet} that has no agents yet. */
+/** Makes a {@link Fleet} without agents. */
 export function createFleet(options: {
   gateway: Switchboard;
   log: Logger;
-  /** How long a start may take until the agent answers, in milliseconds. */
+  /** The timeout of a start until the agent answers, in milliseconds. */
   readyTimeoutMs: number;
-  /** How long runs may go on with an agent that was switched away from, in milliseconds. */
+  /** How long a replaced agent may continue its runs, in milliseconds. */
   drainTimeoutMs: number;
-  /** How long agents may finish what they are at when the platform stops, in milliseconds. */
+  /** How long agents may finish their runs when the platform stops, in milliseconds. */
   closeTimeoutMs: number;
 }) {
   const posts = new Map<string, Post>();
-  /** What goes on behind the scenes, and for which deployment. */
+  /** Work in the background, with the deployment of each. */
   const ending = new Map<Promise<void>, string>();
 
   const start = (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
@@ -72,7 +72,7 @@ export function createFleet(options: {
       exited: agent.exited,
     });
 
-  /** Waits for the agent's end, again and again, and starts it anew until somebody else has its place. */
+  /** Waits for the agent's end and restarts it, again and again, until another agent replaces it. */
   const keepAlive = async (post: Post): Promise<void> => {
     const { signal } = post.leave;
     let failures = 0;
@@ -82,7 +82,7 @@ export function createFleet(options: {
         const exit = await Promise.race([post.agent.exited, aborted(signal)]);
         if (exit === undefined) return;
         post.agent = undefined;
-        // Another agent has the place already: this one's end does not matter.
+        // Another agent has replaced this one, so its end does not matter.
         if (posts.get(post.spec.deploymentId) !== post) return;
         failures = performance.now() - since >= LIVED_WELL_MS ? 0 : failures + 1;
         options.log.warn(
@@ -91,7 +91,7 @@ export function createFleet(options: {
         );
       }
       options.gateway.register(post.spec.deploymentId, { starting: true });
-      // The first end of all is answered at once; only a row of them is slowed down.
+      // Restart at once after the first end; delay only repeated ones.
       if (!(await pause(restartDelay(failures - 1), signal))) return;
       try {
         const agent = await start(post.spec, signal);
@@ -134,9 +134,9 @@ export function createFleet(options: {
   };
 
   return {
-    /** Starts an agent beside the one that serves. Throws why it did not become ready; then nothing is left of it. */
+    /** Starts an agent next to the serving one. @throws why it did not become ready; nothing of it remains */
     start,
-    /** Sends the deployment's requests to an agent that is ready, and keeps it alive from now on. */
+    /** Sends the deployment's requests to a ready agent, and keeps it alive from now on. */
     handOver: (spec: AgentSpec, agent: RunningAgent): Handover => {
       const before = posts.get(spec.deploymentId);
       const requestsOver = switchTo(spec, agent);
@@ -159,7 +159,7 @@ export function createFleet(options: {
           } else {
             posts.set(spec.deploymentId, before);
             if (before.agent === undefined) {
-              // It ended meanwhile, or was being started again: what watched it ends, and somebody new takes over.
+              // It ended meanwhile or was being restarted: end its supervision and start a new one.
               before.leave.abort();
               take(before.spec, undefined);
             } else void switchTo(before.spec, before.agent);
@@ -168,29 +168,29 @@ export function createFleet(options: {
         },
       };
     },
-    /** Brings back what served before the platform stopped; goes on trying until something else is handed over. */
+    /** Restarts the agent that served before the platform stopped, and retries until another one is handed over. */
     restore: (spec: AgentSpec): void => {
       if (!posts.has(spec.deploymentId)) take(spec, undefined);
     },
-    /** Drains and forgets a deployment's agents; resolves when none of them runs any more. */
+    /** Drains and removes a deployment's agents; resolves when none of them runs. */
     remove: async (deploymentId: string): Promise<void> => {
       const post = posts.get(deploymentId);
       posts.delete(deploymentId);
       const requestsOver = options.gateway.remove(deploymentId);
       if (post !== undefined) await drain(post, requestsOver);
-      // Older agents of it may still be draining, too: nothing of it writes any more once this is over.
+      // Older agents of the deployment may still be draining. After this, none of its agents writes anything.
       await Promise.all([...ending].filter(([, id]) => id === deploymentId).map(([work]) => work));
     },
-    /** How many agents serve, and how many are being started again after they ended by themselves. */
+    /** How many agents serve, and how many are being restarted after they ended by themselves. */
     count: (): { readonly running: number; readonly starting: number } => {
       const running = [...posts.values()].filter(({ agent }) => agent !== undefined).length;
       return { running, starting: posts.size - running };
     },
-    /** Drains everything. */
+    /** Drains all agents. */
     close: async (): Promise<void> => {
       const left = [...posts.values()];
       posts.clear();
-      // The listener has stopped: what is in flight ends with its agent, which finishes it while it drains.
+      // The listener has stopped: an agent finishes its open requests while it drains.
       await Promise.all(left.map((post) => drain(post, Promise.resolve(), options.closeTimeoutMs)));
       await Promise.all(ending.keys());
     },
@@ -201,7 +201,7 @@ function idsOf(spec: AgentSpec): { deployment: string; revision: string } {
   return { deployment: spec.deploymentId, revision: spec.revisionId };
 }
 
-/** Asked anew each time: what the type system remembers of a signal may be over. */
+/** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
@@ -213,7 +213,7 @@ function aborted(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-/** Waits; false when it was called off. */
+/** Waits; false if the signal was aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal });
@@ -224,13 +224,13 @@ async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** An agent that lived this long counts as having started well, in milliseconds. */
+/** An agent that ran this long counts as having started well, in milliseconds. */
 const LIVED_WELL_MS = 60_000;
 
 /**
- * How long to wait before an agent that ended by itself is started again, in milliseconds: at once the first time,
- * then 0.5 s, doubling up to 30 s.
- * @param failures How often in a row it ended before {@link LIVED_WELL_MS}, or did not start at all; from 0.
+ * The delay before an agent that ended by itself is restarted, in milliseconds: 0 the first time, then 0.5 s,
+ * doubling up to 30 s.
+ * @param failures How often in a row it ended before {@link LIVED_WELL_MS} or did not start; from 0.
  */
 export function restartDelay(failures: number): number {
   if (failures <= 0) return 0;

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
-/** Where things lie in a platform's home. */
+/** The paths in a platform's home. */
 export type HomeLayout = ReturnType<typeof homeLayout>;
 
-/** The layout under a home directory; nothing is created. */
+/** The paths under a home directory; creates nothing. */
 export function homeLayout(home: string) {
   const root = resolve(home);
   const objects = join(root, 'objects');
@@ -18,27 +18,27 @@ export function homeLayout(home: string) {
     objectsOf: (deploymentId: string): string => within(objects, join('tarballs', deploymentId)),
     /** The file of an uploaded object. */
     object: (objectPath: string): string => within(objects, objectPath),
-    /** Uploads that are not complete yet. */
+    /** Incomplete uploads. */
     incoming: join(root, 'incoming'),
-    /** Builds: a folder per deployment, a folder per revision, which is its build's workspace. */
+    /** Builds: a folder per deployment, and in it a folder per revision, the workspace of its build. */
     builds,
     buildsOf: (deploymentId: string): string => join(builds, deploymentId),
     build: (deploymentId: string, revisionId: string): string => join(builds, deploymentId, revisionId),
-    /** What work on one thing writes beside its result; removed when the work has ended. */
+    /** Temporary files of work in progress; removed when the work ends. */
     scratches,
     scratch: (name: string): string => join(scratches, name),
-    /** What no row of the database knows, until it is old enough to be deleted. */
+    /** Files that no row of the database knows, until they are old enough to be deleted. */
     trash: join(root, 'trash'),
     /** The id that this home shares with its database. */
     instanceId: join(root, 'instance.id'),
-    /** The ssh host keys of repositories that were seen. */
+    /** The ssh host keys of known repositories. */
     knownHosts: join(root, 'known_hosts'),
     /** The builder's cache, shared by all builds. */
     cache: join(root, 'cache'),
   };
 }
 
-/** The paths of all that lies in the folders of a directory that has one per deployment. */
+/** The paths in all of a directory's folders, which are one per deployment. */
 export async function perDeployment(directory: string): Promise<string[]> {
   const found: string[] = [];
   for (const deployment of await namesIn(directory)) {
@@ -48,7 +48,7 @@ export async function perDeployment(directory: string): Promise<string[]> {
   return found;
 }
 
-/** Whether there is anything at a path. */
+/** Whether a path exists. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await access(path);
@@ -59,7 +59,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** The names in a directory; none if there is no such directory. */
+/** The names in a directory; none if it does not exist. */
 async function namesIn(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);
@@ -69,7 +69,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** Object paths are made by the platform itself; this holds even where a row was tampered with. */
+/** The platform makes the object paths itself; this also protects against a manipulated row. */
 function within(directory: string, path: string): string {
   const full = resolve(directory, path);
   if (!full.startsWith(directory + sep)) throw new Error('An object path leads out of its directory.');
@@ -77,9 +77,8 @@ function within(directory: string, path: string): string {
 }
 
 /**
- * Does work that writes beside its result, in a folder of mode 0700 that no other work has, and removes the folder when
- * the work has ended, however it did.
- * @param name What the folder's name begins with.
+ * Does work with a temporary folder of its own (mode 0700), and removes the folder when the work ends or fails.
+ * @param name The beginning of the folder's name.
  */
 export async function withScratch<T>(
   home: HomeLayout,
@@ -95,22 +94,22 @@ export async function withScratch<T>(
   }
 }
 
-/** Removes what an earlier process of this home was at when it ended. Call it before anything is at work. */
+/** Removes the temporary folders of an earlier process. Call it before any work begins. */
 export async function removeScratches(home: HomeLayout): Promise<void> {
   await removeTree(home.scratches);
 }
 
-/** A command that was killed may take a moment to end, and write until then: what it wrote is removed too. */
+/** A killed command may still write for a moment, so removal is retried. */
 async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
 
-/** How long the trash keeps what was moved to it, in days. */
+/** How long the trash keeps files, in days. */
 export const TRASH_KEPT_DAYS = 7;
 
 /**
- * Moves a file or folder of the home to `<home>/trash/<time>/`, under the path that it had. A database that was restored
- * from a backup does not know the newest sources and builds: moving them back is all it takes to have them again.
+ * Moves a file or folder of the home to `<home>/trash/<time>/`, with its path. A database restored from a backup does
+ * not know the newest sources and builds. To get them back, move them to their old path.
  */
 export async function moveToTrash(home: HomeLayout, path: string): Promise<void> {
   const time = new Date().toISOString().replaceAll(/[:.]/gu, '-');
@@ -119,7 +118,7 @@ export async function moveToTrash(home: HomeLayout, path: string): Promise<void>
   await rename(path, to);
 }
 
-/** Deletes what has been in the trash for {@link TRASH_KEPT_DAYS}. */
+/** Deletes what was in the trash for {@link TRASH_KEPT_DAYS}. */
 export async function emptyTrash(home: HomeLayout): Promise<void> {
   const oldest = Date.now() - TRASH_KEPT_DAYS * 86_400_000;
   for (const name of await namesIn(home.trash)) {

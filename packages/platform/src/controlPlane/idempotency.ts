@@ -6,10 +6,10 @@ import { canonicalJson } from '@slipway/contract/canonicalJson';
 import { invalid } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** How long a key is remembered, in milliseconds: a day. */
+/** How long a key is stored, in milliseconds: a day. */
 export const IDEMPOTENCY_KEPT_MS = 86_400_000;
 
-/** Requests with an `Idempotency-Key`, each carried out once. */
+/** Carries out each request with an `Idempotency-Key` once. */
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Makes an {@link Idempotency}; `digestKey` is 32 bytes. */
@@ -19,17 +19,16 @@ export function createIdempotency(digestKey: Buffer) {
 
   return {
     /**
-     * Carries out a request unless its key was used before; then gives what was answered then. Without a key it is
-     * carried out however often it comes. The key is stored in the transaction of the work itself: of two at once the
-     * second waits for the first, and what a crash takes back takes its key along. Decisions, where the IETF draft
-     * leaves them open:
-     * - Only a success is remembered. What was refused has changed nothing, so asking again may go better.
-     * - A key is its tenant's, and outlives what was made with it: repeating a create within a day never creates a
+     * Carries out a request, or returns the stored answer if its key was used before. Without a key it is always
+     * carried out. The key is stored in the transaction of the work: of two concurrent requests the second waits for
+     * the first, and a rollback also removes the key. Decisions where the IETF draft is open:
+     * - Only a success is stored. A rejected request has changed nothing, so it may succeed later.
+     * - A key belongs to its tenant, and outlives what it created: repeating a create within a day never creates a
      *   second deployment, even after the first was deleted.
-     * - Secrets are not in the stored answer: the same request has the same ones. Of the request only a keyed digest is
-     *   stored, from which no secret can be guessed.
-     * @param keyed `request` is what was asked for, read and checked: without unknown fields, in any order.
-     * @throws HttpProblem 422 where the key was used with another request.
+     * - The stored answer has no secrets, because the same request has the same ones. Of the request only a keyed
+     *   digest is stored, from which no secret can be guessed.
+     * @param keyed `request` is the parsed request: without unknown fields, in any order.
+     * @throws HttpProblem 422 if the key was used with another request.
      */
     once: async <T extends object>(
       trx: Transaction<Schema>,
@@ -63,7 +62,7 @@ export function createIdempotency(digestKey: Buffer) {
       return { answer, replayed: false };
     },
 
-    /** Forgets keys that are older than a day. */
+    /** Removes keys that are older than a day. */
     clean: async (kysely: Kysely<Schema>): Promise<void> => {
       const oldest = new Date(Date.now() - IDEMPOTENCY_KEPT_MS);
       await kysely.deleteFrom('idempotency_keys').where('created_at', '<', oldest).execute();
@@ -81,7 +80,7 @@ async function replay<T extends object>(
     .where('tenant_id', '=', tenantId)
     .where('key', '=', key)
     .executeTakeFirstOrThrow();
-  // Stored by us from an answer of this very shape.
+  // Stored by us from an answer of this shape.
   if (row.fingerprint === fingerprint) return row.answer as T;
   throw invalid([
     {

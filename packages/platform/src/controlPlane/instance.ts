@@ -9,12 +9,12 @@ import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, homeLayout, perDeployment, TRASH_KEPT_DAYS } from './homeLayout.ts';
 
 /**
- * Makes sure that a home and a database belong together, by an id that both carry. A platform cleans its home by what
- * its database knows, so the wrong database would take every source and build from a home.
+ * Checks that a home and a database belong together, by an id that both store. A platform deletes files in its home
+ * that its database does not know, so the wrong database would delete every source and build.
  *
- * Where one of them has no id yet (a first start, or one from before there were ids), they are given one if nothing
- * speaks against it: the database knows a deployment of the home, or there is nothing that it could know.
- * @param adopt Make them belong together even if they carry different ids.
+ * If one of them has no id yet (a first start, or a version without ids), both get one if they fit: the database
+ * knows a deployment of the home, or the home has none.
+ * @param adopt Pair them even if their ids differ.
  * @throws PlatformError SLIPWAY_INSTANCE_MISMATCH.
  */
 export async function claimInstance(options: {
@@ -33,7 +33,7 @@ export async function claimInstance(options: {
   const { homeId, databaseId } = found;
   if (homeId !== undefined && homeId === databaseId) return;
   if (!options.adopt && !belongTogether(found)) throw mismatch(home, found);
-  // The home's id wins, so that a database that was adopted is no longer its former home's.
+  // The home's id wins, so that an adopted database no longer belongs to its former home.
   const id = homeId ?? databaseId ?? randomUUID();
   await kysely
     .insertInto('platform_instance')
@@ -46,7 +46,7 @@ export async function claimInstance(options: {
 interface Found {
   readonly homeId: string | undefined;
   readonly databaseId: string | undefined;
-  /** The deployments that the home has sources or builds of. */
+  /** The deployments with sources or builds in the home. */
   readonly inHome: ReadonlySet<string>;
   readonly inDatabase: ReadonlySet<string>;
 }
@@ -54,7 +54,7 @@ interface Found {
 function belongTogether({ homeId, databaseId, inHome, inDatabase }: Found): boolean {
   if (homeId !== undefined && databaseId !== undefined) return false;
   if (inHome.size > 0) return [...inHome].some((id) => inDatabase.has(id));
-  // A home that is new has none of the sources of a database that was another's.
+  // A new home has none of the sources of another home's database.
   return databaseId === undefined || inDatabase.size === 0;
 }
 

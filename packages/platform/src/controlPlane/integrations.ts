@@ -15,22 +15,22 @@ import { removeUnused } from './ownedRows.ts';
 import { isCovered } from './sourceCheck.ts';
 
 /**
- * Integrations with hosts of git repositories: what their endpoints do. Every problem is an {@link HttpProblem}. Another
- * tenant's do not exist. `origin`: under which the platform is reached.
+ * The operations of the integration endpoints (git hosts). Every problem is an {@link HttpProblem}. Another tenant's
+ * integrations do not exist for the caller. `origin`: the platform's address.
  *
- * Decision: only the platform's own key registers and removes integrations (`ENDPOINT_SCOPES`), for whichever tenant it
- * names. Their credentials are read from the machine of the platform, and sent to where the prefix says: whoever may
- * choose both may read every secret there is.
+ * Decision: only the platform's own key creates and deletes integrations (`ENDPOINT_SCOPES`), for any tenant. Their
+ * credentials are read from the platform's machine and sent to the prefix's address. A caller that can choose both
+ * could read every secret there.
  */
 export type Integrations = ReturnType<typeof createIntegrations>;
 
-/** GitHub wants this name beside a token, and other hosts take any. */
+/** GitHub requires this name with a token; other hosts accept any. */
 const TOKEN_USERNAME = 'x-access-token';
 
 /** Makes {@link Integrations}. */
 export function createIntegrations(kysely: Kysely<Schema>) {
   return {
-    /** @throws HttpProblem 409 where the tenant has one of that name; 422 for a prefix that is no address. */
+    /** @throws HttpProblem 409 if the tenant has one with that name; 422 for a prefix that is no address. */
     create: async (
       caller: Caller,
       request: IntegrationCreate,
@@ -112,7 +112,7 @@ export interface NamedRepository {
   readonly integrationId: string | null;
 }
 
-/** The repository of a `source_config`, undefined where it names none. */
+/** The repository of a `source_config`; undefined if it names none. */
 export function repositoryOf(config: Record<string, unknown>): NamedRepository | undefined {
   const { repo_url: repoUrl, integration_id: integrationId } = config;
   if (typeof repoUrl !== 'string') return undefined;
@@ -120,9 +120,9 @@ export function repositoryOf(config: Record<string, unknown>): NamedRepository |
 }
 
 /**
- * A repository as git is sent to it, with the credential of its integration read from where that is, at this moment.
- * What was checked when the deployment was made is checked again: integrations change.
- * @throws GitFailure when the integration or its credential is not there, or not for this repository.
+ * A repository as git accesses it, with its integration's credential, read now. Checks again what was checked when
+ * the deployment was created, because integrations change.
+ * @throws GitFailure if the integration or its credential is missing or does not cover this repository.
  */
 export async function remoteOf(
   kysely: Kysely<Schema>,
@@ -153,9 +153,9 @@ export async function remoteOf(
 }
 
 /**
- * The secret that a reference leads to on this machine: `env:NAME` or `file:/path`. Line ends at its end are dropped.
- * @param what - what it is, as the beginning of a sentence.
- * @throws GitFailure that names the reference, never a value, when there is nothing.
+ * The secret of a reference on this machine: `env:NAME` or `file:/path`. Trailing line ends are removed.
+ * @param what - the secret, as the beginning of a sentence.
+ * @throws GitFailure that names the reference, never a value, if there is none.
  */
 export async function readSecret(reference: string, what: string): Promise<string> {
   const secret = await found(reference);
@@ -172,7 +172,7 @@ async function found(reference: string): Promise<string | undefined> {
   try {
     return secretInFile(await readFile(place.file, 'utf8'));
   } catch {
-    // Not there, or not for us to read: whoever put the reference there learns which one it is.
+    // Missing or not readable. The error names the reference.
     return undefined;
   }
 }

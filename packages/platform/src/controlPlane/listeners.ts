@@ -19,13 +19,18 @@ import { HttpProblem, invalid } from '../http/problem.ts';
 import type { ListenersTable, Schema } from '../store/schema.ts';
 import { findOwned, removeUnused } from './ownedRows.ts';
 
-/** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. Another tenant's do not exist. */
+/**
+ * The operations of the listener endpoints. Every problem is an {@link HttpProblem}. Another tenant's listeners do
+ * not exist for the caller.
+ */
 export type Listeners = ReturnType<typeof createListeners>;
 
 /** Makes {@link Listeners}. */
 export function createListeners(kysely: Kysely<Schema>) {
   return {
-    /** `vocabulary` is remembered, see `vocabularyEdge`. @throws HttpProblem 409 where the compute id is registered already. */
+    /**
+     * `vocabulary` is stored, see `vocabularyEdge`. @throws HttpProblem 409 if the compute id is registered already.
+     */
     create: async (caller: Caller, request: ListenerCreate, vocabulary: Vocabulary): Promise<Listener> => {
       const { version, compute_type: type, compute_id: compute, compute_config: config } = request;
       const at = new Date();
@@ -92,7 +97,7 @@ export function createListeners(kysely: Kysely<Schema>) {
   };
 }
 
-/** A listener as it is answered (contract 000, "Other resources", with the fields of the public relative). */
+/** A listener as the API returns it (contract 000, "Other resources", with the fields of the public API). */
 function listenerView(row: Selectable<ListenersTable>): Listener {
   return {
     id: row.id,
@@ -106,10 +111,10 @@ function listenerView(row: Selectable<ListenersTable>): Listener {
 }
 
 /**
- * What is wrong with the listener that a request names, and with its configuration for it (contract 000,
- * "ListenerConfig": "validated according to the compute type of the listener"). The listener stays for as long as the
- * transaction goes on. With `current`, the deployment that is patched, only what the request changes is looked at: a
- * namespace that a listener has given up since is no reason to refuse what has nothing to do with it.
+ * Validates the listener that a request names, and its configuration for it (contract 000, "ListenerConfig":
+ * "validated according to the compute type of the listener"). The listener is locked until the transaction ends. With
+ * `current`, the deployment before a PATCH, only changed fields are checked: if a listener has since dropped a
+ * namespace, unrelated changes must still work.
  */
 export async function checkListener(
   trx: Transaction<Schema>,

@@ -8,9 +8,9 @@ import type { Schema } from '../store/schema.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
-/** How many lines are read at once. */
+/** How many lines to read at once. */
 const LINES_AT_ONCE = 500;
-/** How often the log is looked at while nothing comes, in milliseconds. Lines are stored every 200 ms. */
+/** How often to poll the log while it is idle, in milliseconds. Lines are stored every 200 ms. */
 const LOOK_EVERY_MS = 300;
 
 interface Stored {
@@ -23,7 +23,7 @@ interface Following {
   readonly stage: LogStage | undefined;
 }
 
-/** Revisions' logs as they grow. */
+/** Follows revisions' logs as they grow. */
 export class LogFollowing {
   readonly #stored: Stored;
   readonly #followers = new Set<Follower>();
@@ -33,10 +33,10 @@ export class LogFollowing {
   }
 
   /**
-   * A revision's status, its lines after the one with the id `after` (from the first), and what comes, as events
-   * `status`, `log` and, when no more can come, `end`. That is when the revision has ended and is not the active one,
-   * whose agent goes on writing; of the build alone, when that is over. A reader gets the next lines only once it has
-   * read those before: whoever reads slowly costs no memory.
+   * Streams a revision's status, its lines after the id `after` (default: from the first), and further ones, as
+   * events `status`, `log` and `end`. `end` comes when no more lines can come: the revision has ended and is not
+   * active, or with stage `build`, the build is over. The next lines are read only after the reader has taken the
+   * previous ones, so a slow reader costs no memory.
    */
   follow(revisionId: string, following: Following): EventReader {
     const onLeave = (): unknown => this.#followers.delete(follower);
@@ -45,13 +45,13 @@ export class LogFollowing {
     return follower;
   }
 
-  /** Ends every stream without an `end` event: its reader reconnects and resumes. */
+  /** Ends every stream without an `end` event: readers reconnect and resume. */
   close(): void {
     for (const follower of this.#followers) follower.leave();
   }
 }
 
-/** A stored line as it is answered. */
+/** A stored line as the API returns it. */
 export function revisionLogLine(line: {
   id: string;
   stage: LogStage;
@@ -100,7 +100,7 @@ class Follower implements EventReader {
     this.#options.onLeave();
   }
 
-  /** The status is read before the lines: what was written before it changed is there then. */
+  /** Reads the status before the lines, so that all lines from before a change of status are included. */
   async #look(): Promise<void> {
     const { logs, revisionId, stage } = this.#options;
     const { status, status_message, over } = await this.#state();

@@ -11,7 +11,7 @@ import { isSettled, REVISION_STATUSES } from './revisionStates.ts';
 import type { CallOff, RevisionWork } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 
-/** How often a restart may find one revision half done before it is given up. */
+/** How many restarts may find one revision unfinished before it fails. */
 export const RESTARTS_MAX = 3;
 
 interface Job extends RunningJob {
@@ -24,18 +24,21 @@ interface Job extends RunningJob {
 const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
 const RETRY_AFTER_MS = 1_000;
 
-/** Moves revisions on: looks at what is stored, plans, acts; again whenever something has changed. From `start` on. */
+/**
+ * Processes revisions: reads the stored state, plans, acts, and repeats whenever something has changed. Begins with
+ * `start`.
+ */
 export function createOrchestrator(options: {
   kysely: Kysely<Schema>;
   log: Logger;
   work: RevisionWork;
   fleet: Fleet;
   sources: Sources;
-  /** How many builds run at once over all deployments. */
+  /** How many builds run at once, over all deployments. */
   buildSlots: number;
-  /** Called after work on a revision, however it ended, to make room on the disk; failures are logged. */
+  /** Called after work on a revision, whatever its result, to free disk space. Failures are logged. */
   afterWork: (deploymentId: string) => Promise<void>;
-  /** Removes what is left of a deployment that was deleted, once nothing of it runs. */
+  /** Removes the remaining data of a deleted deployment, once none of its work runs. */
   removeDeployment: (deploymentId: string) => Promise<void>;
 }) {
   const { kysely, log, work, fleet } = options;
@@ -44,7 +47,7 @@ export function createOrchestrator(options: {
   const stopping = new AbortController();
   let passing: Promise<void> | undefined;
   let again = false;
-  /** Revisions that wait for a build slot. */
+  /** How many revisions wait for a build slot. */
   let queued = 0;
 
   const wake = (): void => {
@@ -126,7 +129,7 @@ export function createOrchestrator(options: {
     };
     const buildAndDeploy = async (): Promise<void> => {
       if (!building || (await work.build(revision, controller.signal))) {
-        // Built is not yet out of turn: a newer one that waits lets this one be deployed first.
+        // A built revision is deployed before a newer one that waits.
         job.building = false;
         wake();
         await work.deploy(revision, controller.signal);
@@ -160,23 +163,23 @@ export function createOrchestrator(options: {
   };
 
   return {
-    /** Takes up what an earlier process left half done, and begins. */
+    /** Resumes an earlier process's unfinished work, and begins. */
     start: async (): Promise<void> => {
       await takeUp(kysely, log);
       wake();
     },
-    /** Something was stored that may need work. */
+    /** Call it after storing something that may need work. */
     wake,
     /** How many revisions wait for a build slot. */
     queued: (): number => queued,
-    /** Ends the work on a revision whose interruption is stored already; without effect where nothing runs for it. */
+    /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */
     interrupt: (revisionId: string): void => {
       const job = [...jobs.values()].find((each) => each.revisionId === revisionId);
       if (job === undefined) return;
       job.interrupted = true;
       job.controller.abort({ kind: 'recorded', reason: 'It was asked for again.' } satisfies CallOff);
     },
-    /** Stops what runs; it is taken up again at the next start. */
+    /** Stops all work; the next start resumes it. */
     close: async (): Promise<void> => {
       stopping.abort();
       await passing;
@@ -189,7 +192,7 @@ export function createOrchestrator(options: {
   };
 }
 
-/** What a process that was killed left half done goes back to its last durable step, a few times. */
+/** Returns unfinished revisions of a killed process to their last durable step, up to {@link RESTARTS_MAX} times. */
 async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
   const halfDone = await kysely
     .selectFrom('revisions')
@@ -209,7 +212,7 @@ async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
   }
 }
 
-/** The revisions that are not settled, of deployments that are not being deleted. */
+/** The unsettled revisions of deployments that are not being deleted. */
 async function unsettledRevisions(kysely: Kysely<Schema>, sources: Sources): Promise<PlannedRevision[]> {
   const rows = await kysely
     .selectFrom('revisions')

@@ -4,18 +4,18 @@ import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** What belongs to a tenant and is found by its id. */
+/** Tables whose rows belong to a tenant, with their names in messages. */
 const NOUNS = { deployments: 'Deployment', listeners: 'Listener', integrations: 'Integration' } as const;
 type OwnedTable = keyof typeof NOUNS;
 
-/** What an id is answered that the caller's tenant does not have: another tenant's does not exist to it. */
+/** 404 for an id that the caller's tenant lacks. Another tenant's row does not exist for the caller. */
 export function notFound(table: OwnedTable, id: string): HttpProblem {
   return new HttpProblem(404, `${NOUNS[table]} ID ${id} not found.`);
 }
 
 /**
- * The row of that id, of the caller's tenant; `forChange` locks it until the transaction ends.
- * @throws HttpProblem 404 where there is none.
+ * The caller's tenant's row with that id; `forChange` locks it until the transaction ends.
+ * @throws HttpProblem 404 if there is none.
  */
 export async function findOwned<Table extends OwnedTable>(
   db: Kysely<Schema>,
@@ -33,8 +33,8 @@ export async function findOwned<Table extends OwnedTable>(
 }
 
 /**
- * Removes what deployments refer to in their `source_config`. Decision: one that a deployment names stays, because the
- * deployment could not be deployed again. To lock a credential out, revoke it at its host.
+ * Removes a listener or integration. Decision: one that a deployment names cannot be removed, because the deployment
+ * could not be deployed again. To disable a credential, revoke it at its host.
  * @throws HttpProblem 404; 409 while a deployment names it.
  */
 export async function removeUnused(

@@ -1,18 +1,18 @@
 import { isWaiting, type RevisionStatus } from './revisionStates.ts';
 
-/** What the plan has to know of a revision that is not settled. */
+/** The facts about an unsettled revision that the plan needs. */
 export interface PlannedRevision {
   readonly id: string;
   readonly deploymentId: string;
   readonly status: RevisionStatus;
-  /** The order in which revisions were asked for; a redeploy asks again. */
+  /** The order of the requests; a redeploy counts as a new request. */
   readonly requested: number;
   readonly requestedBy: 'create' | 'patch' | 'push' | 'redeploy';
-  /** Whether there is anything to build or deploy it from yet. */
+  /** Whether it has a source to build or deploy. */
   readonly hasSource: boolean;
 }
 
-/** What runs for a deployment right now. */
+/** The job that runs for a deployment. */
 export interface RunningJob {
   readonly revisionId: string;
   readonly requested: number;
@@ -20,26 +20,27 @@ export interface RunningJob {
   readonly interrupted: boolean;
 }
 
-/** One thing to do. */
+/** One planned action. */
 export type Action =
   /** CREATING to QUEUED. */
   | { readonly kind: 'queue'; readonly revision: PlannedRevision }
-  /** QUEUED to AWAITING_BUILD: it is this one's turn. */
+  /** QUEUED to AWAITING_BUILD: it is the newest. */
   | { readonly kind: 'admit'; readonly revision: PlannedRevision }
-  /** Build and deploy it, or deploy it where it is built already. */
+  /** Build and deploy it, or only deploy it if it is built. */
   | { readonly kind: 'run'; readonly revision: PlannedRevision; readonly building: boolean }
-  /** A newer one takes its place. */
+  /** A newer revision supersedes it. */
   | { readonly kind: 'skip'; readonly revision: PlannedRevision; readonly by: string }
-  /** Stop what runs, because a redeploy waits. */
+  /** Stop the running job, because a redeploy waits. */
   | { readonly kind: 'interrupt'; readonly deploymentId: string; readonly by: string };
 
 /**
- * What is to be done now. The rules:
- * - One revision of a deployment at a time; of those that wait only the one asked for last, the others are skipped.
- * - A redeploy does not wait for what runs: it interrupts it. Whoever goes back to an earlier revision wants out of
- *   the present one, and a build that takes ten minutes would keep the deployment bad for as long.
- * - A revision without a source waits in AWAITING_BUILD, and nothing waits for it.
- * - `buildSlots` builds at once over all deployments, in the order of the requests. Deploying takes no slot.
+ * Plans the next actions. The rules:
+ * - One revision of a deployment at a time. Of the waiting ones, only the last requested is processed; the others are
+ *   skipped.
+ * - A redeploy interrupts the running job. A redeploy usually replaces a bad revision, which a ten-minute build would
+ *   keep active for that long.
+ * - A revision without a source stays in AWAITING_BUILD and blocks nothing.
+ * - `buildSlots` builds run at once over all deployments, in the order of the requests. Deploying needs no slot.
  */
 export function planWork(
   revisions: readonly PlannedRevision[],
@@ -52,7 +53,7 @@ export function planWork(
   );
   const newest = new Map<string, PlannedRevision>();
   for (const revision of [...waiting].sort((a, b) => a.requested - b.requested)) {
-    // Away first: the map is in the order in which the newest ones were asked for.
+    // Delete first, so that the map is in the order of the newest requests.
     newest.delete(revision.deploymentId);
     newest.set(revision.deploymentId, revision);
   }

@@ -6,12 +6,12 @@ import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, moveToTrash, perDeployment } from './homeLayout.ts';
 import { isSettled } from './revisionStates.ts';
 
-/** How many built revisions of a deployment stay on the disk, beside the active one and those in progress. */
+/** How many built revisions of a deployment stay on disk, besides the active and the unsettled ones. */
 const BUILDS_KEPT = 5;
 
 /**
- * Removes old builds of a deployment: all but the newest {@link BUILDS_KEPT} built, the active one, and whatever is
- * not settled. Redeploying one builds it again, as long as its source is kept (`removeOldSources`).
+ * Removes old builds of a deployment, except the newest {@link BUILDS_KEPT}, the active one and unsettled ones. A
+ * redeploy builds a removed one again, as long as its source is kept (`removeOldSources`).
  */
 export async function removeOldBuilds(
   kysely: Kysely<Schema>,
@@ -33,15 +33,15 @@ export async function removeOldBuilds(
     .execute();
   const old = built.slice(BUILDS_KEPT).filter(({ id, status }) => id !== active && isSettled(status));
   for (const { id } of old) {
-    // The row first: a directory without a row is rubbish, a row without a directory would be a lie.
+    // The row first: a directory without a row is garbage, but a row without a directory is inconsistent.
     await kysely.updateTable('revisions').set({ agent_dir: null }).where('id', '=', id).execute();
     await rm(home.build(deploymentId, id), { recursive: true, force: true });
   }
 }
 
-/** Moves build directories that no revision knows to the trash: a process that was killed left them behind. */
+/** Moves build directories that no revision knows to the trash. A killed process may have left them. */
 export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
-  // The directories first: one that appears after the rows were read belongs to a build that has just begun.
+  // The directories first: one that appears after the rows were read belongs to a new build.
   const found = await perDeployment(home.builds);
   const known = await kysely
     .selectFrom('revisions')
@@ -57,22 +57,22 @@ export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayo
   }
 }
 
-/** How many uploaded sources of a deployment are kept where nothing else is said: see {@link removeOldSources}. */
+/** The default number of uploaded sources to keep per deployment: see {@link removeOldSources}. */
 const SOURCES_KEPT = 20;
 
-/** The object path that a revision is made from, in SQL that has `revisions`. */
+/** The object path of a revision's source, in SQL that has `revisions`. */
 export const sourcePath = sql<string>`revisions.source_revision_config ->> 'source_tarball_path'`;
 
 /**
- * Removes old uploaded sources of a deployment. Kept are those of
- * - the active revision, and whatever is not settled: they may have to be built at any moment;
- * - the latest revision: a PATCH without a source carries this one over;
- * - revisions whose build is kept: a build that is lost is made again;
- * - the `kept` revisions that were asked for last;
- * - the `kept` revisions that were deployed last, so that no row of failing releases takes away what to go back to.
+ * Removes old uploaded sources of a deployment. It keeps the sources of
+ * - the active revision and unsettled ones, which may have to be built at any moment;
+ * - the latest revision, because a PATCH without a source carries it over;
+ * - revisions whose build is kept, because a lost build is made again;
+ * - the `kept` last requested revisions;
+ * - the `kept` last deployed revisions, so that a series of failed releases does not remove the rollback's target.
  *
- * A revision whose source and build are gone answers 400 to a redeploy; an object path that is gone is not known to a
- * PATCH any more. Sources that no revision uses yet are not touched here.
+ * A redeploy of a revision without source and build answers 400. A PATCH no longer knows a removed object path.
+ * Sources that no revision uses yet stay.
  */
 export async function removeOldSources(
   kysely: Kysely<Schema>,
@@ -81,7 +81,7 @@ export async function removeOldSources(
   kept: number = SOURCES_KEPT,
 ): Promise<void> {
   const removed = await kysely.transaction().execute(async (trx) => {
-    // Locked as every PATCH and every redeploy locks it: what they ask for is there, or they are told that it is not.
+    // Every PATCH and redeploy takes the same lock, so either the source exists, or they report that it is gone.
     const deployment = await trx
       .selectFrom('deployments')
       .select(['active_revision_id', 'latest_revision_id'])
@@ -131,13 +131,13 @@ export async function removeOldSources(
         .execute();
     return [...old];
   });
-  // The row first: a file without a row is rubbish, a row without a file would be a lie.
+  // The row first: a file without a row is garbage, but a row without a file is inconsistent.
   for (const path of removed) await rm(home.object(path), { force: true });
 }
 
-/** Moves uploaded sources that no row knows to the trash: a process that was killed left them behind. */
+/** Moves uploaded sources that no row knows to the trash. A killed process may have left them. */
 export async function trashOrphanedSources(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
-  // The files first: one that appears after the rows were read has its row from before its upload.
+  // The files first: a file that appears after the rows were read has had a row since before its upload.
   const found = await perDeployment(home.objects);
   const known = await kysely.selectFrom('uploads').select('object_path').execute();
   const kept = new Set(known.map(({ object_path }) => home.object(object_path)));

@@ -3,20 +3,20 @@ import type { Kysely, Updateable } from 'kysely';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { nextStatus, type RevisionEvent, type RevisionStatus } from './revisionStates.ts';
 
-/** Something that happened to a revision, to be made durable. */
+/** An event of a revision, to be stored. */
 export interface RevisionChange {
   readonly revisionId: string;
   readonly event: RevisionEvent;
-  /** Why, in one sentence for people; shown as the revision's `status_message`. */
+  /** The reason in one sentence for people; shown as the revision's `status_message`. */
   readonly reason?: string;
-  /** What else changes with it. */
+  /** Other columns to change with it. */
   readonly set?: Omit<Updateable<RevisionsTable>, 'id' | 'status' | 'status_reason' | 'updated_at'>;
 }
 
 /**
- * Makes a change of a revision's status durable, with its line in the history, in one transaction.
- * @returns The new status; undefined, and nothing is changed, when the event does not happen to a revision of its
- * present status (somebody else was first) or there is no such revision.
+ * Stores a change of a revision's status and its line in the history, in one transaction.
+ * @returns The new status; undefined, without a change, if the event does not apply to the current status (another
+ * party was first) or the revision does not exist.
  */
 export async function recordChange(
   db: Kysely<Schema>,
@@ -51,7 +51,7 @@ export async function recordChange(
 }
 
 /**
- * Ends a revision that was superseded or interrupted; the active one goes on serving as it did instead.
+ * Ends a superseded or interrupted revision. If it is the active one, it keeps serving instead.
  * @returns As {@link recordChange}.
  */
 export async function recordEnd(

@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 import type { LogStage } from '@slipway/contract/controlPlane/logs';
 import type { Schema } from '../store/schema.ts';
 
-/** The newest lines that are kept per revision and stage. */
+/** How many of the newest lines to keep per revision and stage. */
 const LINES_KEPT = 10_000;
-/** A longer line is cut, in characters. */
+/** The length at which a line is cut, in characters. */
 const LINE_MAX = 8_192;
 const FLUSH_AFTER_MS = 200;
 const FLUSH_AFTER_LINES = 200;
-/** How many lines may wait for the database; beyond that the oldest are dropped, and it is said how many. */
+/** How many lines may wait for the database. Beyond that the oldest are dropped, and their number is logged. */
 const WAITING_MAX = 5_000;
 
 interface WaitingLine {
@@ -20,17 +20,17 @@ interface WaitingLine {
   readonly at: Date;
 }
 
-/** Which lines of a log. */
+/** A page of a log. */
 export interface LogPage {
   /** Oldest first (`asc`) or newest first. */
   readonly order: 'asc' | 'desc';
   readonly limit: number;
-  /** The `id` of the last line of the page before. */
+  /** The `id` of the previous page's last line. */
   readonly after: string | undefined;
   readonly stage?: LogStage;
-  /** A text that a line has in it, in any case. */
+  /** A text that the line contains, case-insensitive. */
   readonly contains?: string;
-  /** When it was written, both inclusive. */
+  /** The time range, both ends inclusive. */
   readonly from?: Date;
   readonly until?: Date;
 }

@@ -8,35 +8,35 @@ import { remoteOf } from '../integrations.ts';
 import { type HomeLayout, withScratch } from '../homeLayout.ts';
 import { followBranch, type FollowedBranch, followedBranches } from './followedBranch.ts';
 
-/** How often branches are asked about where nothing else is said, in milliseconds: a minute. */
+/** The default interval between polls of branches, in milliseconds: a minute. */
 export const ASK_EVERY_MS = 60_000;
 
-/** How many repositories are asked at once. */
+/** How many repositories to query at once. */
 const ASKED_AT_ONCE = 16;
-/** A repository that fails is asked again after twice as long each time, up to this, in milliseconds. */
+/** The delay after a failed query doubles up to this, in milliseconds. */
 const ASK_AGAIN_MAX_MS = 15 * 60_000;
 
-/** One repository, through one integration: asked once for all branches of it that are followed. */
+/** One repository through one integration: one query for all of its followed branches. */
 interface Watched {
   isAsked: boolean;
-  /** Ask again after the answer that is under way. */
+  /** Query again after the current query. */
   again: boolean;
   failures: number;
   notBefore: number;
 }
 
 /**
- * Asks repositories where the branches are that deployments follow. Repositories are asked side by side, each within its
- * own time: one that hangs holds up nobody but itself. Where no deployment has `build_on_push`, nothing is asked.
+ * Polls the repositories of followed branches. Repositories are queried concurrently, so one that hangs delays no
+ * other. Without a deployment with `build_on_push`, nothing is queried.
  */
 export function createBranchWatch(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
   limits: GitLimits;
   log: Logger;
-  /** Milliseconds between two looks at one repository, a fifth more or less; 0: none but those that are asked for. */
+  /** Milliseconds between two queries of one repository, a fifth more or less; 0: only on request. */
   everyMs: number;
-  /** Called after revisions were made. */
+  /** Called after revisions were created. */
   changed: () => void;
 }) {
   const { kysely, log, everyMs } = options;
@@ -74,7 +74,7 @@ export function createBranchWatch(options: {
     return state;
   };
 
-  /** Asks one repository, and follows its branches to where they are. */
+  /** Queries one repository, and follows its branches to their commits. */
   const ask = async (branches: readonly FollowedBranch[], state: Watched): Promise<void> => {
     const [first] = branches;
     if (first === undefined) return;
@@ -122,7 +122,7 @@ export function createBranchWatch(options: {
     }
   };
 
-  /** What was seen may be of before whatever made somebody ask: it is looked at anew. */
+  /** The state may be older than the request, so it is read again. */
   const lookAgain = async (branches: readonly FollowedBranch[]): Promise<void> => {
     try {
       const now = await followedBranches(kysely);
@@ -156,9 +156,9 @@ export function createBranchWatch(options: {
     start: (): void => {
       if (everyMs > 0) void round().finally(next);
     },
-    /** Has the repositories of these branches asked now, and once more where they are being asked already. */
+    /** Queries the repositories of these branches now; if a query is running, once more after it. */
     lookUp,
-    /** Ends what is being asked. */
+    /** Cancels the running queries. */
     close: async (): Promise<void> => {
       stopping.abort();
       clearTimeout(timer);
@@ -169,8 +169,8 @@ export function createBranchWatch(options: {
 }
 
 /**
- * Whether a branch is to be followed to a commit that its repository named. Not where anything has changed since the
- * repository was asked: the answer may be older than that, and the next one is not.
+ * Whether to follow a branch to a commit from its repository. Not if anything has changed since the query: the answer
+ * may be older than the change, and the next one is not.
  */
 function isAhead(commit: string, seen: FollowedBranch, now: FollowedBranch): boolean {
   return (

@@ -11,15 +11,15 @@ import { isSettled } from '../revisionStates.ts';
 export interface FollowedBranch {
   readonly deploymentId: string;
   readonly repository: NamedRepository;
-  /** As `repo_ref` has it; null: the default branch. */
+  /** The `repo_ref`; null: the default branch. */
   readonly ref: string | null;
   readonly latestRevisionId: string | null;
   /**
-   * The commit that the newest revision of this branch was made from, which is as far as the branch was followed; null
-   * where no revision of it has one yet. A redeploy of an earlier revision changes nothing here.
+   * The commit of the newest revision of this branch, which is how far the branch was followed; null if no revision
+   * has one yet. A redeploy of an earlier revision does not change it.
    */
   readonly commit: string | null;
-  /** Whether the latest revision has yet to find out its commit: it will take whatever the branch has then. */
+  /** Whether the latest revision's commit is not known yet: it will be the branch's newest commit at that time. */
   readonly isFindingOut: boolean;
 }
 
@@ -32,7 +32,7 @@ const followedTo = sql<string | null>`(
     and (made.source_revision_config ->> 'repo_ref') is not distinct from ${ref}
   order by made.number desc limit 1)`;
 
-/** The branches that deployments follow, all or those of one deployment or integration, in the order of the deployments' ids. */
+/** The branches that deployments follow, all or those of one deployment or integration, ordered by deployment id. */
 export async function followedBranches(
   db: Kysely<Schema>,
   { deploymentId, integrationId }: { deploymentId?: string; integrationId?: string } = {},
@@ -68,11 +68,11 @@ export async function followedBranches(
 }
 
 /**
- * Follows a branch to a commit: makes the revision that is built from it. The deployment is locked until the
- * transaction ends, so of all who saw a push (a webhook, the same one again, a look at the repository, the next process
- * after one that was killed) one makes the revision, and the others find it made.
- * @param mayFollow - decides by what the branch is like when nobody else can change it any more.
- * @returns The new revision's id; undefined where there is none to be made.
+ * Follows a branch to a commit: creates the revision that is built from it. The deployment is locked until the
+ * transaction ends. So if several parties see a push (a webhook, its repetition, a poll, the next process after a
+ * kill), one creates the revision, and the others find it.
+ * @param mayFollow - decides from the branch's state under the lock.
+ * @returns The new revision's id; undefined if none was created.
  */
 export async function followBranch(
   trx: Transaction<Schema>,

@@ -6,7 +6,7 @@ import { fullName } from '../../git/remoteRefs.ts';
 import type { Schema } from '../../store/schema.ts';
 import { followBranch, type FollowedBranch, followedBranches } from './followedBranch.ts';
 
-/** What a delivery of a webhook was answered. */
+/** The answer to a webhook delivery. */
 interface PushAnswer extends Record<string, unknown> {
   readonly decision: 'built' | 'looked_up' | 'nothing';
   /** Why, in one sentence. */
@@ -15,38 +15,41 @@ interface PushAnswer extends Record<string, unknown> {
   readonly deployments: readonly PushedDeployment[];
 }
 
-/** What a push meant for one deployment. */
+/** The result of a push for one deployment. */
 interface PushedDeployment {
   readonly deployment_id: string;
-  /** `built`: a revision was made. `known`: it was there. `looked_up`: the repository is asked where the branch is. */
+  /**
+   * `built`: a revision was created. `known`: it existed. `looked_up`: the repository is queried for the branch's
+   * commit.
+   */
   readonly decision: 'built' | 'known' | 'looked_up';
   readonly revision_id: string | null;
 }
 
-/** How long deliveries are remembered, in milliseconds: a week. */
+/** How long deliveries are stored, in milliseconds: a week. */
 const REMEMBERED_MS = 7 * 86_400_000;
 
-/** Pushes that git hosts report. */
+/** Handles pushes that git hosts report. */
 export type Pushes = ReturnType<typeof createPushes>;
 
 /** Makes {@link Pushes}. */
 export function createPushes(options: {
   kysely: Kysely<Schema>;
-  /** Called after revisions were made. */
+  /** Called after revisions were created. */
   changed: () => void;
-  /** Has the repositories of these branches asked. */
+  /** Queries the repositories of these branches. */
   lookUp: (branches: readonly FollowedBranch[]) => void;
 }) {
   const { kysely } = options;
   return {
     /**
-     * Takes one delivery: makes a revision of each deployment that follows the branch, in one transaction with the
-     * delivery itself, so the same delivery again makes nothing and is answered the same.
+     * Handles one delivery: creates a revision for each deployment that follows the branch, in the transaction that
+     * stores the delivery. So a repeated delivery creates nothing and gets the same answer.
      *
-     * Decision: a push that does not go on from the commit that a deployment was followed to (one before it was missed,
-     * or came later) is only a sign: the repository is asked where the branch is now. Whatever comes in which order,
-     * what is built last is what the branch has.
-     * @param deliveryId The sender's own id of it; undefined where it has none.
+     * Decision: a push may not start from the commit that a deployment was followed to, because an earlier push was
+     * missed or comes later. Then the repository is queried for the branch's commit. In whatever order pushes arrive,
+     * the last build is the branch's newest commit.
+     * @param deliveryId The sender's id of the delivery; undefined if it has none.
      */
     take: async (integrationId: string, deliveryId: string | undefined, push: Push): Promise<PushAnswer> => {
       const unclear: FollowedBranch[] = [];
@@ -69,7 +72,7 @@ export function createPushes(options: {
       return answer;
     },
 
-    /** Forgets deliveries of more than a week ago. */
+    /** Removes deliveries that are older than a week. */
     clean: async (): Promise<void> => {
       await kysely
         .deleteFrom('push_deliveries')
@@ -79,7 +82,7 @@ export function createPushes(options: {
   };
 }
 
-/** Writes the delivery down; what it was answered when it came before. Waits for one that is under way. */
+/** Stores the delivery, or returns the answer if it was stored before. Waits for a concurrent one. */
 async function remember(
   trx: Transaction<Schema>,
   integrationId: string,
@@ -153,13 +156,13 @@ async function decideFor(
 const CommitId = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
 const BRANCH_PREFIX = 'refs/heads/';
 
-/** The `push` event as GitHub sends it, and others who send it as GitHub does: what of it is looked at. */
+/** The fields used of a `push` event from GitHub or a compatible host. */
 export const Push = z.looseObject({
-  /** The full name of what was pushed. */
+  /** The full name of the pushed ref. */
   ref: z.string(),
-  /** The commit that it led to before; all zeros where there was none. */
+  /** The previous commit; all zeros if there was none. */
   before: CommitId,
-  /** The commit that it leads to now; all zeros where it is deleted. */
+  /** The new commit; all zeros if the ref was deleted. */
   after: CommitId,
   repository: z.looseObject({
     clone_url: z.string().nullish(),
@@ -171,24 +174,24 @@ export const Push = z.looseObject({
 });
 export type Push = z.infer<typeof Push>;
 
-/** What a push means for one branch that is followed. */
+/** The meaning of a push for one followed branch. */
 type PushMeaning =
-  /** It is of another repository, or another branch. */
+  /** Another repository or branch. */
   | 'elsewhere'
-  /** It goes on from where the branch was followed to. */
+  /** It continues from the commit that the branch was followed to. */
   | 'moved'
-  /** A revision of this commit is there. */
+  /** A revision of this commit exists. */
   | 'known'
-  /** Another push was missed, or came first: only the repository knows where the branch is now. */
+  /** Another push was missed or arrived early: only the repository knows the branch's commit. */
   | 'unclear';
 
-/** Why a push is of no branch at all; undefined where it is of one. */
+/** Why a push concerns no branch; undefined if it concerns one. */
 function pushToNoBranch({ ref, after }: Push): string | undefined {
   if (!ref.startsWith(BRANCH_PREFIX)) return `${ref} is no branch: nothing is built.`;
   return /^0+$/.test(after) ? `The branch ${ref} was deleted: nothing is built.` : undefined;
 }
 
-/** Whether a push is of the branch that a deployment follows, and what it means for it. */
+/** Whether a push concerns the branch that a deployment follows, and its meaning. */
 function pushMeaning(push: Push, branch: FollowedBranch): PushMeaning {
   const { clone_url, ssh_url, git_url, html_url, default_branch: main } = push.repository;
   const ref = branch.ref ?? main;
@@ -204,7 +207,7 @@ function pushMeaning(push: Push, branch: FollowedBranch): PushMeaning {
 function identityOf(address: string): string | undefined {
   const reading = readGitUrl(address);
   if (reading.ok) return repositoryIdentity(reading.url);
-  // A host names itself as it is reached from outside, http and git:// included: of importance is only who it is.
+  // A host names its external addresses, http and git:// included. Only the identity of the repository matters.
   const asWeb = readGitUrl(address.replace(/^(http|git):\/\//, 'https://'));
   return asWeb.ok ? repositoryIdentity(asWeb.url) : undefined;
 }
