@@ -1,4 +1,4 @@
-/** JSON with the fields of every object in one order, whatever order they were written in: equal values, equal texts. */
+/** JSON with sorted field names: equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;

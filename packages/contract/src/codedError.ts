@@ -1,24 +1,24 @@
-/** What a {@link CodedError} carries beside its code and its message. */
+/** What a {@link CodedError} has besides code and message. */
 export interface CodedErrorOptions {
-  /** Where: a file with line and column, a field's path, a URL. Never a secret. */
+  /** The place: a file with line and column, a field's path, a URL. Never a secret. */
   readonly place?: string;
-  /** What to do about it: one sentence, with the command where there is one. */
+  /** What to do: one sentence, with the command if there is one. */
   readonly hint?: string;
-  /** What caused it. Kept for `--verbose`; never printed by default. */
+  /** The cause. Kept for `--verbose`; never printed by default. */
   readonly cause?: unknown;
 }
 
-/** Known to every copy of this module: the command and the platform are bundles, each with a copy of its own. */
+/** Shared by all copies of this module: the command and the platform are separate bundles. */
 const MARK = Symbol.for('@slipway/contract/CodedError');
 
 /**
  * Any failure that Slipway or its platform reports on purpose. `message` says what happened, in one sentence. Each of
- * the two packages has a catalogue of its codes and a class of its own; this is what a command prints of both.
+ * the two packages has its own catalogue of codes and error class; commands print both through this class.
  */
 export class CodedError<Code extends string = string> extends Error {
   /** Stable: `SLIPWAY_…`. */
   readonly code: Code;
-  /** The exit code that a command ends with when nothing handles this error. */
+  /** The exit code of a command if nothing handles this error. */
   readonly exitCode: number;
   readonly place: string | undefined;
   readonly hint: string | undefined;
@@ -37,7 +37,7 @@ export class CodedError<Code extends string = string> extends Error {
   }
 }
 
-/** Whether something that was thrown is a {@link CodedError}, of whichever copy of this module. */
+/** Whether a thrown value is a {@link CodedError}, from any copy of this module. */
 export function isCodedError(error: unknown): error is CodedError {
   return error instanceof Error && MARK in error;
 }

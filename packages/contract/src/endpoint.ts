@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** One endpoint of a contract. Schemas of path and query take text, as they come; a missing one means there is none. */
+/** One endpoint of a contract. Path and query schemas parse text; a missing schema means that there is no such part. */
 export interface Endpoint {
   readonly service: 'controlPlane' | 'runApi' | 'tracing';
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -8,21 +8,21 @@ export interface Endpoint {
   readonly path: string;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
-  /** The headers that mean something to it, by their names in lower case, beside the key and the tenant. */
+  /** The headers that it uses, by lower-case name, besides the key and the tenant. */
   readonly headers?: z.ZodObject;
   /** The JSON body. */
   readonly request?: z.ZodType;
-  /** The JSON answer; `stream` for server-sent events; `null` for an answer without content. */
+  /** The JSON answer; `stream` for server-sent events; `null` for no content. */
   readonly response: z.ZodType | 'stream' | null;
-  /** Set where the query may ask for a stream of server-sent events instead of that answer. */
+  /** Set if the query may request a stream of server-sent events instead of that answer. */
   readonly streams?: true;
-  /** The status that we answer with. Clients take any 2xx. */
+  /** The status that our servers send. Clients accept any 2xx. */
   readonly success: 200 | 201 | 202 | 204;
-  /** The status that the same answer has where only some of what was asked for could be done. */
+  /** The status of the same answer if the request succeeded only in part. */
   readonly partial?: 207;
-  /** The error statuses that belong to this endpoint, beside 401 and 403 for the key and 429 and 5xx anywhere. */
+  /** The error statuses of this endpoint, besides 401 and 403 for the key and 429 and 5xx anywhere. */
   readonly errors: readonly number[];
-  /** Where it comes from: the contract and its section, or the public relative that fills its gap. */
+  /** Its origin: the contract and its section, or the public API that fills its gap. */
   readonly section: string;
 }
 
@@ -31,8 +31,8 @@ type Row<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
   Omit<Own, 'errors'> & { readonly response: Answer; readonly errors: readonly number[] };
 
 /**
- * Makes the rows of a table of endpoints that come from one section: a path, its answer, and what differs from the
- * usual. `success` is 200, or 204 without content; `errors` are none, and 422 wherever there is anything to validate.
+ * Makes the rows of a table of endpoints from one section: a path, its answer, and what differs from the defaults.
+ * Defaults: `success` is 200, or 204 without content; `errors` are none, plus 422 if there is anything to validate.
  */
 export function endpointsOf(service: Endpoint['service'], section: string) {
   const row =
@@ -57,11 +57,11 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
   };
 }
 
-/** Contract 001's own table. */
+/** The section of contract 001's table. */
 export const CONTRACT_001 = 'contract 001, Endpoints';
 
-/** Endpoints of contract 001's own table. */
+/** Endpoints from contract 001's table. */
 export const ofContract = endpointsOf('runApi', CONTRACT_001);
 
-/** Endpoints of the contract's public relatives, whose client works here unchanged. */
+/** Endpoints of the public API, whose client works here unchanged. */
 export const ofRelative = endpointsOf('runApi', 'facts, The Run API in the wild');

@@ -4,24 +4,24 @@ import { NAME_MAX } from './limits.ts';
 import { EnvironmentName, line, nonEmptyText, text } from './scalars.ts';
 
 /**
- * Where a graph is: a file of the source tree and the name that it exports, `./src/agent.ts:graph`. The path is
- * relative to the graph configuration file and stays inside the source tree.
+ * The location of a graph: a source file and the name of its export, `./src/agent.ts:graph`. The path is relative to
+ * the graph configuration file and stays inside the source tree.
  */
 const GraphPath = nonEmptyText().regex(
   /^(?![/\\])(?![A-Za-z]:[/\\])(?!(?:[^:]*\/)?\.\.(?:\/|:))[^:\\]+:[\p{ID_Start}$_][\p{ID_Continue}$]*$/u,
   { error: 'Input should be "./file:export": a relative path without "..", a colon, and the exported name' },
 );
 
-/** A graph of the configuration, in either form, normalized to the longer one. */
+/** A graph of the configuration, in either form, normalized to the object form. */
 const GraphEntry = z.union([
   GraphPath.transform((path): { path: string; description?: string | undefined } => ({ path })),
   z.looseObject({ path: GraphPath, description: text().optional() }),
 ]);
 
-/** Which pages may call the agent from a browser: the fields of the public relative's file. */
+/** The pages that may call the agent from a browser: the fields of the public file. */
 export const CorsSettings = z.looseObject({
   allow_origins: z.array(nonEmptyText()).optional(),
-  /** The whole origin has to match it. */
+  /** Must match the whole origin. */
   allow_origin_regex: nonEmptyText()
     .refine(isPattern, { error: 'Input should be a regular expression' })
     .optional(),
@@ -35,11 +35,12 @@ export const CorsSettings = z.looseObject({
 export type CorsSettings = z.infer<typeof CorsSettings>;
 
 /**
- * The graph configuration file, `graph.json` (contract 000: `graph_config_path`; the contract shows no fields, these
- * are those of the public relative's file, `langgraph.json`, which is read as well). `env` is a path to a file of
- * `NAME=value` lines, the variables themselves, or a list of names that the deployment's secrets are to bring.
- * Decision: the fields that only the public file has (all of `http` but `cors`, `store`, `auth`, `ui`, `dockerfile_lines`,
- * `image_distro`, `api_version`, `python_version`, …) are kept and change nothing.
+ * The graph configuration file, `graph.json` (contract 000: `graph_config_path`). The contract shows no fields; these
+ * are those of the public API's file, `langgraph.json`, which is read as well. `env` is a path to a file of
+ * `NAME=value` lines, the variables themselves, or a list of names that the deployment's secrets must provide.
+ *
+ * Decision: fields that only the public file has (all of `http` but `cors`, `store`, `auth`, `ui`,
+ * `dockerfile_lines`, `image_distro`, `api_version`, `python_version`, …) are kept and have no effect.
  */
 export const GraphConfig = z.looseObject({
   graphs: z.record(line(NAME_MAX), GraphEntry).refine((graphs) => Object.keys(graphs).length > 0, {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /**
- * The body of every error that is not a validation error: a sentence (contract 000, "Errors", 400 and 404).
- * Contract 001 shows no error shape; it is given the same one.
+ * The body of every error that is not a validation error: a sentence (contract 000, "Errors", 400 and 404). Contract
+ * 001 shows no error shape, so it uses the same.
  */
 export const ErrorDetail = z.looseObject({ detail: z.string() });
 
-/** One field that is not right: where it stands, what is wrong, and the kind of mistake (contract 000, "Errors"). */
+/** One invalid field: its place, the problem, and the kind of problem (contract 000, "Errors"). */
 export const ValidationIssue = z.looseObject({
   loc: z.array(z.union([z.string(), z.int()])),
   msg: z.string(),
@@ -24,13 +24,13 @@ export interface HttpValidationError {
   detail: ValidationIssue[];
 }
 
-/** Where the value that was checked came from: the first part of every `loc`. */
+/** The part of the request that was checked: the first part of every `loc`. */
 export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';
 
 /**
- * Translates zod's issues to the wire's. No message repeats a value that was sent: values may be secrets.
- * `type` is a stable word in the manner of the public relative (`missing`, `string_type`, `less_than_equal`, …),
- * or the `type` that a rule of this contract gave itself.
+ * Translates zod's issues to the wire's. No message repeats a sent value, because values may be secrets. `type` is a
+ * stable word as in the public API (`missing`, `string_type`, `less_than_equal`, …), or the `type` that a rule of
+ * this contract set.
  */
 export function toValidationIssues(error: z.ZodError, prefix: ValidationPrefix): ValidationIssue[] {
   return error.issues.flatMap((issue) => translate(issue, [prefix]));
@@ -40,7 +40,7 @@ function translate(issue: z.core.$ZodIssue, before: (string | number)[]): Valida
   const loc = [...before, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
   switch (issue.code) {
     case 'invalid_type':
-      // Zod keeps no input in its issues: only the message says that a field is absent.
+      // Zod's issues have no input: only the message says that a field is absent.
       if (issue.message.endsWith('received undefined')) return [missing(loc)];
       return [wrongType(issue, loc)];
     case 'too_small':
@@ -70,19 +70,19 @@ function translate(issue: z.core.$ZodIssue, before: (string | number)[]): Valida
   }
 }
 
-/** The message by which an enumeration says that its field is absent (its own issue does not say so). */
+/** The message of an enumeration for an absent field; its issue does not show that. */
 export const FIELD_REQUIRED = 'Field required';
 
 function missing(loc: (string | number)[]): ValidationIssue {
   return { loc, msg: FIELD_REQUIRED, type: 'missing' };
 }
 
-/** A message that the schema gave itself goes before the general one. All of zod's begin with one of these. */
+/** A schema's own message overrides the general one. All of zod's messages begin with one of these words. */
 function own(issue: z.core.$ZodIssue, general: string): string {
   return /^(?:Invalid|Too|Unrecognized) /u.test(issue.message) ? general : issue.message;
 }
 
-/** Zod's names of types that JSON has other names for. */
+/** Zod's type names that differ from JSON's. */
 const TYPE_NAMES: Readonly<Record<string, string>> = { record: 'object', array: 'list', int: 'integer' };
 
 function wrongType(issue: z.core.$ZodIssueInvalidType, loc: (string | number)[]): ValidationIssue {
@@ -117,8 +117,8 @@ function formatMessage(issue: z.core.$ZodIssueInvalidStringFormat): string {
 }
 
 /**
- * A union answers with the branch that came furthest: one whose issue lies inside the value, else one that took the
- * value's type. Where every branch wanted another type, one issue says all that they wanted.
+ * For a union, reports the branch that matched furthest: one with an issue inside the value, else one that accepted
+ * the value's type. If every branch expected another type, one issue lists all of them.
  */
 function union(issue: z.core.$ZodIssueInvalidUnion, loc: (string | number)[]): ValidationIssue[] {
   const inside = issue.errors.find((branch) => (branch[0]?.path.length ?? 0) > 0);

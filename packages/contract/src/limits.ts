@@ -1,6 +1,6 @@
 /**
- * Every bound of the wire. Contract 000, "Limits" shows the CPU bounds only ("Rate limits, bounds on scale and
- * memory values, and payload sizes: not shown"); where it shows none, the bound is our decision and says so.
+ * Every bound of the wire. Contract 000, "Limits" shows only the CPU bounds ("Rate limits, bounds on scale and memory
+ * values, and payload sizes: not shown"). The others are our decisions, and say so.
  */
 
 /** The largest source tarball, in bytes: 200 MB (facts: `X-Goog-Content-Length-Range: 0,209715200`). */
@@ -12,16 +12,16 @@ export const CPU_REQUEST = { min: 0.1, max: 8 } as const;
 /** CPU limits, in cores (contract 000, "Limits": `cpu_limit`, `queue_cpu_limit`, `cache_cpu_limit`). */
 export const CPU_LIMIT = { min: 0.1, max: 16 } as const;
 
-/** How many resources a list answers with (public relative: `limit`). */
+/** How many resources a list returns (public API: `limit`). */
 export const PAGE_LIMIT = { min: 1, max: 100, default: 20 } as const;
 
-/** How many log lines one request for build logs answers with. Decision: the public relative names no bound. */
+/** How many log lines one request for build logs returns. Decision: the public API has no bound. */
 export const LOG_LIMIT = { min: 1, max: 1000, default: 100 } as const;
 
-/** How many ids one query names (public relative: 100 for deletions). */
+/** How many ids one query may have (public API: 100 for deletions). */
 export const LIST_IDS_MAX = 100;
 
-/** Integers of the wire go into 32 bits (decision: replica counts, megabytes and offsets need no more). */
+/** Integers of the wire have 32 bits (decision: replica counts, megabytes and offsets need no more). */
 export const INTEGER_MAX = 2_147_483_647;
 
 /** A deployment's name, in characters. Decision. */
@@ -33,15 +33,15 @@ export const TEXT_MAX = 4096;
 /** The name of an environment variable or of a cluster object, in characters (as in Kubernetes: 253). Decision. */
 export const NAME_MAX = 253;
 
-/** The header `Idempotency-Key`, in characters. Decision: the IETF draft names no bound. */
+/** The header `Idempotency-Key`, in characters. Decision: the IETF draft has no bound. */
 export const IDEMPOTENCY_KEY_MAX = 255;
 
 /** A DNS label, in characters (RFC 1123). */
 export const DNS_LABEL_MAX = 63;
 
 /**
- * A secret's value, in UTF-8 bytes. Decision: half of what Linux lets one environment variable have (128 KiB),
- * so that a deployment that was accepted can be started.
+ * A secret's value, in UTF-8 bytes. Decision: half of Linux's limit for one environment variable (128 KiB), so that
+ * an accepted deployment can be started.
  */
 export const SECRET_VALUE_MAX_BYTES = 65_536;
 
@@ -51,12 +51,12 @@ export const LIST_MAX = 1000;
 /** Feedback keys of one run. Decision: each makes one pre-signed link. */
 export const FEEDBACK_KEYS_MAX = 100;
 
-/** The longest time that a run may be given, in seconds: a day. Decision. */
+/** The longest timeout of a run, in seconds: a day. Decision. */
 export const RUN_TIMEOUT_MAX_SECONDS = 86_400;
 
 /**
- * The namespace of an item of the long-term store, and its key, in UTF-8 bytes each. Decision: both together are one row
- * of an index, of which PostgreSQL takes some 2,700.
+ * The namespace of an item of the long-term store, and its key, in UTF-8 bytes each. Decision: both together form one
+ * index row, which PostgreSQL limits to some 2,700.
  */
 export const ITEM_ADDRESS_MAX_BYTES = 1_000;
 

@@ -1,9 +1,9 @@
 /**
- * The catalogue of everything the platform and an agent server can say went wrong, by stable code; the command and the
- * worker have one of their own. It is here, and not in the platform, because the command prints these codes too.
+ * The catalogue of all errors of the platform and of agent servers, by stable code; the command and the worker have
+ * their own. It is in the contract because the command prints these codes too.
  *
- * `docs/errors.md` has one section per code; a test holds both catalogues and the page together. `exitCode` is what a
- * command ends with when the error reaches the person unhandled.
+ * `docs/errors.md` has one section per code; a test keeps both catalogues and the page in sync. `exitCode` is a
+ * command's exit code if nothing handles the error.
  */
 export const PLATFORM_ERRORS = {
   SLIPWAY_USAGE: { exitCode: 1, title: 'The command line is not valid' },

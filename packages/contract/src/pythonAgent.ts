@@ -1,4 +1,4 @@
-/** A graph of a graph configuration: its name, and where it is. */
+/** A graph of a graph configuration: its name and location. */
 export interface NamedGraph {
   readonly name: string;
   readonly path: string;
@@ -8,9 +8,9 @@ const PYTHON = /\.py:/;
 const SCRIPT = /\.[cm]?[jt]sx?:/;
 
 /**
- * The first graph of a graph configuration that is written in Python: its file says so, or the configuration has
- * `python_version` or `dependencies` and names no JavaScript or TypeScript. Undefined for other agents, and for what is
- * no graph configuration.
+ * The first Python graph of a graph configuration: its file ends in `.py`, or the configuration has `python_version`
+ * or `dependencies` and no JavaScript or TypeScript graph. Undefined for other agents, and for an invalid
+ * configuration.
  */
 export function pythonGraphOf(config: unknown): NamedGraph | undefined {
   if (!isObject(config) || !isObject(config['graphs'])) return undefined;
@@ -24,7 +24,7 @@ export function pythonGraphOf(config: unknown): NamedGraph | undefined {
   return isPython ? graphs[0] : undefined;
 }
 
-/** What is said of such a graph. */
+/** The text for such a graph. */
 export function pythonGraphText({ name, path }: NamedGraph): string {
   return `the graph "${name}" (${path}) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents`;
 }

@@ -143,7 +143,7 @@ export const QueryBoolean = z.preprocess((value) => {
 /** What the counts of the public client answer: a bare number. */
 export const Count = z.int().min(0);
 
-/** The query of a paged list (public relative): `limit` 1–100, 20 by default, and `offset` from 0. */
+/** The query of a paged list (public API): `limit` 1–100, 20 by default, and `offset` from 0. */
 export const PageQuery = z.object({
   limit: queryInteger(PAGE_LIMIT.min, PAGE_LIMIT.max).default(PAGE_LIMIT.default),
   offset: queryInteger(0, INTEGER_MAX).default(0),

@@ -32,7 +32,7 @@ import {
 /** Contract 000, "States and transitions". Read-only. */
 const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
 
-/** A deployment as the control plane answers it (contract 000, "Deployment"). Loose: unknown fields and words pass. */
+/** A deployment as the control plane returns it (contract 000, "Deployment"). Loose: unknown fields and values pass. */
 export const Deployment = z.looseObject({
   id: Uuid,
   tenant_id: Uuid,
@@ -52,12 +52,12 @@ export const Deployment = z.looseObject({
 export type Deployment = z.infer<typeof Deployment>;
 
 /**
- * A deployment's name. The contract bounds it by nothing; decision: one line of 1 to 128 characters, any script, no
- * control characters, no white space at its ends.
+ * A deployment's name. The contract has no bounds. Decision: one line of 1 to 128 characters, any script, no control
+ * characters, no white space at its ends.
  */
 const DeploymentName = line(DEPLOYMENT_NAME_MAX);
 
-/** The fields of a request that creates a deployment, without the rules between them. */
+/** The fields of a request that creates a deployment, without the rules across fields. */
 export const DeploymentFields = z.object({
   name: DeploymentName,
   source: Source,
@@ -71,10 +71,10 @@ export const DeploymentFields = z.object({
 /**
  * `POST /v2/deployments` (contract 000, "Deployment", "Endpoints"). Required: `name`, `source`, `source_config`,
  * `source_revision_config`, `secrets`. Decisions: read-only fields (`id`, `tenant_id`, `created_at`, `updated_at`,
- * `status`, `latest_revision_id`, `active_revision_id`, `repo_commit_sha`) and unknown fields are ignored, as the
- * public relative does, so that what was read can be sent back. `image_uri` and `repo_url` are not required ("every
- * field is nullable and optional"; only `graph_config_path` is "required on create"): a deployment may be made
- * first and be given its image later. `cluster_namespace` needs the `listener_id` by which it is validated.
+ * `status`, `latest_revision_id`, `active_revision_id`, `repo_commit_sha`) and unknown fields are ignored, as in the
+ * public API, so that an answer can be sent back. `image_uri` and `repo_url` are not required ("every field is
+ * nullable and optional"; only `graph_config_path` is "required on create"): a deployment may get its image later.
+ * `cluster_namespace` needs the `listener_id` that validates it.
  */
 export const DeploymentCreate = DeploymentFields.superRefine((request, context) => {
   for (const { path, message, type } of createBreaches(request)) {
@@ -85,9 +85,9 @@ export type DeploymentCreate = z.infer<typeof DeploymentCreate>;
 
 /**
  * `PATCH /v2/deployments/{deployment_id}`: the fields that may change (contract 000, "Deployment" and "Endpoints").
- * Null and absent both leave a field as it is; `secrets` and `resource_spec` are replaced whole. Read-only and unknown
- * fields are ignored as in {@link DeploymentCreate}. The immutable `name` and `source` are looked at, so that a change
- * of them is refused rather than lost. Rules that need the current deployment: {@link validatePatch}.
+ * Null and absent both keep a field; `secrets` and `resource_spec` are replaced whole. Read-only and unknown fields
+ * are ignored as in {@link DeploymentCreate}. The immutable `name` and `source` are checked, so that a change of them
+ * is refused, not ignored. Rules that need the current deployment: {@link validatePatch}.
  */
 export const DeploymentPatch = z.object({
   name: z.string().nullish(),
@@ -100,7 +100,7 @@ export const DeploymentPatch = z.object({
 });
 export type DeploymentPatch = z.infer<typeof DeploymentPatch>;
 
-/** The query of `DELETE /v2/deployments/{deployment_id}` (public relative). */
+/** The query of `DELETE /v2/deployments/{deployment_id}` (public API). */
 export const DeploymentDeleteQuery = z.object({ delete_tracing_project: QueryBoolean.default(false) });
 export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 
@@ -108,9 +108,8 @@ export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 export const DeploymentPath = z.object({ deployment_id: Uuid });
 
 /**
- * The rules of a PATCH that need the deployment as it is: immutable fields, fields by source, and the tag rule over
- * what the deployment would become. A value that is the current one already is no change and breaks nothing, so
- * what was read can be sent back. Empty: the patch is right.
+ * The rules of a PATCH that need the current deployment: immutable fields, fields by source, and the tag rule on the
+ * result. A value equal to the current one is valid, so that an answer can be sent back. Empty: the patch is valid.
  */
 export function validatePatch(current: Deployment, patch: DeploymentPatch): ValidationIssue[] {
   const isCurrent = (path: readonly string[], value: unknown): boolean =>
@@ -135,12 +134,12 @@ export function validatePatch(current: Deployment, patch: DeploymentPatch): Vali
   }));
 }
 
-/** Whether a PATCH makes a new revision (contract 000, "Revision-creating updates"): any of the six set to non-null. */
+/** Whether a PATCH creates a revision (contract 000, "Revision-creating updates"): any of the six set to non-null. */
 export function createsRevision(patch: DeploymentPatch): boolean {
   return REVISION_CREATING.some((path) => valueAt(patch, path) != null);
 }
 
-/** Contract 000, "States and transitions": the updates that create a revision, exactly these. */
+/** Contract 000, "States and transitions": exactly these updates create a revision. */
 const REVISION_CREATING: readonly (readonly string[])[] = [
   ['source_revision_config', 'repo_ref'],
   ['source_revision_config', 'graph_config_path'],
@@ -161,7 +160,7 @@ const IMMUTABLE: readonly (readonly string[])[] = [
   ['source_config', 'listener_config', 'cluster_namespace'],
 ];
 
-/** The rules between the fields of a request that creates a deployment; `isExcused` lets a field be of any source. */
+/** The rules across the fields of a request that creates a deployment; `isExcused` allows a field for any source. */
 export function createBreaches(
   request: z.infer<typeof DeploymentFields>,
   isExcused?: (path: readonly string[]) => boolean,
@@ -186,7 +185,7 @@ export function createBreaches(
   return [...breaches, ...tagRule(revisionConfig.repo_ref, config.build_on_push)];
 }
 
-/** Equality of JSON values, where the order of names in an object does not count. */
+/** Equality of JSON values; the order of names in an object does not matter. */
 function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
@@ -198,10 +197,10 @@ function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
+/** `GET /v2/deployments` (public API): newest first; the next page begins at `offset`. */
 export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
 
-/** Ids as a query has them: once with commas between them, or several times. */
+/** Ids in a query: one parameter with commas, or a repeated parameter. */
 const Ids = z
   .union([text(), z.array(text())])
   .transform((given) => [given].flat().flatMap((list) => list.split(',')))
@@ -209,9 +208,9 @@ const Ids = z
   .pipe(z.array(Uuid).max(LIST_IDS_MAX));
 
 /**
- * The query of `GET /v2/deployments` (public relative): every filter that is given has to fit, and an empty one filters
- * nothing. Decisions: `remote_reconciled` fits every deployment, because this platform carries out what it accepts by
- * itself, and `tag_value_ids` fits none, because deployments have no tags here.
+ * The query of `GET /v2/deployments` (public API): all given filters must match, and an empty one matches all.
+ * Decisions: `remote_reconciled` matches every deployment, because this platform applies what it accepts;
+ * `tag_value_ids` matches none, because deployments have no tags here.
  */
 export const DeploymentsQuery = z.object({
   ...PageQuery.shape,
@@ -225,14 +224,14 @@ export const DeploymentsQuery = z.object({
 });
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 
-/** The query of `DELETE /v2/deployments` (public relative). */
+/** The query of `DELETE /v2/deployments` (public API). */
 export const DeploymentsDeleteQuery = z.object({
   deployment_ids: Ids.refine((ids) => ids.length > 0, { error: 'Input should name a deployment' }),
 });
 
 /**
- * What `DELETE /v2/deployments` answers; the public relative shows no shape. 200 where all of them are gone, 207 where
- * some are not there; where none is, 404.
+ * The answer of `DELETE /v2/deployments`; the public API shows no shape. 200 if all exist, 207 if some do not, 404 if
+ * none does.
  */
 export const DeploymentsDeleted = z.looseObject({
   deleted: z.array(Uuid),
@@ -241,9 +240,9 @@ export const DeploymentsDeleted = z.looseObject({
 export type DeploymentsDeleted = z.infer<typeof DeploymentsDeleted>;
 
 /**
- * The header `Idempotency-Key` (IETF draft "The Idempotency-Key HTTP Header Field"; neither the contract nor its public
- * relative has it). The draft writes the key as a quoted text; decision: a bare one is taken as well, as most clients
- * send it, and both say the same. 1 to 255 characters of printable ASCII; in quotes, `"` and `\` follow a backslash.
+ * The header `Idempotency-Key` (IETF draft "The Idempotency-Key HTTP Header Field"; neither the contract nor the
+ * public API has it). The draft quotes the key. Decision: an unquoted one, as most clients send it, is accepted as
+ * the same key. 1 to 255 characters of printable ASCII; in quotes, `"` and `\` are escaped by a backslash.
  */
 const IdempotencyKey = z
   .string()
@@ -268,7 +267,7 @@ export const DeploymentCreateHeaders = z.object({
 
 const DEPLOYMENT = '/v2/deployments/{deployment_id}';
 
-/** Deployments: create, look, patch, list, delete. */
+/** Deployments: create, read, patch, list, delete. */
 export const DEPLOYMENTS_ENDPOINTS = {
   createDeployment: ofContract.post('/v2/deployments', Deployment, {
     headers: DeploymentCreateHeaders,

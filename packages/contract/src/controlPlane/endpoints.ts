@@ -7,9 +7,9 @@ import { REVISIONS_ENDPOINTS } from './revision.ts';
 import { UPLOADS_ENDPOINTS } from './uploadUrl.ts';
 
 /**
- * The endpoints of the control plane (contract 000, "Endpoints"), those of its public relative that fill its gaps,
- * and those that neither has and a team that hosts its own needs.
- * Where the contract shows no status, facts decide: create answers 201, delete 204.
+ * The endpoints of the control plane (contract 000, "Endpoints"), those of the public API that fill its gaps, and our
+ * own for teams that host the platform. If the contract shows no status, facts decide: create answers 201, delete
+ * 204.
  */
 export const CONTROL_PLANE_ENDPOINTS = {
   ...DEPLOYMENTS_ENDPOINTS,

@@ -6,10 +6,10 @@ import { NAME_MAX } from '../limits.ts';
 import { line, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
 
 /**
- * One integration with a repository host: its `id` is the `integration_id` of a `source_config` (contract 000,
- * "Endpoints"). `installation_id` and `name` are the public relative's, the others ours: `url_prefix` is what the
- * addresses of its repositories begin with, `credential` and `webhook_secret` say where secrets are, never what they
- * are, and `webhook_url` is where the host sends its pushes.
+ * An integration with a git host: its `id` is the `integration_id` of a `source_config` (contract 000, "Endpoints").
+ * `installation_id` and `name` are the public API's fields, the others ours. `url_prefix` is the beginning of its
+ * repositories' addresses. `credential` and `webhook_secret` are references to secrets, never values. The host sends
+ * its pushes to `webhook_url`.
  */
 export const IntegrationInstall = z.looseObject({
   id: Uuid,
@@ -24,19 +24,22 @@ export const IntegrationInstall = z.looseObject({
 });
 export type IntegrationInstall = z.infer<typeof IntegrationInstall>;
 
-/** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public relative answers an array. */
+/** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public API answers an array. */
 export const IntegrationInstalls = z.array(IntegrationInstall);
 
-/** Where a secret is, on the machine of the platform. A secret itself is refused: it would be stored and answered. */
+/**
+ * A reference to a secret on the platform's machine. A secret itself is rejected, because it would be stored and
+ * returned.
+ */
 const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
   error: 'Input should be a reference, env:NAME or file:/absolute/path, never the secret itself',
 });
 
 /**
- * `POST /v1/integrations/github/install`: ours, because the public relative's integrations are made on a host's own
- * pages. `credential` is a token for https, a private key for ssh; without one, what is open to everybody can be read.
- * `username` goes with a token; default `x-access-token`, which GitHub wants and others take. `webhook_secret` signs the
- * host's pushes; without one, none are taken, and branches are asked about.
+ * `POST /v1/integrations/github/install`: ours, because the public API's integrations are created on a host's own
+ * pages. `credential` is a token for https, or a private key for ssh; without one, only public repositories can be
+ * read. `username` goes with a token; default `x-access-token`, which GitHub requires and others accept.
+ * `webhook_secret` verifies the host's pushes; without one, pushes are rejected and branches are polled.
  */
 export const IntegrationCreate = z.object({
   name: line(NAME_MAX),
@@ -52,7 +55,7 @@ export const IntegrationPath = z.object({ integration_id: Uuid });
 
 const INTEGRATIONS = '/v1/integrations/github/install';
 
-/** Integrations with hosts of repositories: list, create, delete. */
+/** Integrations with git hosts: list, create, delete. */
 export const INTEGRATIONS_ENDPOINTS = {
   listIntegrations: ofContract.get(INTEGRATIONS, IntegrationInstalls),
   createIntegration: ofOurs.post(INTEGRATIONS, IntegrationInstall, {

@@ -6,14 +6,14 @@ import { LIST_MAX, NAME_MAX } from '../limits.ts';
 import { DnsLabel, line, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
 
 /**
- * What a listener deploys to. The contract names `cluster` alone, and speaks of others. Decision: `docker` is the
- * container engine of the platform's own machine, which also runs what names no listener.
+ * What a listener deploys to. The contract names only `cluster`, but mentions others. Decision: `docker` is the
+ * container engine of the platform's own machine, which also runs deployments without a listener.
  */
 const ComputeType = oneOf(['cluster', 'docker']);
 
 /**
- * A listener: what deploys to a customer's own compute (contract 000, "Other resources": "fields not shown beyond an
- * identifier and a compute type"). The other fields are those of the public relative, with the contract's words.
+ * A listener: deploys to a customer's own compute (contract 000, "Other resources": "fields not shown beyond an
+ * identifier and a compute type"). The other fields are those of the public API, under the contract's names.
  */
 export const Listener = z.looseObject({
   id: Uuid,
@@ -26,15 +26,15 @@ export const Listener = z.looseObject({
 });
 export type Listener = z.infer<typeof Listener>;
 
-/** What of a listener depends on its compute type (public relative): the namespaces are only for `cluster`. */
+/** The fields of a listener that depend on its compute type (public API): namespaces are only for `cluster`. */
 const ListenerComputeConfig = z.object({
   cluster_namespaces: z.array(DnsLabel).max(LIST_MAX).nullish(),
 });
 type ListenerComputeConfig = z.infer<typeof ListenerComputeConfig>;
 
 /**
- * `POST /v2/listeners` (public relative, with the contract's words). `compute_id` is the operator's own name of the
- * compute (a cluster's name, say); each tenant has it once.
+ * `POST /v2/listeners` (public API, under the contract's names). `compute_id` is the operator's name of the compute
+ * (for example a cluster's name), unique per tenant.
  */
 export const ListenerCreate = z
   .object({
@@ -51,9 +51,8 @@ export const ListenerCreate = z
 export type ListenerCreate = z.infer<typeof ListenerCreate>;
 
 /**
- * `PATCH /v2/listeners/{listener_id}` (public relative): null and absent both leave a field as it is, `compute_config`
- * is replaced whole. The immutable `compute_type` and `compute_id` are looked at, so that a change of them is refused
- * rather than lost.
+ * `PATCH /v2/listeners/{listener_id}` (public API): null and absent both keep a field, `compute_config` is replaced
+ * whole. The immutable `compute_type` and `compute_id` are checked, so that a change of them is refused, not ignored.
  */
 export const ListenerPatch = z.object({
   version: nonEmptyText(NAME_MAX).nullish(),
@@ -66,7 +65,7 @@ export type ListenerPatch = z.infer<typeof ListenerPatch>;
 /** The path of every request about one listener. */
 const ListenerPath = z.object({ listener_id: Uuid });
 
-/** `GET /v2/listeners`. The contract shows no shape; the public relative's: newest first, with the next offset. */
+/** `GET /v2/listeners`. The contract shows no shape; as in the public API: newest first, with the next offset. */
 export const ListenersList = z.looseObject({ resources: z.array(Listener), offset: z.int() });
 
 /** How a deployment uses its listener (contract 000, "ListenerConfig"). `external_image` only. */
@@ -74,8 +73,8 @@ export const ListenerConfig = z.object({ cluster_namespace: DnsLabel.nullish() }
 export type ListenerConfig = z.infer<typeof ListenerConfig>;
 
 /**
- * The rules of a {@link ListenerConfig} that need the listener itself: `cluster_namespace` is only for compute type
- * `cluster`. Decision: it must be one of the listener's namespaces where the listener names any.
+ * The rules of a {@link ListenerConfig} that need the listener: `cluster_namespace` is only for compute type
+ * `cluster`. Decision: if the listener has namespaces, it must be one of them.
  */
 export function validateListenerConfig(config: ListenerConfig, listener: Listener): ValidationIssue[] {
   const namespace = config.cluster_namespace;
@@ -89,7 +88,7 @@ export function validateListenerConfig(config: ListenerConfig, listener: Listene
   return [{ loc, msg: 'The listener is not configured for this namespace', type: 'namespace_unknown' }];
 }
 
-/** The rules of a PATCH that need the listener as it is: immutable fields, and namespaces by compute type. */
+/** The rules of a PATCH that need the current listener: immutable fields, and namespaces by compute type. */
 export function validateListenerPatch(current: Listener, patch: ListenerPatch): ValidationIssue[] {
   const immutable = (['compute_type', 'compute_id'] as const)
     .filter((field) => patch[field] != null && patch[field] !== current[field])
@@ -122,7 +121,7 @@ function validateComputeConfig(config: ListenerComputeConfig, computeType: strin
 
 const LISTENER = '/v2/listeners/{listener_id}';
 
-/** Listeners: list, create, look, patch, delete. */
+/** Listeners: list, create, read, patch, delete. */
 export const LISTENERS_ENDPOINTS = {
   listListeners: ofContract.get('/v2/listeners', ListenersList, { query: PageQuery }),
   createListener: ofRelative.post('/v2/listeners', Listener, {

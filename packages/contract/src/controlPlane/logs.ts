@@ -5,18 +5,18 @@ import { ofOurs, ofRelative } from './sections.ts';
 import { LOG_LIMIT } from '../limits.ts';
 import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp, Uuid } from '../scalars.ts';
 
-/** Which part of a revision's life a line is from: its build, or its agent. */
+/** The part of a revision's life that a line is from: its build, or its agent. */
 export const LogStage = oneOf(['build', 'deploy']);
 export type LogStage = z.infer<typeof LogStage>;
 
-/** The id of a line: a count over all revisions, as text. */
+/** The id of a line: a counter over all revisions, as text. */
 const LineId = z.string().regex(/^\d{1,18}$/u, { error: 'Input should be the id of a line' });
 
 /**
- * The query of `GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs`. The contract has no logs and its
- * public relative only pages of them ({@link BuildLogs}): this one can be followed as well. `offset` is the id of a line:
- * what comes after it is answered. With `follow` the answer is a stream of events, oldest first; `limit` then means
- * nothing, and the header `Last-Event-ID` goes before `offset`.
+ * The query of `GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs`. The contract has no logs, and the
+ * public API only pages of them ({@link BuildLogs}); this one can also be followed. `offset` is the id of a line: the
+ * lines after it are returned. With `follow` the answer is an event stream, oldest first, `limit` is ignored, and the
+ * header `Last-Event-ID` overrides `offset`.
  */
 export const RevisionLogsQuery = z
   .object({
@@ -33,10 +33,10 @@ export const RevisionLogsQuery = z
   });
 export type RevisionLogsQuery = z.infer<typeof RevisionLogsQuery>;
 
-/** The headers of the same request: where a stream that was cut off goes on. Anything else than the id of a line says nothing. */
+/** The headers of the same request: where to resume a broken stream. An invalid id is ignored. */
 export const RevisionLogsHeaders = z.object({ 'last-event-id': LineId.optional().catch(undefined) });
 
-/** One line of a revision's log, and the data of an event `log`. */
+/** One line of a revision's log, and the data of a `log` event. */
 export const RevisionLogLine = z.looseObject({
   id: LineId,
   stage: z.string(),
@@ -45,14 +45,16 @@ export const RevisionLogLine = z.looseObject({
 });
 export type RevisionLogLine = z.infer<typeof RevisionLogLine>;
 
-/** A page of a revision's log; `next_offset` is null on the last one. */
+/** A page of a revision's log; `next_offset` is null on the last page. */
 export const RevisionLogPage = z.looseObject({
   logs: z.array(RevisionLogLine),
   next_offset: LineId.nullable(),
 });
 export type RevisionLogPage = z.infer<typeof RevisionLogPage>;
 
-/** The data of an event `status`: first of all, and whenever the revision's status changes; and of `end`, the last one. */
+/**
+ * The data of a `status` event, sent first and at each change of the revision's status; and of `end`, the last event.
+ */
 export const RevisionStatusEvent = z.looseObject({
   status: z.string(),
   status_message: z.string().nullable(),
@@ -61,9 +63,9 @@ export type RevisionStatusEvent = z.infer<typeof RevisionStatusEvent>;
 
 /**
  * `POST /v1/projects/{project_id}/revisions/{revision_id}/build_logs` (facts, "The control plane in the wild"; the
- * contract has no logs). The project's id is the deployment's. `offset` is the `next_offset` of the page before:
- * an opaque text or a number. `query` is a text that a line has in it, in any case; `start_time` and `end_time` bound
- * when it was written, both inclusive. Decision: `level` is not looked at on this platform, whose lines have none.
+ * contract has no logs). The project's id is the deployment's. `offset` is the `next_offset` of the previous page: an
+ * opaque text or a number. `query` is a text that the line contains, case-insensitive; `start_time` and `end_time`
+ * bound the line's time, both inclusive. Decision: `level` is ignored on this platform, whose lines have none.
  */
 export const BuildLogsRequest = z.object({
   order: oneOf(['asc', 'desc']).default('asc'),
@@ -75,7 +77,7 @@ export const BuildLogsRequest = z.object({
 });
 export type BuildLogsRequest = z.infer<typeof BuildLogsRequest>;
 
-/** One line of a build's log. A service that answers bare texts is understood too. */
+/** One line of a build's log. Plain texts are accepted too. */
 export const BuildLogLine = z.union([
   z.looseObject({ message: z.string(), timestamp: z.string().nullish(), level: z.string().nullish() }),
   z.string().transform((message): { message: string; timestamp?: string | null; level?: string | null } => ({
@@ -84,7 +86,7 @@ export const BuildLogLine = z.union([
 ]);
 export type BuildLogLine = z.infer<typeof BuildLogLine>;
 
-/** A page of a build's log; `next_offset` is null or absent on the last one. */
+/** A page of a build's log; `next_offset` is null or absent on the last page. */
 export const BuildLogs = z.looseObject({
   logs: z.array(BuildLogLine),
   next_offset: z.union([z.string(), z.int()]).nullish(),
@@ -95,7 +97,7 @@ const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
 
 const PROJECT = '/v1/projects/{project_id}';
 
-/** What builds and agents wrote. */
+/** The logs of builds and agents. */
 export const LOGS_ENDPOINTS = {
   getRevisionLogs: ofOurs.get(
     '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',

@@ -5,7 +5,7 @@ import { createBreaches, DeploymentFields, DeploymentPatch } from './deployment.
 import { BUILDABLE_SOURCES, PublicSourceConfig } from './source.ts';
 import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
 
-/** `POST /v2/deployments` by the contract's rules, but for `deployment_type`: every source may have it. */
+/** `POST /v2/deployments` by the contract's rules, except that every source may have `deployment_type`. */
 export const TypedDeploymentCreate = DeploymentFields.extend({
   source_config: PublicSourceConfig,
 }).superRefine((request, context) => {
@@ -15,28 +15,28 @@ export const TypedDeploymentCreate = DeploymentFields.extend({
 });
 
 /**
- * `POST /v2/deployments` as clients of the public relative send it, in the contract's names
- * ({@link fromPublicRequest}). Looser than `DeploymentCreate` where those clients leave out what the contract
- * requires (measured: the public deploy command). Decisions:
+ * `POST /v2/deployments` from clients of the public API, in the contract's names ({@link fromPublicRequest}). It is
+ * looser than `DeploymentCreate` where those clients leave out what the contract requires (measured: the public
+ * deploy command). Decisions:
  * - `secrets` may be absent: none.
  * - `source_revision_config` may be empty: the graph configuration of a buildable source is then `langgraph.json`.
- * - `deployment_type` is taken for every source, kept and answered. It changes nothing on this platform.
+ * - `deployment_type` is accepted for every source, stored and returned. It has no effect on this platform.
  */
 export const PublicDeploymentCreate = z.preprocess(withPublicDefaults, TypedDeploymentCreate);
 
-/** `PATCH /v2/deployments/{deployment_id}` as clients of the public relative send it, in the contract's names. */
+/** `PATCH /v2/deployments/{deployment_id}` from clients of the public API, in the contract's names. */
 export const PublicDeploymentPatch = DeploymentPatch.extend({ source_config: PublicSourceConfig.nullish() });
 
 /**
- * A request of the public vocabulary in the contract's names. Its `revision_source` ("override the source for this
- * revision") becomes `source`. Decision: a deployment has one source, so one that differs is refused like any other
- * change of it.
+ * Translates a request of the public vocabulary to the contract's names. Its `revision_source` ("override the source
+ * for this revision") becomes `source`. Decision: a deployment has one source, so a different one is refused like any
+ * other change of it.
  */
 export function fromPublicRequest(request: unknown): unknown {
   return translate(withSource(request), 'contract');
 }
 
-/** The issues of a request that {@link fromPublicRequest} translated, in the words that it was written in. */
+/** The issues of a request that {@link fromPublicRequest} translated, in the request's own names. */
 export function toPublicIssues(request: unknown, issues: readonly ValidationIssue[]): ValidationIssue[] {
   const translated = translateIssues(issues, 'public');
   if (!hasRevisionSource(request)) return translated;

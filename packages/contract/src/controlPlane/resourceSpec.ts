@@ -11,9 +11,7 @@ import {
 } from '../limits.ts';
 import { DnsLabel, Identifier, integer, nonEmptyText, oneOf, StorableObject, text } from '../scalars.ts';
 
-/*
- * Contract 000, "Nested types used by ResourceSpec". Optional fields are nullable too, as in the public relative.
- */
+/* Contract 000, "Nested types used by ResourceSpec". Optional fields are nullable too, as in the public API. */
 
 /** A reference to an object of the same namespace. */
 export const LocalObjectReference = z.object({ name: nonEmptyText(NAME_MAX) });
@@ -61,16 +59,16 @@ export const EnvVar = z
     });
   });
 
-/** What a container may use at most and asks for at least, in the cluster's own notation. */
+/** The resource limits and requests of a container, in the cluster's own notation. */
 export const ResourceRequirements = z.object({
   limits: z.record(text(), text()).nullish(),
   requests: z.record(text(), text()).nullish(),
 });
 
-/** When a container's image is pulled. */
+/** When to pull a container's image. */
 const ImagePullPolicy = oneOf(['Always', 'Never', 'IfNotPresent']);
 
-/** When a sidecar is started again. */
+/** When to restart a sidecar. */
 const RestartPolicy = oneOf(['Always', 'OnFailure']);
 
 /** An init container or a sidecar. */
@@ -90,23 +88,24 @@ export const Container = z.object({
 });
 
 /**
- * Cores, rounded to one decimal place (contract 000, "Limits"). Decision: the bounds hold for what was sent, so 0.06 and
- * 8.04 are refused although they round to what is allowed; what is within them is so after rounding, too.
+ * Cores, rounded to one decimal place (contract 000, "Limits"). Decision: the bounds apply before rounding, so 0.06
+ * and 8.04 are refused although they round to allowed values. A value within the bounds stays within them after
+ * rounding.
  */
 function cores({ min, max }: { min: number; max: number }) {
   return z.number().min(min).max(max).transform(roundToOneDecimal).nullish();
 }
 
-/** Cores without bounds in the contract. Decision: not negative, and no more than a count may be. */
+/** Cores without bounds in the contract. Decision: not negative, and at most the largest count. */
 const unboundedCores = () => z.number().min(0).max(INTEGER_MAX).transform(roundToOneDecimal).nullish();
 const count = () => integer().nullish();
 const megabytes = () => integer().nullish();
 
 /**
  * The resources of an `external_image` deployment (contract 000, "ResourceSpec"). Every field is nullable and
- * optional; CPU in cores, memory in MB. Decisions: integers are not negative ("bounds on scale and memory values:
- * not shown"); a minimum above its maximum and a limit below its request are left for the cluster to judge, since
- * no contract names them; the fields "marked do not use" are accepted and kept, and get no bounds and no defaults.
+ * optional; CPU in cores, memory in MB. Decisions: integers are not negative ("bounds on scale and memory values: not
+ * shown"). The cluster judges a minimum above its maximum and a limit below its request, because the contract has no
+ * rule. Fields "marked do not use" are accepted and stored, without bounds and defaults.
  */
 export const ResourceSpec = z
   .object({
@@ -155,9 +154,9 @@ export const ResourceSpec = z
 export type ResourceSpec = z.infer<typeof ResourceSpec>;
 
 /**
- * The spec with every default that the table computes from other fields filled in (contract 000, "ResourceSpec",
- * column "Bounds / default"). A default whose source is not set either stays unset, and none is more than a request may
- * say: what was read can be sent back. The input is not changed.
+ * Fills in every default that the table computes from other fields (contract 000, "ResourceSpec", column "Bounds /
+ * default"). A default stays unset if its source is unset. No default exceeds the bounds of a request, so that an
+ * answer can be sent back. The input is not changed.
  */
 export function withResourceDefaults(spec: ResourceSpec): ResourceSpec {
   const filled: ResourceSpec = { ...spec };
@@ -168,7 +167,7 @@ export function withResourceDefaults(spec: ResourceSpec): ResourceSpec {
   return filled;
 }
 
-/** In this order: `queue_cpu_limit` doubles a `queue_cpu` that may itself have come from `cpu`. */
+/** In this order: `queue_cpu_limit` doubles `queue_cpu`, which may itself come from `cpu`. */
 const DEFAULTS = [
   ['cpu_limit', 'cpu', 2],
   ['memory_limit_mb', 'memory_mb', 2],
@@ -188,7 +187,7 @@ function roundToOneDecimal(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** Volume names are unique in the pod, and every mount of the pod names one of them. */
+/** Volume names are unique in the pod, and every mount names one of them. */
 function checkVolumes(spec: ResourceSpec, context: z.RefinementCtx): void {
   const names = new Set<string>();
   for (const [index, volume] of (spec.volumes ?? []).entries()) {

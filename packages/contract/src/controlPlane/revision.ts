@@ -7,7 +7,7 @@ import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
 /**
  * Contract 000, "States and transitions": "`DEPLOYED` is the only value named; other values and transitions: not
- * shown". The others are those of the public relative (facts, "The control plane in the wild").
+ * shown". The others are those of the public API (facts, "The control plane in the wild").
  */
 export const RevisionStatus = oneOf([
   'CREATING',
@@ -26,9 +26,9 @@ export const RevisionStatus = oneOf([
 ]);
 
 /**
- * A revision as the control plane answers it (contract 000, "Other resources": "fields not shown beyond a `status` …
- * and the SourceRevisionConfig fields"). The fields are those of the public relative; only `id` and `status` must be
- * there. `status_message` is our addition: why the revision failed, where the control plane says so.
+ * A revision as the control plane returns it (contract 000, "Other resources": "fields not shown beyond a `status` …
+ * and the SourceRevisionConfig fields"). The fields are those of the public API; only `id` and `status` are required.
+ * `status_message` is our addition: why the revision failed, if the control plane reports it.
  */
 export const Revision = z.looseObject({
   id: Uuid,
@@ -41,11 +41,11 @@ export const Revision = z.looseObject({
 });
 export type Revision = z.infer<typeof Revision>;
 
-/** `GET /v2/deployments/{deployment_id}/revisions` (public relative): newest first. */
+/** `GET /v2/deployments/{deployment_id}/revisions` (public API): newest first. */
 export const RevisionsList = z.looseObject({ resources: z.array(Revision), offset: z.int() });
 
 /**
- * Its query (public relative): `status` is a comma-separated list; a word that is no status matches nothing.
+ * Its query (public API): `status` is a comma-separated list; an unknown status matches nothing.
  * `remote_reconciled`: as in the query of deployments.
  */
 export const RevisionsQuery = z.object({
@@ -63,7 +63,7 @@ export const RevisionPath = z.object({ deployment_id: Uuid, revision_id: Uuid })
 const REVISIONS = '/v2/deployments/{deployment_id}/revisions';
 const REVISION = `${REVISIONS}/{revision_id}`;
 
-/** Revisions: look, redeploy, list, interrupt. */
+/** Revisions: read, redeploy, list, interrupt. */
 export const REVISIONS_ENDPOINTS = {
   getRevision: ofContract.get(REVISION, Revision, { params: RevisionPath, errors: [404] }),
   redeployRevision: ofContract.post(`${REVISION}/redeploy`, Deployment, {

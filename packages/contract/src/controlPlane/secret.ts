@@ -20,8 +20,8 @@ export const SecretReference = z.object({
 });
 
 /**
- * The whole list of secrets: a PATCH replaces it, an omitted list is carried over (facts). Decision: a name may stand
- * there only once, since an environment has one variable of a name.
+ * The whole list of secrets: a PATCH replaces it, an omitted list is carried over (facts). Decision: names are
+ * unique, because an environment has one variable of a name.
  */
 export const Secrets = z.array(Secret).max(LIST_MAX).superRefine(uniqueNames);
 
@@ -29,7 +29,7 @@ export const Secrets = z.array(Secret).max(LIST_MAX).superRefine(uniqueNames);
 export const SecretReferences = z.array(SecretReference).max(LIST_MAX).superRefine(uniqueNames);
 
 /**
- * A secret in an answer. The contract has the value in it; a service that keeps values to itself leaves it out or
+ * A secret in an answer. The contract includes the value; a service that does not return values leaves it out or
  * masks it.
  */
 export const AnsweredSecret = z.looseObject({ name: z.string(), value: z.string().nullish() });

@@ -1,10 +1,10 @@
 import { endpointsOf } from '../endpoint.ts';
 
-/** Endpoints of contract 000's own table. */
+/** Endpoints from contract 000's table. */
 export const ofContract = endpointsOf('controlPlane', 'contract 000, Endpoints');
 
-/** Endpoints of the contract's public relative, which fill its gaps. */
+/** Endpoints of the public API that fill the contract's gaps. */
 export const ofRelative = endpointsOf('controlPlane', 'facts, The control plane in the wild');
 
-/** Endpoints that neither has and a team that hosts its own needs. */
+/** Our own endpoints, for teams that host the platform. */
 export const ofOurs = endpointsOf('controlPlane', 'ours, beyond the contract');

@@ -9,12 +9,12 @@ import { ResourceSpec } from './resourceSpec.ts';
 export const Source = oneOf(['repo_host', 'external_image', 'internal_image', 'internal_source']);
 export type Source = z.infer<typeof Source>;
 
-/** How a tag begins in `repo_ref`; anything else is a branch's bare name (contract 000, "SourceRevisionConfig"). */
+/** The prefix of a tag in `repo_ref`; anything else is a branch's bare name (contract 000, "SourceRevisionConfig"). */
 const TAG_PREFIX = 'refs/tags/';
 
 /**
- * A branch as a bare name, or a tag as a full path. Decision: git's own rules for names hold (no blanks, no `..`, none
- * of `~^:?*[\\`, no leading hyphen), and of the full paths only `refs/tags/` is one.
+ * A branch as a bare name, or a tag as a full path. Decision: git's rules for names apply (no blanks, no `..`, none
+ * of `~^:?*[\\`, no leading hyphen), and `refs/tags/` is the only allowed full path.
  */
 const RepoRef = z
   .string()
@@ -28,10 +28,10 @@ const RepoRef = z
   );
 
 /**
- * What a request says about the source that makes a revision (contract 000, "SourceRevisionConfig"). Every field is
- * nullable and optional; rules by source are in {@link inapplicableFields}. `repo_commit_sha` is read-only, and like every
- * read-only field it is ignored in requests. Whether a `source_tarball_path` came from the upload-url endpoint only
- * the control plane can tell.
+ * The fields of a request about the source that create a revision (contract 000, "SourceRevisionConfig"). Every field
+ * is nullable and optional; rules by source are in {@link inapplicableFields}. `repo_commit_sha` is read-only, and
+ * ignored in requests like every read-only field. Only the control plane knows whether a `source_tarball_path` came
+ * from the upload-url endpoint.
  */
 export const SourceRevisionConfig = z.object({
   repo_ref: RepoRef.nullish(),
@@ -53,7 +53,7 @@ export const AnsweredSourceRevisionConfig = z.looseObject({
 /** Contract 000, "SourceConfig": `deployment_type`. */
 const DeploymentType: z.ZodType<string, string> = oneOf(['dev_free', 'dev', 'prod']);
 
-/** What clients of the public relative send: its document names those of the contract, its newest clients two more. */
+/** The values that clients of the public API send: its document has the contract's, its newest clients two more. */
 export const PUBLIC_DEPLOYMENT_TYPES = ['serverless', 'dedicated'] as const;
 export const PublicDeploymentType: z.ZodType<string, string> = oneOf([
   'dev_free',
@@ -63,11 +63,11 @@ export const PublicDeploymentType: z.ZodType<string, string> = oneOf([
 ]);
 
 /**
- * What a request says about the source without (but for `resource_spec`) making a revision (contract 000,
- * "SourceConfig"). Every field is nullable and optional; which source may have which field is checked where the
- * source is known ({@link inapplicableFields}). Decision: `null` says the same as leaving the field out; in a PATCH both keep
- * what is there. Decision: `install_command` and `build_command` are accepted for every source, since the contract
- * names none for them; nothing is installed where nothing is built.
+ * The fields of a request about the source that (except `resource_spec`) do not create a revision (contract 000,
+ * "SourceConfig"). Every field is nullable and optional; {@link inapplicableFields} checks fields by source.
+ * Decision: `null` means the same as absent; in a PATCH both keep the current value. Decision: `install_command` and
+ * `build_command` are accepted for every source, because the contract names none for them; they have no effect
+ * without a build.
  */
 export const SourceConfig = z.object({
   integration_id: Uuid.nullish(),
@@ -86,7 +86,7 @@ export type SourceConfig = z.infer<typeof SourceConfig>;
 /** {@link SourceConfig} in the public vocabulary. */
 export const PublicSourceConfig = SourceConfig.extend({ deployment_type: PublicDeploymentType.nullish() });
 
-/** {@link SourceConfig} in an answer: nothing is checked again but what a reader rests on. */
+/** {@link SourceConfig} in an answer. It checks only the fields that readers depend on. */
 export const AnsweredSourceConfig = z.looseObject({
   integration_id: z.string().nullish(),
   repo_url: z.string().nullish(),
@@ -100,19 +100,19 @@ export const AnsweredSourceConfig = z.looseObject({
   build_command: z.string().nullish(),
 });
 
-/** A rule of contract 000 that a request breaks: where (without the leading `body`), why, and which rule. */
+/** A broken rule of contract 000: the field (without the leading `body`), the reason, and the rule. */
 export interface Breach {
   readonly path: (string | number)[];
   readonly message: string;
   readonly type: string;
 }
 
-/** The sources that are built from source code; for the others there is nothing to configure a graph by. */
+/** The sources that are built from source code; the others have no graph configuration. */
 export const BUILDABLE_SOURCES: readonly string[] = ['repo_host', 'internal_source'] satisfies Source[];
 
 /**
- * Which sources a field is for (contract 000, the "Rules" columns). `image_uri` is "for `external_image`"; decision: it
- * is also for `internal_image` ("meaning: not shown"), which has no other field that could name its image.
+ * The sources that a field applies to (contract 000, the "Rules" columns). `image_uri` is "for `external_image`".
+ * Decision: it is also for `internal_image` ("meaning: not shown"), which has no other field to name its image.
  */
 const APPLICABLE: readonly (readonly [path: readonly string[], sources: readonly Source[]])[] = [
   [['source_config', 'integration_id'], ['repo_host']],
@@ -137,8 +137,8 @@ const APPLICABLE: readonly (readonly [path: readonly string[], sources: readonly
 ];
 
 /**
- * The fields of a request that its source does not have. `null` is never a breach, nor is an empty list of
- * references; `isCurrent` may excuse a value that is the deployment's own already.
+ * The fields of a request that do not apply to its source. `null` and an empty list are always allowed; `isCurrent`
+ * may allow the deployment's current value.
  */
 export function inapplicableFields(
   source: string,
@@ -148,7 +148,7 @@ export function inapplicableFields(
   return APPLICABLE.flatMap(([path, sources]): Breach[] => {
     const value = valueAt(request, path);
     if (value == null || (Array.isArray(value) && value.length === 0)) return [];
-    // A source that the contract does not name: only the service knows its fields.
+    // For a source that the contract does not name, only the service knows its fields.
     if (
       !(Source.options as readonly string[]).includes(source) ||
       (sources as readonly string[]).includes(source)
@@ -161,7 +161,7 @@ export function inapplicableFields(
 
 /**
  * A tag needs `build_on_push` false (contract 000, "SourceRevisionConfig": "requires `source_config.build_on_push` =
- * false"). Decision: taken literally, so an absent or null `build_on_push` does not do beside a tag.
+ * false"). Decision: taken literally, so absent or null is not enough.
  */
 export function tagRule(
   repoRef: string | null | undefined,
@@ -177,7 +177,7 @@ export function tagRule(
   ];
 }
 
-/** The value at a path of names, `undefined` where the path leads nowhere. */
+/** The value at a path of names; `undefined` if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const name of path) {

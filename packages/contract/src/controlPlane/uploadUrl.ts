@@ -6,14 +6,14 @@ import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 
 /**
- * The body of `POST /deployments/{deployment_id}/upload-url`, which may be left out. Decision: a client that says how
- * many bytes it is going to send gets a URL that takes exactly those.
+ * The optional body of `POST /deployments/{deployment_id}/upload-url`. Decision: if it has `content_length`, the URL
+ * accepts exactly that many bytes.
  */
 const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
 
 /**
- * What `POST /deployments/{deployment_id}/upload-url` answers (contract 000: "yields an object path usable as
- * `source_tarball_path`"; the rest as in the public relative). `upload_url` takes exactly one PUT of the tarball with
+ * The answer of `POST /deployments/{deployment_id}/upload-url` (contract 000: "yields an object path usable as
+ * `source_tarball_path`"; the rest as in the public API). `upload_url` accepts exactly one PUT of the tarball with
  * `content-type: application/gzip` and the `upload_headers`; it is signed, so it counts as a secret.
  */
 export const UploadUrl = z.looseObject({
@@ -23,7 +23,7 @@ export const UploadUrl = z.looseObject({
 });
 export type UploadUrl = z.infer<typeof UploadUrl>;
 
-/** Where a source is uploaded to. The contract writes the path without a version, its public relative with one. */
+/** Upload URLs. The contract writes the path without a version, the public API with one. */
 export const UPLOADS_ENDPOINTS = {
   createUploadUrl: ofContract.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
     params: DeploymentPath,

@@ -1,16 +1,16 @@
 import type { ValidationIssue } from '../httpErrors.ts';
 import { PUBLIC_DEPLOYMENT_TYPES, valueAt } from './source.ts';
 
-/** Whose names are on the wire: those of contract 000, or those of its public relative (facts, "in the wild"). */
+/** The names used on the wire: those of contract 000, or of the public API (facts, "in the wild"). */
 export type Vocabulary = 'contract' | 'public';
 
 /**
- * The two vocabularies, in one table. A place is a path in a deployment, a revision or a listener; what is not in the
- * table has the same name in both, and nothing but these places is ever looked at: secrets, annotations, volumes and
- * a graph's own values may hold any of these words.
+ * The two vocabularies, in one table. A place is a path in a deployment, a revision or a listener. Names not in the
+ * table are the same in both. Only these places are translated, because secrets, annotations, volumes and a graph's
+ * own values may contain the same words.
  */
 export const VOCABULARY = {
-  /** Fields: their place in the contract, and their last name in the public relative. */
+  /** Fields: their place in the contract, and their last name in the public API. */
   fields: [
     { place: ['source_revision_config', 'graph_config_path'], public: 'langgraph_config_path' },
     { place: ['source_config', 'listener_config', 'cluster_namespace'], public: 'k8s_namespace' },
@@ -20,16 +20,16 @@ export const VOCABULARY = {
     { place: ['source_config', 'resource_spec', 'cache_memory_limit_mb'], public: 'redis_memory_limit_mb' },
     { place: ['compute_config', 'cluster_namespaces'], public: 'k8s_namespaces' },
   ],
-  /** Words that a field may have as its value. */
+  /** Field values that differ. */
   values: [
     { place: ['source'], contract: 'repo_host', public: 'github' },
     { place: ['source'], contract: 'external_image', public: 'external_docker' },
     { place: ['source'], contract: 'internal_image', public: 'internal_docker' },
     { place: ['compute_type'], contract: 'cluster', public: 'k8s' },
   ],
-  /** The default name of the graph configuration file. It is a file of the source: never translated. */
+  /** The default name of the graph configuration file. It is a file of the source, so it is never translated. */
   graphConfigFile: { contract: 'graph.json', public: 'langgraph.json' },
-  /** The node's name in the metadata of a streamed message (contract 001); our Run API answers with both. */
+  /** The node's name in the metadata of a streamed message (contract 001); our Run API returns both. */
   messageNode: { contract: 'graph_node', public: 'langgraph_node' },
 } as const satisfies {
   fields: readonly { place: readonly string[]; public: string }[];
@@ -38,7 +38,7 @@ export const VOCABULARY = {
   messageNode: Record<Vocabulary, string>;
 };
 
-/** A deployment, a revision, a listener, a list of them, or a request about one, in the other vocabulary's names. */
+/** Translates a deployment, a revision, a listener, a list of them, or a request about one to the other vocabulary. */
 export function translate(resource: unknown, to: Vocabulary): unknown {
   if (isRecord(resource) && Array.isArray(resource['resources'])) {
     return { ...resource, resources: resource['resources'].map((each) => translate(each, to)) };
@@ -58,23 +58,20 @@ export function translate(resource: unknown, to: Vocabulary): unknown {
 
 const OTHER = { contract: 'public', public: 'contract' } as const satisfies Record<Vocabulary, Vocabulary>;
 
-/** The fields of the table: where they stand, and their name in each vocabulary. */
+/** The fields of the table: their parents, and their name in each vocabulary. */
 const FIELDS = VOCABULARY.fields.map(({ place, public: name }) => ({
   parents: place.slice(0, -1),
   contract: place.at(-1) ?? '',
   public: name,
 }));
 
-/** A name of one vocabulary that stands in a request: where, and as it was written. */
+/** A request's name of one vocabulary: its place, and its spelling. */
 interface FoundName {
   readonly place: readonly string[];
   readonly name: string;
 }
 
-/**
- * The names in a request that only one of the vocabularies has, by vocabulary. Most requests have none of either:
- * they say the same in both.
- */
+/** The names in a request that only one vocabulary has, by vocabulary. Most requests have none. */
 function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly FoundName[]>> {
   const found: Record<Vocabulary, FoundName[]> = { contract: [], public: [] };
   for (const vocabulary of ['contract', 'public'] as const) {
@@ -91,7 +88,7 @@ function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly FoundNa
   return found;
 }
 
-/** Validation issues of a request, in the words that it was written in. Messages never repeat a value that was sent. */
+/** Validation issues of a request, in the request's own names. Messages never repeat a sent value. */
 export function translateIssues(issues: readonly ValidationIssue[], to: Vocabulary): ValidationIssue[] {
   return issues.map((issue) => ({
     ...issue,
@@ -102,7 +99,7 @@ export function translateIssues(issues: readonly ValidationIssue[], to: Vocabula
 
 const WORD = /\w+/gu;
 
-/** Every name of the table, from one vocabulary to the other. `cluster` is left out: it is a word of sentences too. */
+/** Every name of the table, from one vocabulary to the other, except `cluster`, which is also a word of sentences. */
 const WORDS: Readonly<Record<Vocabulary, ReadonlyMap<string, string>>> = {
   contract: wordsTo('contract'),
   public: wordsTo('public'),
@@ -124,7 +121,7 @@ function translatedPlace(loc: ValidationIssue['loc'], to: Vocabulary): Validatio
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The value with the object at a path changed; the value itself where the path leads to no object. */
+/** The value with the object at a path changed; the value itself if there is no object. */
 function changedAt(value: unknown, path: readonly string[], change: (holder: Fields) => Fields): unknown {
   if (!isRecord(value)) return value;
   const [name, ...rest] = path;
@@ -134,7 +131,7 @@ function changedAt(value: unknown, path: readonly string[], change: (holder: Fie
   return changed === inner ? value : { ...value, [name]: changed };
 }
 
-/** The object with one field under another name, at the same place in its order. */
+/** The object with one field renamed, in the same order. */
 function renamed(holder: Fields, from: string, into: string): Fields {
   if (!Object.hasOwn(holder, from)) return holder;
   return Object.fromEntries(
@@ -149,15 +146,15 @@ function isRecord(value: unknown): value is Fields {
 }
 
 /**
- * Which vocabulary a request uses, by the names that only one of the two has. Decisions:
+ * The vocabulary of a request, determined by the names that only one of the two has. Decisions:
  * - `revision_source` is public: the contract has no such field.
  * - A `deployment_type` that only the public vocabulary has is public. So is any `deployment_type` with source
  *   `internal_source` and an empty `source_revision_config`: the public deploy command sends that, and the contract
  *   forbids both.
- * - The name of a file decides nothing: `graph_config_path: langgraph.json` is valid in the contract.
- * - A request with names of both uses neither, see {@link mixedVocabulary}.
+ * - A file's name decides nothing: `graph_config_path: langgraph.json` is valid in the contract.
+ * - For a request with names of both, see {@link mixedVocabulary}.
  *
- * `undefined`: the request says the same in both.
+ * `undefined`: the request is the same in both.
  */
 export function vocabularyOfRequest(request: unknown): Vocabulary | undefined {
   const { contract, public: relative } = namesOf(request);
@@ -167,8 +164,8 @@ export function vocabularyOfRequest(request: unknown): Vocabulary | undefined {
 }
 
 /**
- * What is wrong with a request that mixes the vocabularies: an issue for each name of the public relative. Decision: it
- * is refused, since half of it would be ignored as unknown fields. Empty: it does not.
+ * The issues of a request that mixes the vocabularies: one for each name of the public API. Decision: it is refused,
+ * because half of it would be ignored as unknown fields. Empty: it does not mix them.
  */
 export function mixedVocabulary(request: unknown): ValidationIssue[] {
   const { contract, public: relative } = namesOf(request);
@@ -181,7 +178,7 @@ export function mixedVocabulary(request: unknown): ValidationIssue[] {
   }));
 }
 
-/** What is wrong with a request to a service that speaks the public vocabulary only. Empty: nothing. */
+/** The issues of a request to a service with only the public vocabulary. Empty: none. */
 export function notPublic(request: unknown): ValidationIssue[] {
   return namesOf(request).contract.map(({ place, name }: FoundName) => ({
     loc: ['body', ...place],

@@ -17,19 +17,19 @@ import {
 } from '../scalars.ts';
 
 /**
- * How a run, or an assistant lookup, names its assistant: the name the graph was deployed under, or an assistant's
- * id (contract 001, "What the service does").
+ * An assistant in a request: the name the graph was deployed under, or an assistant's id (contract 001, "What the
+ * service does").
  */
 export const AssistantId = line(NAME_MAX);
 
-/** The path of a request about one assistant. "." and ".." would be another path. */
+/** The path of a request about one assistant. "." and ".." would change the path. */
 export const AssistantPath = z.object({
   assistant_id: AssistantId.refine((id) => id !== '.' && id !== '..', {
     error: 'Input should not be a path segment',
   }),
 });
 
-/** An assistant (contract 001: "Assistant resource and its fields: not shown"; those of the public client). */
+/** An assistant (contract 001: "Assistant resource and its fields: not shown"; these are the public client's). */
 export const Assistant = z.looseObject({
   assistant_id: Uuid,
   graph_id: z.string(),
@@ -43,7 +43,7 @@ export const Assistant = z.looseObject({
   updated_at: Timestamp.nullish(),
 });
 
-/** `POST /assistants/search` answers a list of assistants, `POST …/versions` the versions of one. */
+/** The answer of `POST /assistants/search`, and of `POST …/versions`: the versions of one assistant. */
 const Assistants = z.array(Assistant);
 
 const AssistantFilter = z.object({
@@ -52,7 +52,7 @@ const AssistantFilter = z.object({
   metadata: StorableObject.nullish(),
 });
 
-/** What the public client sends to `POST /assistants/search`. `name` matches a part of the name, in any case. */
+/** The public client's `POST /assistants/search`. `name` matches a part of the name, case-insensitive. */
 export const AssistantSearch = AssistantFilter.extend({
   limit: integer(1, 1000).default(10),
   offset: integer(0, INTEGER_MAX).default(0),
@@ -62,11 +62,11 @@ export const AssistantSearch = AssistantFilter.extend({
 });
 export type AssistantSearch = z.infer<typeof AssistantSearch>;
 
-/** What the public client sends to `POST /assistants/count`. */
+/** The public client's `POST /assistants/count`. */
 export const AssistantCount = AssistantFilter;
 export type AssistantCount = z.infer<typeof AssistantCount>;
 
-/** What makes an assistant of a graph: `POST /assistants` of the public client. Unknown fields are ignored. */
+/** The public client's `POST /assistants`: creates an assistant of a graph. Unknown fields are ignored. */
 export const AssistantCreate = z.object({
   graph_id: line(NAME_MAX),
   assistant_id: Uuid.nullish(),
@@ -78,25 +78,25 @@ export const AssistantCreate = z.object({
   if_exists: oneOf(['raise', 'do_nothing']).nullish(),
 });
 
-/** `PATCH /assistants/{assistant_id}`: makes a new version. `metadata` is merged, what else is given replaces. */
+/** `PATCH /assistants/{assistant_id}`: creates a new version. `metadata` is merged, other given fields are replaced. */
 export const AssistantPatch = AssistantCreate.omit({ assistant_id: true, if_exists: true })
   .partial()
   .extend({ graph_id: line(NAME_MAX).nullish() });
 
-/** The query of `DELETE /assistants/{assistant_id}`: whether the threads that it was used on go with it. */
+/** The query of `DELETE /assistants/{assistant_id}`: whether to delete the threads that used it. */
 export const AssistantDeleteQuery = z.object({ delete_threads: QueryBoolean.default(false) });
 
-/** `POST /assistants/{assistant_id}/versions` of the public client: newest first. */
+/** The public client's `POST /assistants/{assistant_id}/versions`: newest first. */
 export const AssistantVersions = z.object({
   metadata: StorableObject.nullish(),
   limit: integer(1, 1000).default(10),
   offset: integer(0, INTEGER_MAX).default(0),
 });
 
-/** `POST /assistants/{assistant_id}/latest` of the public client: the version that counts from now on. */
+/** The public client's `POST /assistants/{assistant_id}/latest`: sets the current version. */
 export const AssistantLatest = z.object({ version: integer(1) });
 
-/** The query of `GET /assistants/{assistant_id}/graph`: whether, and how deep, subgraphs are drawn. */
+/** The query of `GET /assistants/{assistant_id}/graph`: whether and how deep to draw subgraphs. */
 export const AssistantGraphQuery = z.object({
   xray: z
     .preprocess((value) => (/^\d{1,2}$/u.test(String(value)) ? Number(value) : value), z.int().min(0))
@@ -118,7 +118,7 @@ const GraphSchemas = z.looseObject({
   context_schema: JsonObject.nullish(),
 });
 
-/** `GET /assistants/{assistant_id}/schemas`: the JSON Schemas of what the graph takes and gives. */
+/** `GET /assistants/{assistant_id}/schemas`: the JSON Schemas of the graph's input, output and state. */
 const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
 
 /** `GET /assistants/{assistant_id}/subgraphs`: the schemas of each subgraph, by its namespace. */
@@ -127,18 +127,18 @@ const Subgraphs = z.record(z.string(), GraphSchemas);
 /** The path of a request about one subgraph. */
 export const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
 
-/** Whether subgraphs of subgraphs are listed as well. */
+/** Whether to include subgraphs of subgraphs. */
 export const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 
-/** `GET /ok` (public relative). */
+/** `GET /ok` (public API). */
 export const ServerOk = z.looseObject({ ok: z.literal(true) });
 
-/** `GET /info` (public relative): what the server says about itself. */
+/** `GET /info` (public API): facts about the server. */
 export const ServerInfo = z.looseObject({ version: z.string().nullish() });
 
 const ASSISTANT = '/assistants/{assistant_id}';
 
-/** Assistants (contract 001: "not shown"): what the public client offers for them. */
+/** Assistants (contract 001: "not shown"): the public client's endpoints. */
 export const ASSISTANTS_ENDPOINTS = {
   createAssistant: ofRelative.post('/assistants', Assistant, {
     request: AssistantCreate,

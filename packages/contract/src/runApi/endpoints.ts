@@ -13,9 +13,9 @@ const SERVER_ENDPOINTS = {
 } as const;
 
 /**
- * The endpoints of the Run API (contract 001, "Endpoints"), those that the public client uses beside them, and the
- * feedback links. Where the contract shows no status, facts decide: cancel answers 202 (204 with `wait=true`), bulk
- * cancel 204; something unknown is 404, a rejected run, a finished run to cancel and a taken thread id 409.
+ * The endpoints of the Run API (contract 001, "Endpoints"), further ones of the public client, and the feedback
+ * links. If the contract shows no status, facts decide: cancel answers 202 (204 with `wait=true`), bulk cancel 204.
+ * An unknown resource is 404; a rejected run, a finished run to cancel and a taken thread id are 409.
  */
 export const RUN_API_ENDPOINTS = {
   ...THREADS_ENDPOINTS,

@@ -8,12 +8,12 @@ import { JsonObject, nonEmptyText, text } from '../scalars.ts';
 export const FeedbackLinks = z.record(z.string(), z.url({ protocol: /^https?$/u }));
 export type FeedbackLinks = z.infer<typeof FeedbackLinks>;
 
-/** The path that ends every feedback link: `/api/v1/feedback/tokens/{token_id}`. */
+/** The path of every feedback link: `/api/v1/feedback/tokens/{token_id}`. */
 export const FeedbackPath = z.object({ token_id: nonEmptyText() });
 
 /**
- * What a POST to a feedback link records (contract 001, "Feedback submission fields"). Every field may be absent or
- * null; unknown fields are ignored.
+ * The feedback in a POST to a link (contract 001, "Feedback submission fields"). Every field may be absent or null;
+ * unknown fields are ignored.
  */
 export const FeedbackSubmission = z.object({
   score: z.number().nullish(),
@@ -25,12 +25,12 @@ export const FeedbackSubmission = z.object({
 export type FeedbackSubmission = z.infer<typeof FeedbackSubmission>;
 
 /**
- * What a GET of a feedback link records, from its query: `correction` is an encoded JSON object, and `metadata` is
- * "unsupported with GET": decision, refused rather than lost. A `value` that is written as a number is one.
+ * The feedback in the query of a GET of a link: `correction` is an encoded JSON object. `metadata` is "unsupported
+ * with GET"; decision: it is refused, not ignored. A numeric `value` becomes a number.
  */
 export const FeedbackQuery = z.object({
   score: z.preprocess((value) => (isNumeric(value) ? Number(value) : value), z.number()).optional(),
-  // "007" stays a text: only what a number would be written as is one.
+  // Only a number's canonical spelling becomes a number: "007" stays a text.
   value: z
     .preprocess(
       (value) => (isNumeric(value) && String(Number(value)) === value ? Number(value) : value),
@@ -43,14 +43,14 @@ export const FeedbackQuery = z.object({
 });
 export type FeedbackQuery = z.infer<typeof FeedbackQuery>;
 
-/** What recording feedback answers. "Not shown"; an object of the service's own, perhaps empty. */
+/** The answer to feedback: "not shown"; an object of the service's own, perhaps empty. */
 const FeedbackRecorded = z.unknown();
 
 function isNumeric(value: unknown): value is string {
   return typeof value === 'string' && /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu.test(value);
 }
 
-/** A text that is no JSON stays a text, which is then no object. */
+/** Invalid JSON stays a text, which the schema then rejects. */
 function parseJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {

@@ -20,29 +20,29 @@ import { AssistantId } from './assistant.ts';
 import { Checkpoint, ThreadPath } from './thread.ts';
 
 /**
- * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are those of
- * the public servers (facts).
+ * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are from the
+ * public servers (facts).
  */
 const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
 
-/** What happens to a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
+/** What to do with a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
 const MultitaskStrategy = oneOf(['enqueue', 'reject', 'interrupt', 'rollback']);
 
-/** What a stream shows (contract 001, "Events": stream modes). A mode that the contract does not name is refused. */
+/** What a stream contains (contract 001, "Events": stream modes). Other modes are refused. */
 export const StreamMode = oneOf(['values', 'updates', 'messages-tuple', 'debug', 'custom', 'events']);
 export type StreamMode = z.infer<typeof StreamMode>;
 
-/** One mode or a list of them, read as a list without repetitions. */
+/** One mode or a list of modes, as a list without duplicates. */
 export const StreamModes = z
   .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(LIST_MAX))
   .transform((modes) => [...new Set(modes)]);
 export type StreamModes = z.infer<typeof StreamModes>;
 
-/** What happens to the run when its client goes away. Contract 001 names `cancel`; `continue` is the default. */
+/** What to do with the run if its client disconnects. Contract 001 names `cancel`; `continue` is the default. */
 const DisconnectMode = oneOf(['cancel', 'continue']);
 type DisconnectMode = z.infer<typeof DisconnectMode>;
 
-/** How a run was asked for (contract 001, "Run": `kwargs`). Loose: servers keep more in it. */
+/** How a run was requested (contract 001, "Run": `kwargs`). Loose: servers store more in it. */
 const RunKwargs = z.looseObject({
   input: z.unknown().optional(),
   config: z
@@ -84,10 +84,10 @@ export const Run = z.looseObject({
 /** `GET /threads/{thread_id}/runs`: newest first; empty for no runs (contract 001, "Endpoints"). */
 const Runs = z.array(Run);
 
-/** The nodes before or after which a run stops: a list of names, or `*` for all. */
+/** The nodes before or after which to interrupt a run: a list of names, or `*` for all. */
 const InterruptNodes = z.union([z.literal('*'), z.array(nonEmptyText()).max(LIST_MAX)]);
 
-/** One step to jump to: a node, or a node with its own input. */
+/** One jump target: a node, or a node with its own input. */
 const Goto = z.union([
   nonEmptyText(),
   z.looseObject({ node: nonEmptyText(), input: z.unknown().optional() }),
@@ -100,7 +100,7 @@ const RunCommand = z.object({
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });
 
-/** How the graph is run: `configurable` and the rest of a runnable's configuration. */
+/** The run's configuration: `configurable` and the other fields of a runnable's configuration. */
 const RunConfig = z.looseObject({
   tags: z.array(text()).max(LIST_MAX).nullish(),
   recursion_limit: integer(1).nullish(),
@@ -109,11 +109,11 @@ const RunConfig = z.looseObject({
 });
 
 /**
- * The body by which a run is created, waited for or streamed (contract 001, "Endpoints"; "the complete create-run body
- * schema beyond the fields listed: not shown": the rest are the fields that the public client sends). Null says the
- * same as leaving a field out. `assistant_id` alone is required. With both, `command` wins over `input` (decision).
- * `timeout`, in seconds, by default none, is no field of either: a run that takes longer is stopped and ends in the
- * status `timeout`, which the public servers have (decision). Unknown fields are ignored.
+ * The body that creates a run, also to wait for it or stream it (contract 001, "Endpoints"; "the complete create-run
+ * body schema beyond the fields listed: not shown": the rest are the public client's fields). Null means the same as
+ * absent. Only `assistant_id` is required. `command` overrides `input` (decision). `timeout`, in seconds, by default
+ * none, is our field: a run that takes longer is stopped with the status `timeout`, which the public servers have
+ * (decision). Unknown fields are ignored.
  */
 export const RunCreate = z.object({
   assistant_id: AssistantId,
@@ -143,10 +143,10 @@ export const RunCreate = z.object({
   timeout: z.number().positive().max(RUN_TIMEOUT_MAX_SECONDS).nullish(),
 });
 export type RunCreate = z.infer<typeof RunCreate>;
-/** A {@link RunCreate} as a caller writes it: defaults may be left out. */
+/** A {@link RunCreate} before parsing: defaults may be left out. */
 export type RunRequest = z.input<typeof RunCreate>;
 
-/** `POST /runs/batch` of the public client: runs without threads, all of them or, where one is not right, none. */
+/** The public client's `POST /runs/batch`: runs without threads. If one is invalid, none is created. */
 export const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
 
 /** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
@@ -159,12 +159,12 @@ export const RunsQuery = z.object({
 export type RunsQuery = z.infer<typeof RunsQuery>;
 
 /**
- * What `join` and `wait` answer: the run's final values (contract 001: "not shown"; facts). A run that failed answers
+ * The answer of `join` and `wait`: the run's final values (contract 001: "not shown"; facts). A failed run answers
  * 200 with `{"__error__": {error, message}}`.
  */
 const RunOutput = z.unknown();
 
-/** The body that says of a run that it failed. */
+/** The body for a failed run. */
 export const RunFailure = z.looseObject({
   __error__: z.looseObject({ error: z.string(), message: z.string() }),
 });
@@ -180,13 +180,13 @@ function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Sch
   return schema.nullish().transform((given): z.output<Schema> => given ?? value);
 }
 
-/** Feedback keys make one link per key: a repeated key is one key. */
+/** Each feedback key makes one link, so duplicates are removed. */
 function unique(keys: string[] | null | undefined): string[] | null {
   return keys == null ? null : [...new Set(keys)];
 }
 
 /**
- * Whether a client's going away cancels the run, in every spelling: the contract's `cancel`, and what clients send
+ * Whether a client's disconnect cancels the run, in every spelling: the contract's `cancel`, and those of clients
  * (`1`, `0`, `true`, `false`, `continue`).
  */
 const CancelOnDisconnect = z.preprocess((value) => {
@@ -196,16 +196,16 @@ const CancelOnDisconnect = z.preprocess((value) => {
   return word === 'continue' ? false : value;
 }, QueryBoolean);
 
-/** The query of `GET …/runs/{run_id}/join` (contract 001, "Endpoints"). `on_disconnect` is taken as well. */
+/** The query of `GET …/runs/{run_id}/join` (contract 001, "Endpoints"). `on_disconnect` is accepted as well. */
 export const JoinQuery = z.object({
   cancel_on_disconnect: CancelOnDisconnect.default(false),
   on_disconnect: CancelOnDisconnect.optional(),
 });
 
-/** The query of `GET …/runs/{run_id}/stream`: as join, and the modes that the public client asks for. */
+/** The query of `GET …/runs/{run_id}/stream`: as join, and the public client's modes. */
 export const JoinStreamQuery = z.object({ ...JoinQuery.shape, stream_mode: StreamModes.optional() });
 
-/** The query of the requests that create a run and follow it: `on_disconnect` "may be given in the query". */
+/** The query of requests that create a run and follow it: `on_disconnect` "may be given in the query". */
 export const FollowQuery = z.object({
   on_disconnect: CancelOnDisconnect.optional(),
   cancel_on_disconnect: CancelOnDisconnect.optional(),
@@ -213,8 +213,8 @@ export const FollowQuery = z.object({
 export type FollowQuery = z.infer<typeof FollowQuery>;
 
 /**
- * What a client's going away does to the run, from query and body together. Decision: the query wins where it says
- * anything, since it is the outermost; then the body; else the run goes on.
+ * What a client's disconnect does to the run, from query and body. Decision: the query overrides the body; by default
+ * the run continues.
  */
 export function disconnectMode(
   query: { on_disconnect?: boolean | undefined; cancel_on_disconnect?: boolean | undefined },
@@ -232,7 +232,7 @@ export function disconnectMode(
 export const CancelAction = oneOf(['interrupt', 'rollback']);
 export type CancelAction = z.infer<typeof CancelAction>;
 
-/** The query of `POST …/runs/{run_id}/cancel`. `wait` is taken in every spelling that clients use (facts). */
+/** The query of `POST …/runs/{run_id}/cancel`. `wait` is accepted in every spelling that clients use (facts). */
 export const CancelQuery = z.object({
   action: CancelAction.default('interrupt'),
   wait: QueryBoolean.default(false),
@@ -242,12 +242,13 @@ export type CancelQuery = z.infer<typeof CancelQuery>;
 /** The query of `POST /runs/cancel`. */
 export const BulkCancelQuery = z.object({ action: CancelAction.default('interrupt') });
 
-/** Which runs a bulk cancel by status means; `all` is both. */
+/** The statuses of a bulk cancel; `all` is both. */
 const BulkCancelStatus = oneOf(['pending', 'running', 'all']);
 
 /**
- * The body of `POST /runs/cancel`: either `thread_id` with `run_ids`, or `status` (contract 001, "Endpoints"; how they
- * combine is "not shown": decision, any mixture and any half is refused with 422, as in facts). Null is absent.
+ * The body of `POST /runs/cancel`: either `thread_id` with `run_ids`, or `status` (contract 001, "Endpoints"). How
+ * they combine is "not shown"; decision: any mixture and any half is refused with 422, as in facts. Null means
+ * absent.
  */
 export const BulkCancelBody = z
   .object({
@@ -278,7 +279,7 @@ export type BulkCancelBody = z.infer<typeof BulkCancelBody>;
 const RUNS = '/threads/{thread_id}/runs';
 const RUN = '/threads/{thread_id}/runs/{run_id}';
 
-/** Runs: creating, looking, cancelling. */
+/** Runs: create, read, cancel. */
 export const RUNS_ENDPOINTS = {
   listRuns: ofContract.get(RUNS, Runs, { params: ThreadPath, query: RunsQuery, errors: [404] }),
   createRun: ofContract.post(RUNS, Run, { params: ThreadPath, request: RunCreate, errors: [404, 409] }),
@@ -299,7 +300,7 @@ export const RUNS_ENDPOINTS = {
   }),
 } as const;
 
-/** Runs that are followed: joined, waited for, streamed. */
+/** Followed runs: join, wait, stream. */
 export const FOLLOWED_RUNS_ENDPOINTS = {
   joinRun: ofContract.get(`${RUN}/join`, RunOutput, { params: RunPath, query: JoinQuery, errors: [404] }),
   waitRun: ofContract.post(`${RUNS}/wait`, RunOutput, {

@@ -6,21 +6,21 @@ import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timest
 
 const TOO_LONG = { error: `Input should have at most ${ITEM_ADDRESS_MAX_BYTES} bytes` };
 
-/** One part of a namespace. A dot separates parts where a namespace is written as one text. */
+/** One part of a namespace. Without dots, which separate the parts if a namespace is one text. */
 const Label = nonEmptyText().regex(/^[^.]*$/u, { error: 'Input should not contain "."' });
 
-/** Where an item of the long-term store lies: the outermost label first (public client: `namespace`). */
+/** The namespace of an item of the long-term store: the outermost label first (public client: `namespace`). */
 export const Namespace = z.array(Label).min(1).max(LIST_MAX).refine(fits, TOO_LONG);
 
-/** The beginning of namespaces; an empty one is that of all. */
+/** The beginning of namespaces; an empty one matches all. */
 const NamespacePrefix = z.array(Label).max(LIST_MAX).refine(fits, TOO_LONG);
 
-/** Which item within its namespace. */
+/** The key of an item in its namespace. */
 export const ItemKey = nonEmptyText().refine((key) => fits([key]), TOO_LONG);
 
 /**
- * `PUT /store/items` of the public client: makes an item or replaces it. `ttl` is in minutes, after which the item is
- * gone; absent or null: it stays. `index` is taken and means nothing: nothing is embedded here.
+ * The public client's `PUT /store/items`: creates or replaces an item. `ttl`: the item expires after so many minutes;
+ * absent or null: never. `index` is accepted without effect, because nothing is embedded here.
  */
 export const ItemPut = z.object({
   namespace: Namespace,
@@ -30,31 +30,31 @@ export const ItemPut = z.object({
   ttl: z.number().positive().max(INTEGER_MAX).nullish(),
 });
 
-/** The query of `GET /store/items`. The namespace is one text, its labels separated by dots. */
+/** The query of `GET /store/items`. The namespace is one text, with dots between its labels. */
 export const ItemQuery = z.object({
   namespace: z.preprocess((value) => (typeof value === 'string' ? value.split('.') : value), Namespace),
   key: ItemKey,
   refresh_ttl: QueryBoolean.default(true),
 });
 
-/** `DELETE /store/items` of the public client. One that is not there is no error. */
+/** The public client's `DELETE /store/items`. A missing item is no error. */
 export const ItemDelete = z.object({ namespace: Namespace, key: ItemKey });
 
-/** What a field of an item can be asked for beside a value that it equals. */
+/** The operators for a field of an item's value. */
 export const FILTER_OPERATORS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin'] as const;
 export type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
 /**
- * What fields of an item's value have to be, by their names: a value that the field equals, or operators, each of which
- * has to hold. Decision: an operator that is none is refused; LangGraph's own stores would find nothing.
+ * Conditions on fields of an item's value, by name: an equal value, or operators, all of which must match. Decision:
+ * an unknown operator is refused; LangGraph's own stores would find nothing.
  */
 export const ItemFilter = StorableObject.refine(hasKnownOperators, {
   error: `Input should have no operators but ${FILTER_OPERATORS.join(', ')}; $in and $nin take lists`,
 });
 
 /**
- * `POST /store/items/search` of the public client: newest first. Decision: `query` is taken and ranks nothing, as on the
- * public servers where nothing is embedded.
+ * The public client's `POST /store/items/search`: newest first. Decision: `query` is accepted and does not rank, as
+ * on public servers without embeddings.
  */
 export const ItemSearch = z.object({
   namespace_prefix: NamespacePrefix.nullish(),
@@ -65,7 +65,7 @@ export const ItemSearch = z.object({
   refresh_ttl: z.boolean().nullish(),
 });
 
-/** `POST /store/namespaces` of the public client. `*` in a prefix or suffix stands for any label. */
+/** The public client's `POST /store/namespaces`. `*` in a prefix or suffix matches any label. */
 export const NamespaceSearch = z.object({
   prefix: NamespacePrefix.nullish(),
   suffix: NamespacePrefix.nullish(),
@@ -83,16 +83,16 @@ const Item = z.looseObject({
   updated_at: Timestamp,
 });
 
-/** `GET /store/items` answers null where there is no such item. */
+/** `GET /store/items` answers null if the item does not exist. */
 const ItemOrNull = Item.nullable();
 
-/** What a search answers. */
+/** The answer of a search. */
 const ItemsFound = z.looseObject({ items: z.array(Item) });
 
-/** What a search for namespaces answers. */
+/** The answer of a search for namespaces. */
 const Namespaces = z.looseObject({ namespaces: z.array(z.array(z.string())) });
 
-/** Namespace and key are an index's row, which has a size; so has each label beside its bytes. */
+/** Namespace and key form one index row of limited size; each label adds overhead to its bytes. */
 function fits(labels: readonly string[]): boolean {
   const bytes = labels.reduce((sum, label) => sum + Buffer.byteLength(label) + 8, 0);
   return bytes <= ITEM_ADDRESS_MAX_BYTES;
@@ -109,7 +109,7 @@ function hasKnownOperators(filter: JsonObject): boolean {
   });
 }
 
-/** The long-term store, which the contract does not have: what the public client offers for it. */
+/** The long-term store, which the contract lacks: the public client's endpoints. */
 export const STORE_ENDPOINTS = {
   putItem: ofRelative.put('/store/items', null, { request: ItemPut }),
   getItem: ofRelative.get('/store/items', ItemOrNull, { query: ItemQuery }),

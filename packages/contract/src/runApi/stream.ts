@@ -7,8 +7,9 @@ import type { StreamMode } from './run.ts';
 import { ThreadPath } from './thread.ts';
 
 /**
- * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not shown":
- * facts give the modes' own names, `metadata` first, `error` on failure). `end` closes a stream on some servers.
+ * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not
+ * shown": facts add the modes' own names, `metadata` first, `error` on failure). Some servers close a stream with
+ * `end`.
  */
 export const EventName = oneOf([
   'metadata',
