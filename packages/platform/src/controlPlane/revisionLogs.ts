@@ -35,10 +35,10 @@ export interface LogPage {
   readonly until?: Date;
 }
 
-/** What builds and agents wrote, kept per revision. */
+/** Stores the output of builds and agents, per revision. */
 export type RevisionLogs = ReturnType<typeof createRevisionLogs>;
 
-/** Logs in the database's `revision_logs`, written in batches. */
+/** Stores logs in the table `revision_logs`, in batches. */
 export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
   let waiting: WaitingLine[] = [];
   let dropped = 0;
@@ -75,19 +75,19 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
       }
       for (const key of countWritten(written, lines)) await trim(kysely, key);
     } catch (error) {
-      // A log that cannot be kept must not stop its build.
+      // A log that cannot be stored must not stop its build.
       log.error({ err: error, lines: lines.length }, 'lines of revisions could not be stored');
     }
   };
 
   return {
-    /** A sink for lines; writing to it never fails and never waits. */
+    /** A sink for lines; it never fails and never blocks. */
     sink: (revisionId: string, stage: LogStage) => (line: string) => {
       add({ revisionId, stage, line: printable(line), at: new Date() });
     },
-    /** Resolves when every line so far is stored (or could not be). */
+    /** Resolves when every line so far is stored or has failed. */
     flush,
-    /** A page of a revision's lines, or of those of all revisions of a deployment. */
+    /** A page of one revision's lines, or of all revisions of a deployment. */
     read: async (
       of: string | { readonly deploymentId: string },
       { order, limit, after, stage, contains, from, until }: LogPage,
@@ -112,12 +112,12 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger) {
       if (until !== undefined) query = query.where('at', '<=', until);
       return query.execute();
     },
-    /** Flushes and stops. */
+    /** Stores the waiting lines. */
     close: flush,
   };
 }
 
-/** Postgres stores neither U+0000 nor lone surrogates. */
+/** Makes a line storable: Postgres accepts neither U+0000 nor lone surrogates. */
 function printable(line: string): string {
   const cut = line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line;
   // A round trip through UTF-8 replaces lone surrogates.
@@ -129,8 +129,8 @@ async function store(kysely: Kysely<Schema>, lines: readonly WaitingLine[]): Pro
     (line, index) =>
       sql`(${index}::int, ${line.revisionId}::uuid, ${line.stage}, ${line.line}, ${line.at}::timestamptz)`,
   );
-  // Lines of a revision that was deleted meanwhile are left out: their foreign key would fail the whole batch. The
-  // order is said, because a join keeps none, and the ids that are given out here are the order of reading.
+  // Lines of a revision that was deleted meanwhile are left out, because their foreign key would fail the whole
+  // batch. `order by` is needed: a join keeps no order, and the ids assigned here are the order of reading.
   await sql`insert into revision_logs (revision_id, stage, line, at)
     select v.revision_id, v.stage, v.line, v.at
     from (values ${sql.join(values)}) as v (place, revision_id, stage, line, at)
@@ -138,7 +138,7 @@ async function store(kysely: Kysely<Schema>, lines: readonly WaitingLine[]): Pro
     order by v.place`.execute(kysely);
 }
 
-/** Adds up what was written and names the logs that have grown enough to be trimmed. */
+/** Counts the written lines, and returns the logs that have grown enough to be trimmed. */
 function countWritten(
   written: Map<string, number>,
   lines: readonly WaitingLine[],

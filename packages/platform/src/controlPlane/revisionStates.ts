@@ -1,45 +1,45 @@
 import { RevisionStatus as ContractStatus } from '@slipway/contract/controlPlane/revision';
 
-/** The statuses of a revision on this platform: those of the contract, but that here a status is never unknown. */
+/** The statuses of a revision on this platform: the contract's, without `UNKNOWN`. */
 const Status = ContractStatus.exclude(['UNKNOWN']);
 /** One of {@link REVISION_STATUSES}. */
 export type RevisionStatus = (typeof Status.options)[number];
-/** Every status that a revision can have here. */
+/** Every status that a revision can have on this platform. */
 export const REVISION_STATUSES: readonly RevisionStatus[] = Status.options;
 
-/** What happens to a revision. */
+/** An event in a revision's life. */
 export type RevisionEvent =
-  /** Its row and its configuration are durable. */
+  /** Its row and configuration are stored. */
   | 'created'
-  /** What it is to be built from cannot be had. */
+  /** Its source cannot be fetched. */
   | 'createFailed'
-  /** It is the one of its deployment whose turn it is. */
+  /** It is the revision of its deployment to process next. */
   | 'admitted'
   /** A build slot is free. */
   | 'buildStarted'
   | 'built'
   | 'buildFailed'
   | 'deployStarted'
-  /** Its agent answers and the gateway has switched to it. */
+  /** Its agent answers, and the gateway sends requests to it. */
   | 'deployed'
   | 'deployFailed'
-  /** A newer one took its place while it waited. */
+  /** A newer revision replaced it while it waited. */
   | 'superseded'
-  /** A request for another revision took its place, and it goes on serving as it did. */
+  /** A request for another revision replaced its redeploy, and it keeps serving. */
   | 'keptServing'
-  /** It was stopped half done, on purpose or because it was taken up too often. */
+  /** It was stopped before its end, on request or because it was resumed too often. */
   | 'interrupted'
-  /** The platform stopped while it was half done: it goes back to its last durable step. */
+  /** The platform stopped before its end: it returns to its last durable step. */
   | 'takenUpAgain'
-  /** A person or a release asked for it again. */
+  /** A person or a release requested it again. */
   | 'redeployRequested'
-  /** Its built directory is gone: it has to be built again before it can be deployed. */
+  /** Its built directory is gone: it must be built again before it can be deployed. */
   | 'buildMissing';
 
 /**
- * Which status follows which, by what happened. What is not in the table does not happen: a revision never leaves
- * `CREATE_FAILED`, because there was nothing to build it from. `redeployRequested` also takes that the revision was
- * built once: that is asked before.
+ * The next status, by status and event. Other combinations do not occur: a revision never leaves `CREATE_FAILED`,
+ * because it has nothing to build. `redeployRequested` also requires that the revision was built once; the caller
+ * checks that.
  */
 export const TRANSITIONS: Readonly<Record<RevisionStatus, Partial<Record<RevisionEvent, RevisionStatus>>>> = {
   CREATING: {
@@ -85,22 +85,22 @@ export const TRANSITIONS: Readonly<Record<RevisionStatus, Partial<Record<Revisio
   BUILD_FAILED: { redeployRequested: 'AWAITING_DEPLOY' },
 };
 
-/** The status after an event, or undefined where that event does not happen to a revision of this status. */
+/** The status after an event, or undefined if the event does not apply to this status. */
 export function nextStatus(status: RevisionStatus, event: RevisionEvent): RevisionStatus | undefined {
   return TRANSITIONS[status][event];
 }
 
-/** Whether a revision of this status has nothing more to come by itself. */
+/** Whether a revision with this status does not change without a request. */
 export function isSettled(status: RevisionStatus): boolean {
   return !isWaiting(status) && !isInProgress(status);
 }
 
-/** Whether it waits for its turn: nothing has been started for it. */
+/** Whether it waits for its turn, and no work runs for it. */
 export function isWaiting(status: RevisionStatus): boolean {
   return ['CREATING', 'QUEUED', 'AWAITING_BUILD', 'AWAITING_DEPLOY'].includes(status);
 }
 
-/** Whether something runs for it right now. */
+/** Whether work runs for it. */
 export function isInProgress(status: RevisionStatus): boolean {
   return status === 'BUILDING' || status === 'DEPLOYING';
 }

@@ -15,11 +15,12 @@ import type { BuildResult, BuildRevision, StartAgent } from './dependencies.ts';
 import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 
-/** Why work on a revision was called off; the reason of its abort signal. */
+/** Why work on a revision was canceled; the reason of its abort signal. */
 export interface CallOff {
   /**
-   * `interrupted`: another revision goes first. `recorded`: somebody interrupted it, and its end is stored already.
-   * `stopping`: the platform stops and will take it up again.
+   * `interrupted`: another revision goes first. `recorded`: it was interrupted on request, and its end is stored
+   * already.
+   * `stopping`: the platform stops, and resumes it at the next start.
    */
   readonly kind: 'interrupted' | 'recorded' | 'stopping';
   readonly reason: string;
@@ -28,7 +29,7 @@ export interface CallOff {
 const INTERRUPTED_MEANWHILE: CallOff = { kind: 'recorded', reason: 'It was asked for again.' };
 const CALLED_OFF: BuildResult = { ok: false, reason: 'The build was called off.' };
 
-/** The revision that is built or deployed. */
+/** The revision to build or deploy. */
 interface WorkedRevision {
   readonly id: string;
   readonly deploymentId: string;
@@ -47,12 +48,12 @@ export function createRevisionWork(options: {
   sources: Sources;
   buildRevision: BuildRevision;
   startAgent: StartAgent;
-  /** What the agent of a revision is started with: its secrets, and what the platform adds. */
+  /** The environment of a revision's agent: its secrets and the platform's variables. */
   environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
 }) {
   const { kysely, home, logs, fleet, sources } = options;
 
-  /** The deployments of the revisions that are worked on, for the log. */
+  /** The deployments of the revisions in progress, for the log. */
   const deployments = new Map<string, string>();
   const about = (revisionId: string) => ({ revision: revisionId, deployment: deployments.get(revisionId) });
 
@@ -66,9 +67,9 @@ export function createRevisionWork(options: {
     return status !== undefined;
   };
 
-  /** The end of work that was called off: by the revision's place in the deployment, and by why. */
+  /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */
   const callOff = async (revisionId: string, { kind, reason }: CallOff): Promise<void> => {
-    // One whose end is recorded is in progress again only where it was asked for again since: that request goes on.
+    // A revision with a stored end is in progress again only if it was requested since: that request continues.
     if (kind !== 'interrupted') {
       await record({ revisionId, event: 'takenUpAgain', reason });
       return;
@@ -205,7 +206,7 @@ export function createRevisionWork(options: {
       await callOff(revisionId, signal.reason as CallOff);
       return;
     }
-    // From here on the signal calls nothing off: the switch is made, and made durable, or taken back.
+    // From here on the signal cancels nothing: the switch is stored, or undone.
     const handover = fleet.handOver(spec, agent);
     try {
       await logs.flush();
@@ -222,7 +223,10 @@ export function createRevisionWork(options: {
     handover.finish();
   };
 
-  /** Where the platform itself fails (its database, say), the revision ends as failed if that can still be written. */
+  /**
+   * If the platform itself fails (its database, for example), ends the revision as failed if that can still be
+   * stored.
+   */
   const guarded =
     <T>(work: (revisionId: string, signal: AbortSignal) => Promise<T>, otherwise: T) =>
     async ({ id: revisionId, deploymentId }: WorkedRevision, signal: AbortSignal): Promise<T> => {
@@ -244,29 +248,31 @@ export function createRevisionWork(options: {
       const ended = await record({ revisionId, event: 'buildFailed', reason });
       if (!ended) await record({ revisionId, event: 'deployFailed', reason });
     } catch (error) {
-      // It stays as it is until the platform starts again and takes it up.
+      // It keeps its status until the platform restarts and resumes it.
       options.log.error({ err: error, ...about(revisionId) }, 'the failure could not be recorded');
     }
   };
 
   return {
-    /** Builds a revision that awaits its build. Never throws: every end is a status; true when it awaits deployment. */
+    /**
+     * Builds a revision that awaits its build. Never throws: every end is a status. True if it now awaits deployment.
+     */
     build: guarded(build, false),
-    /** Deploys a revision that awaits that. Never throws: every end is a status. */
+    /** Deploys a revision that awaits deployment. Never throws: every end is a status. */
     deploy: guarded(deploy, undefined),
-    /** Everything it takes to start the agent of a revision that is built; undefined when what was built is gone. */
+    /** What the fleet needs to start a built revision's agent; undefined if the build is gone. */
     specOf,
   };
 }
 
 /**
- * The revision that the gateway has switched to becomes the active one, and is `DEPLOYED`, at once; false, and nothing is
- * changed, where it was interrupted before that.
+ * Makes the revision that the gateway has switched to the active one, with status `DEPLOYED`. False, without a
+ * change, if it was interrupted before.
  */
 async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<boolean> {
   const at = new Date();
   return kysely.transaction().execute(async (trx) => {
-    // The deployment first, as every request locks it.
+    // The deployment first: every request locks it first.
     await trx
       .selectFrom('deployments')
       .select('id')
@@ -288,7 +294,7 @@ async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTabl
   });
 }
 
-/** Asked anew each time: what the type system remembers of a signal may be over. */
+/** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
 function isCalledOff(signal: AbortSignal): boolean {
   return signal.aborted;
 }
@@ -305,7 +311,7 @@ function textOr(value: unknown, otherwise: string): string {
   return textOrNull(value) ?? otherwise;
 }
 
-/** What the deployment says itself; what is no number keeps the agent from starting, and says so. */
+/** The deployment's own setting. If it is not a number, the agent fails to start with an error. */
 function drainSettingOf(env: Readonly<Record<string, string>>): number | undefined {
   const given = Number(env['SLIPWAY_AGENT_DRAIN_MS'] ?? NaN);
   return Number.isFinite(given) && given >= 0 ? given : undefined;

@@ -10,8 +10,8 @@ import { recordChange, recordEnd } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
 /**
- * Revisions: what their endpoints do. Every problem is an {@link HttpProblem}. As with deployments, another tenant's do
- * not exist to a caller.
+ * The operations of the revision endpoints. Every problem is an {@link HttpProblem}. Another tenant's revisions do
+ * not exist for the caller.
  */
 export type Revisions = ReturnType<typeof createRevisions>;
 
@@ -42,26 +42,25 @@ export function createRevisions(options: {
         .offset(query.offset);
       const asked = query.status ?? [];
       if (asked.length > 0) {
-        // A word that is no status matches nothing.
+        // An unknown status matches nothing.
         select = select.where('revisions.status', 'in', sql<RevisionStatus>`(${sql.join(asked)})`);
       }
       // See `RevisionsQuery`: everything is reconciled here.
       if (query.remote_reconciled === false) select = select.where(sql<boolean>`false`);
       const rows = await select.execute();
-      // No row may mean no such deployment.
+      // Without rows, the deployment may not exist.
       if (rows.length === 0) await findDeployment(kysely, caller, deploymentId);
       return { resources: rows.map(revisionView), offset: query.offset + rows.length };
     },
 
     /**
-     * Asks for an earlier revision again. Decisions, where the contract shows nothing:
-     * - It is that same revision that is deployed again: its id stays, its status goes through `AWAITING_DEPLOY` and
-     *   `DEPLOYING` to `DEPLOYED` once more, with the source, the secrets and the commands that it was created with.
-     *   What was built is used again; if it is gone, it is built anew from its tarball. Where that is gone too (see
-     *   `removeOldSources`), it is a 400.
-     * - The deployment's `latest_revision_id` stays what it was, the newest revision: whoever redeploys follows the
-     *   revision that was asked for. `active_revision_id` moves when it serves.
-     * - It does not wait for what runs (see `planWork`). A revision that is on its way already is left alone.
+     * Requests an earlier revision again. Decisions where the contract is silent:
+     * - The same revision is deployed again: its id stays, and its status goes through `AWAITING_DEPLOY` and
+     *   `DEPLOYING` to `DEPLOYED`, with its original source, secrets and commands. Its build is used again. If that
+     *   is gone, it is built again from its tarball. If that is gone too (see `removeOldSources`), the answer is 400.
+     * - The deployment's `latest_revision_id` stays the newest revision, so the client follows the requested
+     *   revision. `active_revision_id` changes when it serves.
+     * - It does not wait for the running job (see `planWork`). It has no effect on an unsettled revision.
      * @throws HttpProblem 404; 400 for a revision that was never built, for one whose build and source have been
      * removed, or while the deployment is being deleted.
      */
@@ -90,13 +89,14 @@ export function createRevisions(options: {
 
     /**
      * Stops a revision that waits, is built or is deployed; the work on it ends right after. Neither the contract nor
-     * its public relative has an endpoint for this, only the status; decisions:
-     * - A revision that waits, is built or is being deployed becomes `INTERRUPTED` at once, before its work has ended,
-     *   so that no restart takes it up again. It can be redeployed later, if it was built.
-     * - The active revision that is on its way once more goes on serving as it did: it is `DEPLOYED` again.
-     * - Interrupting an `INTERRUPTED` revision again changes nothing.
-     * - Once traffic was switched to a revision, it cannot be interrupted any more.
-     * @throws HttpProblem 404; 409 for a revision that has ended otherwise; 400 while the deployment is being deleted.
+     * the public API has such an endpoint, only the status. Decisions:
+     * - The revision becomes `INTERRUPTED` at once, before its work has ended, so that a restart does not resume it.
+     *   It can be redeployed later if it was built.
+     * - If the active revision is being redeployed, it keeps serving and is `DEPLOYED` again.
+     * - Interrupting an `INTERRUPTED` revision changes nothing.
+     * - After traffic was switched to a revision, it can no longer be interrupted.
+     * @throws HttpProblem 404; 409 for a revision that has ended otherwise; 400 while the deployment is being
+     * deleted.
      */
     interrupt: async (caller: Caller, deploymentId: string, revisionId: string): Promise<Revision> => {
       const interrupted = await kysely.transaction().execute(async (trx) => {
@@ -127,7 +127,7 @@ function selectRevisions(db: Kysely<Schema>, caller: Caller, deploymentId: strin
     .where('deployments.tenant_id', '=', caller.tenantId);
 }
 
-/** Puts a settled revision at the end of the queue, to be deployed again. */
+/** Puts a settled revision at the end of the queue, for another deployment. */
 export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: string): Promise<void> {
   const { rows } = await sql<{ next: string }>`select nextval('revision_requests') as next`.execute(db);
   const [row] = rows;
@@ -139,7 +139,7 @@ export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: s
   });
 }
 
-/** Whether a revision was made from an upload that is no longer kept. */
+/** Whether a revision was made from an upload that has been removed. */
 async function isSourceRemoved(db: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<boolean> {
   const path = revision.source_revision_config['source_tarball_path'];
   if (typeof path !== 'string') return false;

@@ -14,10 +14,10 @@ import type { Schema } from '../store/schema.ts';
 const BATCH = 200;
 const TABLES = ['deployments', 'revisions'] as const;
 
-/** Gives the stored secrets a new master key. */
+/** Reseals the stored secrets with a new master key. */
 export type SecretsRotation = ReturnType<typeof createSecretsRotation>;
 
-/** Makes a {@link SecretsRotation}; `home` is where the key's file is. */
+/** Makes a {@link SecretsRotation}; `home` contains the key's file. */
 export function createSecretsRotation(options: {
   kysely: Kysely<Schema>;
   home: string;
@@ -30,7 +30,7 @@ export function createSecretsRotation(options: {
     sealing.rotateTo(deriveKey(await nextMasterKey(home), 'secrets'));
     let resealed = 0;
     for (const table of TABLES) resealed += await resealInBatches(kysely, sealing, table);
-    // What was being written meanwhile may be a copy of a value with the key before: now no request writes.
+    // Concurrent writes may have copied a value with the old key. Under the lock, no request writes.
     resealed += await kysely.transaction().execute(async (trx) => {
       await sql`lock table deployments, revisions in exclusive mode`.execute(trx);
       let rest = 0;
@@ -43,11 +43,11 @@ export function createSecretsRotation(options: {
 
   return {
     /**
-     * Makes a new master key, seals every stored secret with it, and lets go of the one before. Safe to break off at any
-     * instant: until the last row has the new key both are kept, and `resume` goes on where it was. Called while one is
-     * under way, it answers with that one.
-     * @returns how many values were sealed anew.
-     * @throws HttpProblem 409 where the key comes from the environment, which only its owner changes.
+     * Makes a new master key, reseals every stored secret with it, and removes the old one. Safe to interrupt at any
+     * time: both keys are kept until the last row has the new one, and `resume` continues. A concurrent call returns
+     * the running rotation's result.
+     * @returns how many values were resealed.
+     * @throws HttpProblem 409 if the key comes from the environment, because the platform cannot change it there.
      */
     rotate: (): Promise<number> => {
       if (isMasterKeyGiven()) {
@@ -59,7 +59,7 @@ export function createSecretsRotation(options: {
       underWay ??= rotate().finally(() => (underWay = undefined));
       return underWay;
     },
-    /** Goes on with a rotation that a process before this one began. To be called before anything is opened. */
+    /** Continues a rotation of an earlier process. Call it before any secret is opened. */
     resume: async (): Promise<void> => {
       if ((await pendingMasterKey(home)) !== undefined) await rotate();
     },
@@ -72,7 +72,7 @@ interface SealedRow {
   readonly sealed_secrets: string;
 }
 
-/** Seals what an older key has sealed, some rows at a time, in the order of their ids. */
+/** Reseals values with an older key, in batches, ordered by id. */
 async function resealInBatches(
   db: Kysely<Schema>,
   sealing: RotatingSealing,
@@ -87,7 +87,7 @@ async function resealInBatches(
     for (const row of rows) {
       if (sealing.isNewest(row.sealed_secrets, row.context)) continue;
       const sealed = sealing.seal(sealing.open(row.sealed_secrets, row.context), row.context);
-      // Only where it is still what was read: a PATCH may have come between.
+      // Only if unchanged since the read: a PATCH may have come between.
       const { numAffectedRows } = await sql`update ${sql.table(table)} set sealed_secrets = ${sealed}
         where id = ${row.id} and sealed_secrets = ${row.sealed_secrets}`.execute(db);
       resealed += Number(numAffectedRows ?? 0);

@@ -7,12 +7,12 @@ import { type GitUrl, isUnder, readGitUrl } from '../git/gitUrl.ts';
 import type { Schema } from '../store/schema.ts';
 
 /**
- * What is wrong with the repository and the integration that a request for a new deployment names; neither can change
- * afterwards. The integration stays for as long as the transaction goes on.
+ * Validates the repository and integration of a new deployment; neither can change later. The integration is locked
+ * until the transaction ends.
  *
- * Decision: a repository that is open to everybody needs no integration (contract 000, "SourceConfig": "every field is
- * nullable"), as long as it is reached by https, or by http on this machine. ssh needs a key, and what lies on the disk
- * of the platform is for the operator to open: both only through an integration whose prefix covers them.
+ * Decision: a public repository needs no integration (contract 000, "SourceConfig": "every field is nullable") if its
+ * address is https, or http on this machine. ssh needs a key, and the operator decides about repositories on the
+ * platform's disk. So both need an integration whose prefix covers them.
  */
 export async function checkRepository(
   trx: Transaction<Schema>,
@@ -72,9 +72,9 @@ function wrongAddress(msg: string, type: string): ValidationIssue {
 }
 
 /**
- * What is wrong with the tarball that a request names (contract 000, "SourceRevisionConfig": "it must be a path obtained
- * from the upload-url endpoint, arbitrary paths are rejected"). The upload stays for as long as the transaction goes on.
- * Without a `deploymentId`, where the deployment is only being created, every path is refused: none has been obtained.
+ * Validates the tarball of a request (contract 000, "SourceRevisionConfig": "it must be a path obtained from the
+ * upload-url endpoint, arbitrary paths are rejected"). The upload is locked until the transaction ends. Without
+ * `deploymentId` (the deployment is being created) every path is rejected, because none can have been obtained.
  */
 export async function checkTarball(
   trx: Transaction<Schema>,

@@ -14,10 +14,10 @@ import { findDeployment } from './deploymentRows.ts';
 import type { HomeLayout } from './homeLayout.ts';
 import { sourcePath } from './retention.ts';
 
-/** How long an object path that no revision uses is kept, in milliseconds: a day. */
+/** How long to keep an object path that no revision uses, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
 
-/** Object paths, and what is uploaded to them. */
+/** Issues object paths and receives their uploads. */
 export type Uploads = ReturnType<typeof createUploads>;
 
 /** Makes {@link Uploads}. */
@@ -26,7 +26,7 @@ export function createUploads(options: {
   home: HomeLayout;
   log: Logger;
   tokens: UploadTokens;
-  /** In bytes; default: 200 MB. */
+  /** The largest upload, in bytes; default: 200 MB. */
   maxBytes?: number;
 }) {
   const { kysely, home, log, tokens } = options;
@@ -35,8 +35,8 @@ export function createUploads(options: {
 
   return {
     /**
-     * A new object path of a deployment, and the token that lets its holder upload to it.
-     * @throws HttpProblem 404 for a deployment that is not of the caller's tenant.
+     * A new object path of a deployment, and the token that permits an upload to it.
+     * @throws HttpProblem 404 if the deployment does not belong to the caller's tenant.
      */
     offer: async (caller: Caller, deploymentId: string, contentLength?: number | null) => {
       await findDeployment(kysely, caller, deploymentId);
@@ -53,13 +53,13 @@ export function createUploads(options: {
     },
 
     /**
-     * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
-     * whole or not at all. An upload that broke off may be sent again; one that is there is there for good, so that
-     * what a revision is made from is what whoever asked for the URL sent first. It is recorded as a change by the key
-     * that asked for the URL, from where it came, also where it is refused.
-     * @param declaredSize `Content-Length`, where it was given.
-     * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
-     * 200 MB, 400 when nothing came or not as much as was said, 409 once something is there.
+     * Stores a body under the token's object path. It is written to a temporary file, synced and renamed, so it
+     * exists completely or not at all. A broken upload may be repeated. A complete one is final, so that a revision
+     * is made from the first upload. The audit log records the upload for the key that requested the URL, with its
+     * origin, also if it is refused.
+     * @param declaredSize `Content-Length`, if given.
+     * @throws HttpProblem 403 for an invalid or expired token, 404 if the deployment is gone, 413 over 200 MB, 400
+     * for an empty body or another size than declared, 409 if an upload exists.
      */
     receive: async (
       token: string,
@@ -99,7 +99,7 @@ export function createUploads(options: {
       }
     },
 
-    /** Removes what was begun and never finished, and objects that no revision came to use within a day. */
+    /** Removes abandoned uploads, and objects that no revision used within a day. */
     clean: async (): Promise<void> => {
       const unused = await kysely
         .deleteFrom('uploads')
@@ -123,7 +123,7 @@ export function createUploads(options: {
   };
 }
 
-/** The key that asked for the URL, as the caller of the upload. @throws HttpProblem 404. */
+/** The key that requested the URL, as the caller of the upload. @throws HttpProblem 404. */
 async function uploaderOf(
   kysely: Kysely<Schema>,
   { objectPath, askedBy }: UploadGrant,
@@ -154,7 +154,7 @@ function checkDeclared(size: number | undefined, { contentLength }: UploadGrant,
   checkLength(size, contentLength);
 }
 
-/** The whole of the body need not be read to know that it cannot be stored. */
+/** Checks this before the body is read. */
 async function checkUnused(kysely: Kysely<Schema>, objectPath: string): Promise<void> {
   const upload = await kysely
     .selectFrom('uploads')
@@ -170,7 +170,7 @@ function checkLength(size: number, contentLength: number | null): void {
   throw refused(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
 }
 
-/** The rest of the body is not read, so the connection cannot serve another request. */
+/** The rest of the body is not read, so the connection must be closed. */
 function refused(status: 400 | 404 | 409 | 413, detail: string): HttpProblem {
   return new HttpProblem(status, detail, { headers: { connection: 'close' } });
 }
@@ -200,7 +200,7 @@ async function writeAside(
       size += chunk.byteLength;
       if (size > maxBytes) throw tooLarge(maxBytes);
       hash.update(chunk);
-      // Unlike `write`, it goes on until all of the chunk is written.
+      // Unlike `write`, it continues until the whole chunk is written.
       await file.appendFile(chunk);
     }
     await file.sync();
@@ -211,7 +211,7 @@ async function writeAside(
   return { size, sha256: hash.digest('hex') };
 }
 
-/** An object that was stored; its size in bytes. */
+/** A stored object; its size in bytes. */
 interface StoredObject {
   readonly object_path: string;
   readonly size: number;
@@ -243,7 +243,7 @@ async function place(
   return { object_path: objectPath, size, sha256 };
 }
 
-/** Files that a process which was killed left behind. */
+/** Removes the files of killed processes. */
 async function removeAbandoned(incoming: string, underWay: ReadonlySet<string>): Promise<void> {
   try {
     for (const name of await readdir(incoming)) {
@@ -254,23 +254,23 @@ async function removeAbandoned(incoming: string, underWay: ReadonlySet<string>):
   }
 }
 
-/** How long an upload URL is good for, in milliseconds: an hour. */
+/** How long an upload URL is valid, in milliseconds: an hour. */
 export const UPLOAD_URL_MS = 3_600_000;
 
-/** What a token permits: one upload to an object path, of so many bytes where that was said when it was asked for. */
+/** What a token permits: one upload to an object path, of exactly `contentLength` bytes if given. */
 interface UploadGrant {
   readonly objectPath: string;
   readonly contentLength: number | null;
-  /** The key that asked for it: the upload is recorded as that key's. */
+  /** The key that requested it, for the audit log. */
   readonly askedBy: { readonly keyId: string; readonly keyName: string };
 }
 
-/** Tokens of an upload; see {@link createUploadTokens}. */
+/** Signs and verifies upload tokens; see {@link createUploadTokens}. */
 type UploadTokens = ReturnType<typeof createUploadTokens>;
 
 /**
- * Signed tokens, each for one object path, a limited time, and a length where one was given:
- * `<payload>.<signature>`, both in base64url, by HMAC-SHA256 with a 32-byte key.
+ * Signed tokens, each for one object path, a limited time, and a length if one was given: `<payload>.<signature>`,
+ * both in base64url, by HMAC-SHA256 with a 32-byte key.
  */
 export function createUploadTokens(key: Buffer) {
   const signatureOf = (payload: string): string =>
@@ -281,15 +281,15 @@ export function createUploadTokens(key: Buffer) {
       const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
       return `${payload}.${signatureOf(payload)}`;
     },
-    /** @throws HttpProblem 403 for a token that is not of ours, or no longer good. */
+    /** @throws HttpProblem 403 for an invalid or expired token. */
     read: (token: string, now = Date.now()): UploadGrant => {
-      // Compared as texts: a decoder overlooks what does not belong, and a token has one spelling.
+      // Compared as texts, because a base64 decoder ignores invalid characters, and a token has only one spelling.
       const [payload = '', ...rest] = token.split('.');
       const given = Buffer.from(rest.join('.'));
       const expected = Buffer.from(signatureOf(payload));
       if (given.length !== expected.length || !timingSafeEqual(given, expected))
         throw new HttpProblem(403, 'The upload URL is not valid.');
-      // Signed by us, so it has the shape that we gave it.
+      // Signed by us, so it has this shape.
       const [objectPath, expires, contentLength, keyId, keyName] = JSON.parse(
         Buffer.from(payload, 'base64url').toString(),
       ) as [string, number, number | null, string, string];

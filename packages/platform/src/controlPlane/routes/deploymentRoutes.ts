@@ -14,7 +14,7 @@ import type { Uploads } from '../uploads.ts';
 import type { Serve } from './serve.ts';
 import { vocabularyOf } from './vocabularyEdge.ts';
 
-/** Deployments, their revisions, and where their sources are uploaded to. */
+/** The routes of deployments, their revisions and upload URLs. */
 export function serveDeployments(
   serve: Serve,
   { deployments, revisions, uploads }: { deployments: Deployments; revisions: Revisions; uploads: Uploads },

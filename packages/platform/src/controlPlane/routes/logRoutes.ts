@@ -14,13 +14,13 @@ import type { LogPage, RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
 import type { Serve } from './serve.ts';
 
-/** What revisions wrote. */
+/** The routes of logs. */
 export function serveLogs(
   serve: Serve,
   { revisions, logs, logFollowing }: { revisions: Revisions; logs: RevisionLogs; logFollowing: LogFollowing },
 ): void {
-  // `build_logs` has all that a revision wrote, from its build to its agent's last line: a reader who asks why it failed
-  // needs no second request. The lines of the agent alone are at `deploy_logs`.
+  // `build_logs` returns all lines of a revision, from its build to its agent's last line, so that one request shows
+  // why it failed. `deploy_logs` returns only the agent's lines.
   for (const [endpoint, stage] of [
     [ENDPOINTS.getBuildLogs, undefined],
     [ENDPOINTS.getDeployLogs, 'deploy'],
@@ -48,11 +48,11 @@ export function serveLogs(
 }
 
 const LogsRequest = BuildLogsRequest.extend({
-  // The next_offset of an earlier page: the id of its last line.
+  // The next_offset of an earlier page: its last line's id.
   offset: z.union([z.string().regex(/^\d{1,18}$/), z.int().min(0)]).nullish(),
 });
 
-/** What the public relative's requests for logs ask for. */
+/** The page that a log request of the public API asks for. */
 function postedPage(request: z.infer<typeof LogsRequest>, stage: LogStage | undefined): LogPage {
   const { order, limit, offset, query, start_time: start, end_time: end } = request;
   return {

@@ -20,22 +20,22 @@ interface PushRoutesOptions {
 }
 
 /**
- * The most that a delivery may have, in bytes: some 50,000 changed files. The signature is over all of it, so it is kept
- * in memory before the sender is known. What a larger push has changed is found by asking the repository.
+ * The largest delivery, in bytes: some 50,000 changed files. The signature covers the whole body, so it is in memory
+ * before the sender is verified. For a larger push, the repository is queried.
  */
 const DELIVERY_MAX_BYTES = 5 * 1024 ** 2;
 const DELIVERY_ID_MAX = 200;
 
 /**
- * Where hosts of repositories send what was pushed, in GitHub's format. It takes no API key: the signature over the body,
- * by the integration's webhook secret, is the permission. Whatever is no push of a branch is answered 2xx too, with what
- * was decided: a host that gets anything else takes its webhook for broken.
+ * The webhook that git hosts send pushes to, in GitHub's format. It takes no API key: the signature of the body with
+ * the integration's webhook secret authenticates it. An event that is no push to a branch also gets 2xx with the
+ * decision, because a host treats other answers as a broken webhook.
  */
 export function pushRoutes(options: PushRoutesOptions): Hono<Variables> {
   const app = new Hono<Variables>();
   app.post(
     '/v1/integrations/github/:integration_id/webhook',
-    // All that can be refused without the body is refused before it is read.
+    // Reject without reading the body if possible.
     async (c, next) => {
       if (c.req.header('x-hub-signature-256') === undefined) throw unsigned();
       c.set('webhook', await webhookOf(c, options));
@@ -48,7 +48,7 @@ export function pushRoutes(options: PushRoutesOptions): Hono<Variables> {
 }
 
 interface Variables {
-  /** The integration whose webhook is called, and its secret. */
+  /** The called integration and its webhook secret. */
   Variables: { webhook: { readonly id: string; readonly secret: string } };
 }
 
@@ -100,7 +100,7 @@ async function secretOf(reference: string, name: string, log: Logger): Promise<s
   }
 }
 
-/** The event, as JSON or in the field `payload` of a form: a webhook's page offers both. */
+/** The event, as JSON or in the form field `payload`: GitHub offers both. */
 function payloadOf(c: Context, body: Uint8Array): unknown {
   const text = new TextDecoder().decode(body);
   const isForm = c.req.header('content-type')?.startsWith('application/x-www-form-urlencoded') === true;
@@ -113,8 +113,8 @@ function payloadOf(c: Context, body: Uint8Array): unknown {
 }
 
 /**
- * Whether a body was signed with a secret: `sha256=` and the HMAC-SHA256 in hexadecimal digits, as GitHub sends it in
- * `X-Hub-Signature-256`. The comparison takes the same time however much of it is right.
+ * Whether a body was signed with a secret: `sha256=` and the HMAC-SHA256 in hexadecimal digits, as in GitHub's
+ * `X-Hub-Signature-256`. The comparison takes constant time.
  */
 function isSigned(body: Uint8Array, secret: string, signature: string): boolean {
   const given = /^sha256=(?<digits>[0-9a-f]{64})$/i.exec(signature)?.groups?.['digits'];

@@ -24,7 +24,7 @@ import {
   vocabularyOf,
 } from './vocabularyEdge.ts';
 
-/** The endpoints of contract 000 and of its public relative (`contract/controlPlane/endpoints.ts`), as a Hono app. */
+/** The endpoints of contract 000 and of the public API (`contract/controlPlane/endpoints.ts`), as a Hono app. */
 export function controlPlaneRoutes(options: {
   access: Access;
   log: Logger;
@@ -37,11 +37,11 @@ export function controlPlaneRoutes(options: {
   listeners: Listeners;
   integrations: Integrations;
   publicResources: PublicResources;
-  /** Under which the platform is reached from outside. Default: as the request itself reached it. */
+  /** The platform's address from outside. Default: that of the request. */
   publicUrl?: string;
   /** Default: `both`. */
   vocabulary?: SpokenVocabulary;
-  /** The largest body of a request. Default: 1 MB. */
+  /** The largest request body, in bytes. Default: 1 MB. */
   bodyMaxBytes?: number;
 }): Hono {
   const { access, listeners, integrations, secretsRotation } = options;
@@ -57,7 +57,7 @@ export function controlPlaneRoutes(options: {
       changes,
       async (c, next) => {
         await next();
-        // Answers hold secrets and what changes from one poll to the next.
+        // Answers contain secrets, and change between polls.
         c.header('cache-control', 'no-store');
       },
     );
@@ -94,7 +94,7 @@ export function controlPlaneRoutes(options: {
   return app;
 }
 
-/** Where sources are uploaded to, the one path that takes no API key: the token in it is the permission. */
+/** The upload route, the only path without an API key: its token authorizes the upload. */
 export function uploadRoutes(uploads: Uploads, access: Pick<Access, 'addressOf'>): Hono {
   const app = new Hono();
   app.put('/uploads/:token', async (c) => {

@@ -8,25 +8,25 @@ import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/
 
 type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** A request to an endpoint, as its schemas read it; what has no schema is undefined. */
+/** A parsed request to an endpoint; parts without a schema are undefined. */
 interface Asked<E extends Endpoint> {
   readonly caller: Caller;
-  /** Under which the platform was reached, or is to be reached: without a slash at the end. */
+  /** The platform's address, without a trailing slash. */
   readonly origin: string;
   readonly params: Read<E['params']>;
   readonly query: Read<E['query']>;
   readonly body: Read<E['request']>;
 }
 
-/** Serves an endpoint of the contract: reads the request, and answers with what `work` gives. */
+/** Serves an endpoint of the contract: parses the request, and responds with the result of `work`. */
 export type Serve = <E extends Endpoint>(
   endpoint: E,
   work: (asked: Asked<E>, c: Context) => Promise<unknown>,
 ) => void;
 
 /**
- * Makes {@link Serve} for the routes of an app; a `Response` that `work` gives is the answer itself. A POST whose fields
- * are all optional may have no body.
+ * Makes {@link Serve} for the routes of an app. A `Response` from `work` is sent unchanged. A POST whose fields are
+ * all optional may have no body.
  */
 export function serveOn(app: Hono, originOf: (c: Context) => string): Serve {
   return (endpoint, work) => {

@@ -13,28 +13,29 @@ import type { Kysely } from 'kysely';
 import { invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';
 
-/** Which vocabularies a platform speaks. With `contract`, the public relative's names are unknown fields and words. */
+/** The vocabularies that a platform accepts. With `contract`, names of the public API are unknown. */
 export type SpokenVocabulary = Vocabulary | 'both';
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** Set by {@link vocabularyEdge}; absent on a platform that speaks the contract's alone. */
+    /** Set by {@link vocabularyEdge}; absent on a platform that accepts only the contract's. */
     vocabulary: Vocabulary | undefined;
   }
 }
 
-/** The vocabulary of a request, in which it is answered. */
+/** The vocabulary of a request, and of its answer. */
 export function vocabularyOf(c: Context): Vocabulary {
   return c.get('vocabulary') ?? 'contract';
 }
 
 /**
- * Middleware between the wire and the routes of deployments and listeners, which know the contract's names alone: a
- * request in the public vocabulary is translated before it is parsed, its answer and its validation issues after.
+ * Middleware that translates between the wire and the routes of deployments and listeners, which use only the
+ * contract's names. A request in the public vocabulary is translated before it is parsed, and its answer and
+ * validation issues afterwards.
  *
- * With `both`, a request is answered in the vocabulary that it tells (`vocabularyOf`). One that tells none, as every
- * GET, is answered in the one that its deployment or listener was made in, else in the contract's; in a list each
- * stands in its own.
+ * With `both`, the request determines the vocabulary of its answer (`vocabularyOf`). If it does not, like every GET,
+ * the answer uses the vocabulary that the resource was created in, else the contract's. In a list, each resource has
+ * its own.
  */
 export function vocabularyEdge(options: {
   spoken: Exclude<SpokenVocabulary, 'contract'>;
@@ -58,7 +59,7 @@ export function vocabularyEdge(options: {
     if (vocabulary === 'public') {
       await changeAnswer(c, (answer) => {
         if (c.res.status === 201) made.changed();
-        // Where an answer has a list of details, they are the issues of a validation (`HttpProblem`).
+        // A list of details means validation issues (`HttpProblem`).
         if (!Array.isArray(answer['detail'])) return translate(answer, 'public');
         return { detail: toPublicIssues(request, answer['detail'] as ValidationIssue[]) };
       });
@@ -78,19 +79,19 @@ const COLLECTION = /^\/v2\/(?:deployments|listeners)$/u;
 const RESOURCE_ID = /^\/v2\/(?:deployments|listeners)\/([^/]+)/u;
 const RESOURCE = /^\/v2\/(?:deployments|listeners)(?:\/[^/]+)?$/u;
 
-/** The body of a request that makes or changes a resource; undefined where there is none, or none that can be read. */
+/** The body of a request that creates or changes a resource; undefined if there is none, or it is not JSON. */
 async function resourceRequest(c: Context): Promise<unknown> {
   if (!['POST', 'PATCH'].includes(c.req.method) || !RESOURCE.test(c.req.path)) return undefined;
   try {
     return JSON.parse(await c.req.text());
   } catch (error) {
-    // What is no JSON is refused where it is parsed.
+    // The parser rejects invalid JSON later.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** What the routes read from now on instead of what was sent. */
+/** Replaces the body that the routes read. */
 function replaceBody(c: Context, body: unknown): void {
   const { url, method, headers } = c.req.raw;
   c.req.raw = new Request(url, { method, headers, body: JSON.stringify(body) });
@@ -108,13 +109,13 @@ async function changeAnswer(c: Context, change: (answer: Record<string, unknown>
 }
 
 /**
- * The deployments and listeners that were made in the public vocabulary: what a request that names nothing is answered
- * by. None ever changes its vocabulary, and the database has one owner, so the ids are read when one was made and kept: about a
- * hundred bytes each, and none on a platform that no public client has used.
+ * The deployments and listeners that were created in the public vocabulary, which answers to GET requests need. A
+ * resource never changes its vocabulary, and the database has one owner, so the ids are read after each creation and
+ * cached: about a hundred bytes each, and none without public clients.
  */
 export type PublicResources = ReturnType<typeof createPublicResources>;
 
-/** Makes {@link PublicResources}; nothing is read before it is asked. */
+/** Makes {@link PublicResources}; it reads nothing before the first call. */
 export function createPublicResources(kysely: Kysely<Schema>) {
   const ids = new Set<string>();
   let reading: Promise<void> | undefined;
@@ -135,7 +136,7 @@ export function createPublicResources(kysely: Kysely<Schema>) {
       }
       return ids;
     },
-    /** Says that another may have been made. */
+    /** Call it after a resource may have been created. */
     changed: (): void => {
       reading = undefined;
     },

@@ -5,24 +5,24 @@ import type { Schema } from '../../store/schema.ts';
 import type { Containers } from '../dependencies.ts';
 import type { ImageSource, SourceConfiguration } from './source.ts';
 
-/** What an image runs on. */
+/** Options of an image source. */
 export interface ImageOptions {
   readonly kysely: Kysely<Schema>;
   readonly containers: Containers;
-  /** Whether a registry has the image. */
+  /** Whether to pull the image from a registry. */
   readonly isPulled: boolean;
 }
 
 /**
- * What the platform tells the agents that run as its own processes. An image is a foreign program: it is given
- * neither the platform's key nor its database, whose addresses lead nowhere from inside a container.
+ * Variables for agents that run as the platform's own processes. An image is third-party code, so it gets neither the
+ * platform's key nor its database. Their addresses would not work inside a container anyway.
  */
 const FOR_PROCESSES = ['SLIPWAY_AGENT_API_KEY', 'SLIPWAY_AGENT_DATABASE_URL', 'SLIPWAY_AGENT_TRACING_URL'];
 
 /**
- * `external_image` and `internal_image` (contract 000, "SourceRevisionConfig": `image_uri`). Decision, where the contract
- * shows no meaning of `internal_image`: its image is on the engine of this machine already, and is pulled only where it
- * is not; that of `external_image` is in a registry.
+ * `external_image` and `internal_image` (contract 000, "SourceRevisionConfig": `image_uri`). Decision, because the
+ * contract does not define `internal_image`: its image is already on this machine's engine, and is pulled only if
+ * missing; that of `external_image` is in a registry.
  */
 export function image({ kysely, containers, isPulled }: ImageOptions): ImageSource {
   return {
@@ -68,14 +68,14 @@ export function image({ kysely, containers, isPulled }: ImageOptions): ImageSour
   };
 }
 
-/** Of the `resource_spec`, what a container is given; all else is for a cluster. */
+/** The fields of `resource_spec` that apply to a container; the others are for a cluster. */
 const APPLIED_RESOURCES = ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb', 'labels'];
-/** Fields of the `source_config` that a container engine has no use for. */
+/** Fields of the `source_config` that a container engine does not use. */
 const OF_OTHERS = ['install_command', 'build_command'];
 
 /**
- * The fields of an image's deployment that were set and that a container engine does not apply, by their names in
- * contract 000, so that the caller can be warned. Null, and an empty list or object, count as not set.
+ * The fields of an image's deployment that are set but not applied by a container engine, by their names in contract
+ * 000, for a warning. Null and an empty list or object count as not set.
  */
 function unappliedFields(revision: SourceConfiguration, secretReferences: unknown): string[] {
   const config = revision.source_config;

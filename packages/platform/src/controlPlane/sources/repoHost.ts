@@ -8,7 +8,7 @@ import type { RevisionsTable, Schema } from '../../store/schema.ts';
 import { remoteOf, repositoryOf } from '../integrations.ts';
 import type { TreeSource } from './source.ts';
 
-/** What `repo_host` works with. */
+/** Options of `repo_host`. */
 export interface RepoHostOptions {
   readonly kysely: Kysely<Schema>;
   /** See `GitSurroundings`. */
@@ -17,9 +17,9 @@ export interface RepoHostOptions {
 }
 
 /**
- * `repo_host`: the tree is a commit of a git repository (contract 000, "SourceConfig": `repo_url`). A revision that has a
- * `repo_commit_sha` (made by a push, or built before) is built from that very commit. Any other takes the one that its
- * `repo_ref`, or else the default branch, leads to now, and has it recorded before anything is fetched.
+ * `repo_host`: the tree is a commit of a git repository (contract 000, "SourceConfig": `repo_url`). A revision with a
+ * `repo_commit_sha` (from a push or an earlier build) is built from that commit. Any other takes the current commit
+ * of its `repo_ref`, or of the default branch, and stores it before fetching.
  */
 export function repoHost({ kysely, knownHosts, limits }: RepoHostOptions): TreeSource {
   const commitOf = async (

@@ -4,50 +4,52 @@ import type { RunningAgent } from '../../runtime/agentStart.ts';
 import type { RevisionsTable } from '../../store/schema.ts';
 import type { StartLimits } from '../dependencies.ts';
 
-/** What of a revision says what it is made from. */
+/** The part of a revision that describes its source. */
 export type SourceConfiguration = Pick<
   Selectable<RevisionsTable>,
   'source_config' | 'source_revision_config'
 >;
 
-/** One of the sources of contract 000: what a revision is made from, and how that is had. */
+/** One of the sources of contract 000: how a revision's code is obtained. */
 export type Source = TreeSource | ImageSource;
 
-/** A source whose tree is built: unpacked, installed, checked. */
+/** A source with a tree to build: unpack, install, check. */
 export interface TreeSource {
   readonly kind: 'tree';
-  /** Whether there is anything to build it from yet. */
+  /** Whether it has something to build. */
   hasSource(configuration: SourceConfiguration): boolean;
-  /** Gets the tree. Never throws for what the source did; a full disk, and faults of the platform, are thrown. */
+  /** Fetches the tree. A failure of the source is a result; a full disk and faults of the platform are thrown. */
   fetch(revision: Selectable<RevisionsTable>, surroundings: FetchSurroundings): Promise<FetchedTree>;
 }
 
-/** What a tree is got with. */
+/** What a fetch gets besides the revision. */
 interface FetchSurroundings {
   /** An empty directory, removed when the revision is built. */
   readonly scratch: string;
-  /** Takes the build's log, line by line. */
+  /** The build's log, line by line. */
   readonly log: (line: string) => void;
-  /** Calls it off; nothing of it is left running. What is answered then is of no importance. */
+  /** Cancels the fetch; nothing of it keeps running. The result is then ignored. */
   readonly signal: AbortSignal;
 }
 
-/** A source that is run as it is: its revisions are never built. */
+/** A source that runs as it is: its revisions are never built. */
 export interface ImageSource {
   readonly kind: 'image';
-  /** Whether there is anything to run yet. */
+  /** Whether it has something to run. */
   hasSource(configuration: SourceConfiguration): boolean;
-  /** Why a revision of it ends `DEPLOY_FAILED` before anything is started; undefined where nothing is in the way. */
+  /** Why a revision ends as `DEPLOY_FAILED` before anything is started; undefined if nothing prevents the start. */
   undeployable(revision: Selectable<RevisionsTable>): Promise<string | undefined>;
-  /** What the revision's log says before it is started. */
+  /** Lines for the revision's log before the start. */
   remarks(revision: Selectable<RevisionsTable>): Promise<string[]>;
-  /** Runs it and resolves once it answers. `env` holds secrets. @throws an error that says why it does not answer. */
+  /**
+   * Runs it and resolves once it answers. `env` contains secrets. @throws an error that says why it does not answer.
+   */
   start(
     revision: Selectable<RevisionsTable>,
     start: StartLimits & { readonly env: Record<string, string>; readonly log: (line: string) => void },
   ): Promise<RunningAgent>;
 }
 
-/** Where a tree lies, as a gzipped tarball; or why it could not be had, for the person whose source it is. */
+/** The path of a tree as a gzipped tarball, or why it could not be fetched, for the source's owner. */
 type FetchedTree =
   { readonly ok: true; readonly tarball: string } | { readonly ok: false; readonly reason: string };

@@ -8,7 +8,9 @@ import { image } from './image.ts';
 import { repoHost } from './repoHost.ts';
 import type { Source, TreeSource } from './source.ts';
 
-/** The sources by their names on the wire. Requests with any other name were refused, so asking for one throws. */
+/**
+ * The sources by their names on the wire. Requests with other names were rejected before, so an unknown name throws.
+ */
 export type Sources = (name: string) => Source;
 
 /** Makes {@link Sources}: those of contract 000, "Deployment". */
