@@ -6,10 +6,10 @@ import { DNS_LABEL_MAX, INTEGER_MAX, NAME_MAX, PAGE_LIMIT, TEXT_MAX } from './li
 const STORABLE = /^[^\0\p{Surrogate}]*$/u;
 const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
 
-/** A uuid in any version, in lower case (both contracts: "string, uuid"). Upper case is accepted and lowered. */
+/** A uuid in any version (both contracts: "string, uuid"). Upper case is accepted and converted to lower case. */
 export const Uuid = z.guid().toLowerCase();
 
-/** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as the text that was sent. */
+/** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as sent. */
 export const Timestamp = z
   .string()
   .refine((value) => !Number.isNaN(Date.parse(value)), { error: 'Input should be a valid datetime' });
@@ -19,14 +19,14 @@ export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
 /**
- * A free-form JSON object that a database can hold, names and texts of any depth included. Decision: at most 100
- * levels, so that code that walks it ends.
+ * A free-form JSON object that a database can store, with names and texts at any depth. Decision: at most 100 levels,
+ * so that code that walks it terminates.
  */
 export const StorableObject = JsonObject.refine(isStorable, {
   error: 'Input should have at most 100 levels and valid Unicode without U+0000',
 });
 
-/** Walks without recursion: what comes over the wire may be nested deeper than a stack. */
+/** Without recursion, because a request may be nested deeper than the stack. */
 function isStorable(root: object): boolean {
   const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -45,7 +45,7 @@ export const HttpUrl = z
   .max(TEXT_MAX)
   .regex(STORABLE, { error: 'Input should be an http or https URL' });
 
-/** Text of at most `max` characters that a database can hold: without U+0000 and without lone surrogates. */
+/** Text of at most `max` characters that a database can store: without U+0000 and lone surrogates. */
 export function text(max: number = TEXT_MAX): z.ZodString {
   return z
     .string()
@@ -91,8 +91,8 @@ export const Identifier = z
   });
 
 /**
- * The name of an environment variable that a secret populates (contract 000, Secret, SecretReference). The contract
- * gives no form; decision: printable ASCII without blanks and `=`, which is what an environment can carry.
+ * The name of an environment variable for a secret (contract 000, Secret, SecretReference). The contract gives no
+ * form. Decision: printable ASCII without blanks and `=`, which every environment can hold.
  */
 export const EnvironmentName = z
   .string()
@@ -102,19 +102,19 @@ export const EnvironmentName = z
     error: 'Input should be the name of an environment variable: printable ASCII without blanks and "="',
   });
 
-/** A count or a size: an integer from `min` (0) that fits 32 bits. The contract bounds none of them: decision. */
+/** A count or size: an integer from `min` (0) that fits in 32 bits. The contract has no bounds: decision. */
 export function integer(min = 0, max: number = INTEGER_MAX): z.ZodInt {
   return z.int().min(min).max(max);
 }
 
-/** One of the given words, with `missing` instead of a list of words when the field is absent. */
+/** One of the given words. An absent field is reported as `missing`, without the list of words. */
 export function oneOf<const Words extends readonly [string, ...string[]]>(
   words: Words,
 ): z.ZodEnum<{ [Word in Words[number]]: Word }> {
   return z.enum(words, { error: (issue) => (issue.input === undefined ? FIELD_REQUIRED : undefined) });
 }
 
-/** A word that this contract names, or one that it does not: what an answer may hold where requests may not. */
+/** A word of this contract or any other: answers may have words that requests may not. */
 export function openEnum<Known extends string>(
   known: z.ZodEnum<Readonly<Record<Known, Known>>>,
 ): z.ZodType<Known | (string & {})> {
@@ -140,7 +140,7 @@ export const QueryBoolean = z.preprocess((value) => {
   return FALSE.has(word) ? false : value;
 }, z.boolean());
 
-/** What the counts of the public client answer: a bare number. */
+/** The answer of the public client's counts: a plain number. */
 export const Count = z.int().min(0);
 
 /** The query of a paged list (public API): `limit` 1–100, 20 by default, and `offset` from 0. */

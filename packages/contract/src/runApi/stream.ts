@@ -36,7 +36,10 @@ export const EVENT_OF_MODE = {
   events: 'events',
 } as const satisfies Record<StreamMode, EventName>;
 
-/** The event's name with its graph's namespace: `updates|sub:<id>` for a subgraph, the bare name for the parent. */
+/**
+ * The event's name with its graph's namespace: `updates|sub:<id>` for a subgraph, the plain name for the parent
+ * graph.
+ */
 export function namespacedEvent(name: EventName, namespace: readonly string[]): string {
   return namespace.length === 0 ? name : [name, ...namespace].join('|');
 }
@@ -48,8 +51,8 @@ export function parseEventName(event: string): { name: string; namespace: string
 }
 
 /**
- * What the stream of a thread shows (public client: `threads.joinStream`): what its runs stream, only that they begin and
- * end, or the thread's state whenever it is another one and no run is executed.
+ * What the stream of a thread contains (public client: `threads.joinStream`): the streams of its runs, only their
+ * beginnings and ends, or the thread's state when it has changed and no run executes.
  */
 export const ThreadStreamMode = oneOf(['run_modes', 'lifecycle', 'state_update']);
 export type ThreadStreamMode = z.infer<typeof ThreadStreamMode>;
@@ -61,16 +64,16 @@ export const ThreadStreamQuery = z.object({
     .default(['run_modes']),
 });
 
-/** The data of the first event of every stream: which run this is (contract 001, "Events"). */
+/** The data of every stream's first event: its run (contract 001, "Events"). */
 export const MetadataEvent = z.looseObject({ run_id: z.string(), attempt: z.int().min(1).nullish() });
 
-/** The data of the `error` event (facts): what a failed run ends its stream with. */
+/** The data of the `error` event (facts), which ends a failed run's stream. */
 export const ErrorEvent = z.looseObject({ error: z.string(), message: z.string().nullish() });
 
 /** The data of the `feedback` event: key to pre-signed link. */
 export const FeedbackEvent = FeedbackLinks;
 
-/** The data of a `messages` event: a message chunk with its metadata, whose `graph_node` is the node's name. */
+/** The data of a `messages` event: a message chunk with its metadata; `graph_node` is the node's name. */
 export const MessagesEvent = z.tuple([
   z.looseObject({ content: z.unknown().optional() }),
   z.looseObject({ graph_node: z.string().nullish() }),

@@ -19,7 +19,7 @@ import {
 /** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
 const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
 
-/** A free-form object that an absent or null one reads as. */
+/** A free-form object; absent or null reads as empty. */
 const objectOrEmpty = JsonObject.nullish().transform((value) => value ?? {});
 
 /** A thread (contract 001, "Thread"). At creation `metadata` and `config` are empty and `values` is null. */
@@ -46,8 +46,9 @@ export const Checkpoint = z.looseObject({
 });
 
 /**
- * A thread's state (contract 001, "Thread state"). The public servers give the checkpoint's ids nested only: they are
- * lifted to where the contract has them. Null ids: nothing has run yet, or this is the first checkpoint.
+ * A thread's state (contract 001, "Thread state"). The public servers send the checkpoint's ids only in nested
+ * objects, so they are copied to the contract's fields. Null ids: nothing has run yet, or this is the first
+ * checkpoint.
  */
 export const ThreadState = z
   .looseObject({
@@ -84,8 +85,8 @@ export const ThreadStateMetadata = z.looseObject({
 });
 
 /**
- * One step of a state that is written by hand: what each node would have written in it. Decision: of the public
- * client's forms `values` with `as_node` is taken, and `command` is not: it would execute the graph.
+ * One step of a manually written state: what each node would have written. Decision: of the public client's forms,
+ * `values` with `as_node` is accepted, but not `command`, which would execute the graph.
  */
 const Superstep = z.object({
   updates: z
@@ -95,9 +96,9 @@ const Superstep = z.object({
 });
 
 /**
- * `POST /threads` (contract 001: "object (may be empty)"). The fields are those that the public client sends; the
- * client's `ttl` is accepted and ignored, like every unknown field. `supersteps` make the thread's first states, of the
- * graph that `metadata.graph_id` names.
+ * `POST /threads` (contract 001: "object (may be empty)"). The fields are the public client's; its `ttl` is accepted
+ * and ignored, like every unknown field. `supersteps` make the thread's first states, for the graph in
+ * `metadata.graph_id`.
  */
 export const ThreadCreate = z.object({
   thread_id: Uuid.nullish(),
@@ -107,16 +108,16 @@ export const ThreadCreate = z.object({
 });
 export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
-/** `PATCH /threads/{thread_id}` of the public client: `metadata` is merged into what is there. */
+/** The public client's `PATCH /threads/{thread_id}`: `metadata` is merged. */
 export const ThreadPatch = z.object({ metadata: JsonObject.nullish() });
 export type ThreadPatch = z.infer<typeof ThreadPatch>;
 
-/** How many paths one search may extract. Decision: as many as the public client's documentation allows. */
+/** The most paths that one search may extract. Decision: the limit of the public client's documentation. */
 const EXTRACTED_MAX = 10;
 
 /**
- * `POST /threads/search` of the public client. `extract` names paths (`values.messages[-1].content`), whose values each
- * thread carries in `extracted`, by the same names.
+ * The public client's `POST /threads/search`. `extract` maps names to paths (`values.messages[-1].content`); each
+ * thread has their values under the same names in `extracted`.
  */
 export const ThreadSearch = z.object({
   ids: z.array(Uuid).max(LIST_MAX).nullish(),
@@ -137,16 +138,16 @@ export const ThreadSearch = z.object({
 });
 export type ThreadSearch = z.infer<typeof ThreadSearch>;
 
-/** `POST /threads/prune` of the public client: removes threads, or of each all but its newest state. */
+/** The public client's `POST /threads/prune`: removes threads, or all but each thread's newest state. */
 export const ThreadPrune = z.object({
   thread_ids: z.array(Uuid).max(LIST_MAX),
   strategy: oneOf(['delete', 'keep_latest']).default('delete'),
 });
 
-/** What `POST /threads/prune` answers. */
+/** The answer of `POST /threads/prune`. */
 const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
 
-/** `POST /threads/{thread_id}/state` of the public client: writes values as if the node `as_node` had. */
+/** The public client's `POST /threads/{thread_id}/state`: writes values as the node `as_node` would. */
 export const StateUpdate = z.object({
   values: z.unknown().optional(),
   checkpoint: Checkpoint.nullish(),
@@ -155,13 +156,13 @@ export const StateUpdate = z.object({
 });
 export type StateUpdate = z.infer<typeof StateUpdate>;
 
-/** What a state update answers: where the new state is. */
+/** The answer to a state update: the address of the new state. */
 const StateUpdated = z.looseObject({
   checkpoint: Checkpoint.nullish(),
   configurable: JsonObject.nullish(),
 });
 
-/** `POST /threads/{thread_id}/history` of the public client. `before` is a checkpoint, its id, or a config. */
+/** The public client's `POST /threads/{thread_id}/history`. `before` is a checkpoint, its id, or a config. */
 export const HistoryQuery = z.object({
   limit: integer(1, 1000).default(10),
   before: z.union([nonEmptyText(), JsonObject]).nullish(),
@@ -176,10 +177,10 @@ export const HistoryUrl = z.object({
   before: nonEmptyText().optional(),
 });
 
-/** The query of `GET /threads/{thread_id}/state`: whether the states of subgraphs stand in their tasks. */
+/** The query of `GET /threads/{thread_id}/state`: whether tasks include the states of their subgraphs. */
 export const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
 
-/** `POST /threads/{thread_id}/state/checkpoint` of the public client: the state at a checkpoint. */
+/** The public client's `POST /threads/{thread_id}/state/checkpoint`: the state at a checkpoint. */
 export const StateSearch = z.object({
   checkpoint: Checkpoint.nullish(),
   subgraphs: z.boolean().nullish(),
@@ -193,7 +194,7 @@ export const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText
 
 const THREAD = '/threads/{thread_id}';
 
-/** Threads: making, looking, changing, finding, following. */
+/** Threads: create, read, patch, delete, search, prune, copy. */
 export const THREADS_ENDPOINTS = {
   createThread: ofContract.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
   getThread: ofRelative.get(THREAD, Thread, { params: ThreadPath, errors: [404] }),
@@ -205,7 +206,7 @@ export const THREADS_ENDPOINTS = {
   copyThread: ofRelative.post(`${THREAD}/copy`, Thread, { params: ThreadPath, errors: [404] }),
 } as const;
 
-/** The states of threads (contract 001, "Thread state"): reading, history, writing by hand. */
+/** The states of threads (contract 001, "Thread state"): read, history, manual update. */
 export const THREAD_STATES_ENDPOINTS = {
   getThreadState: ofContract.get(`${THREAD}/state`, ThreadState, {
     params: ThreadPath,

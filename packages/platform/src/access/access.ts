@@ -13,7 +13,7 @@ import { createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin, setCaller } from './caller.ts';
 import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
-/** What a request shows of who sent it, and where it came from. */
+/** The credentials and origin of a request. */
 export interface Credentials extends Origin {
   /** `X-Api-Key`. */
   readonly apiKey: string | undefined;
@@ -23,10 +23,10 @@ export interface Credentials extends Origin {
   readonly tenantId: string | undefined;
 }
 
-/** Identifies the caller. */
+/** Authenticates callers. */
 export type Access = ReturnType<typeof createAccess>;
 
-/** Makes an {@link Access}; `operatorKey` is the platform's own key, which is for every tenant. */
+/** Makes an {@link Access}; `operatorKey` is the platform's own key, valid for every tenant. */
 export function createAccess({
   operatorKey,
   kysely,
@@ -37,9 +37,9 @@ export function createAccess({
   operatorKey: string;
   kysely: Kysely<Schema>;
   log: Logger;
-  /** Of each key. Default: none. */
+  /** Per key. Default: none. */
   rateLimit?: RateLimit;
-  /** Addresses and networks whose `X-Forwarded-For` is believed. Default: none. */
+  /** Addresses and networks whose `X-Forwarded-For` is trusted. Default: none. */
   trustedProxies?: readonly string[];
 }) {
   const ring = createKeyRing(kysely, log);
@@ -60,25 +60,25 @@ export function createAccess({
 
   return {
     /**
-     * The caller that the credentials prove (contract 000, "Authentication"). `X-Api-Key` goes before a bearer token;
-     * `X-Tenant-Id` chooses among the tenants that the key is for, else it is the key's first.
+     * Authenticates the caller (contract 000, "Authentication"). `X-Api-Key` overrides a bearer token. `X-Tenant-Id`
+     * selects one of the key's tenants; the default is its first.
      *
-     * Decision: no key is 401; a key that is not valid, and a tenant that the key is not for, is 403. The key is looked
-     * at first: a stranger behind the same proxy locks no right key out.
-     * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid; 429 after too many keys that were not valid.
+     * Decision: a missing key is 401; an invalid key, or a tenant outside the key's, is 403. The key is checked
+     * before the rate of failures, so a stranger behind the same proxy cannot lock out a valid key.
+     * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid; 429 after too many invalid keys.
      */
     authenticate: async (credentials: Credentials): Promise<Caller> => {
       const key = keyOf(credentials);
       const wanted = wantedTenant(credentials);
       const from = { address: credentials.address, userAgent: credentials.userAgent };
       const keyHash = hashOfKey(key);
-      // Digests have one length, which is what the comparison in constant time asks for.
+      // Digests have equal length, which the constant-time comparison requires.
       if (timingSafeEqual(Buffer.from(keyHash, 'hex'), operator)) {
         const tenantId = wanted ?? DEFAULT_TENANT_ID;
         return { tenantId, keyId: OPERATOR, keyName: OPERATOR, scope: 'admin', from };
       }
       const found = await find(keyHash).catch((error: unknown) => {
-        // Requests made inside the process have no address, and are not counted.
+        // Requests from inside the process have no address, and are not counted.
         if (error instanceof HttpProblem && from.address !== null) {
           const wait = countFailure(from.address);
           if (wait > 0) throw tooMany('This address sent too many invalid API keys.', wait);
@@ -90,7 +90,7 @@ export function createAccess({
       ring.used(found);
       return { tenantId, keyId: found.id, keyName: found.name, scope: found.scope, from };
     },
-    /** The address of a request's client (`createClientAddress`); null for a request made inside the process. */
+    /** The client's address (`createClientAddress`); null for a request from inside the process. */
     addressOf: (request: Arrival | undefined): string | null =>
       (request === undefined ? undefined : clientAddress(request)) ?? null,
     /** Counts a request of the control plane. @throws HttpProblem 429 if the key has sent too many. */
@@ -119,7 +119,7 @@ function wantedTenant({ tenantId }: Credentials): string | undefined {
   ]);
 }
 
-/** Middleware that lets only requests through that prove who sent them, and not too many; `callerOf` identifies the caller. */
+/** Middleware that authenticates requests and limits their rate; `callerOf` returns the caller. */
 export function requireCaller(access: Access): MiddlewareHandler {
   return async (c, next) => {
     const caller = await access.authenticate({
@@ -134,7 +134,7 @@ export function requireCaller(access: Access): MiddlewareHandler {
   };
 }
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin {
   const env = c.env as { incoming?: IncomingMessage } | undefined;
   return {
@@ -143,10 +143,10 @@ export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin 
   };
 }
 
-/** Invalid keys of one address: ten at once, then one every six seconds. */
+/** The rate limit of invalid keys per address: ten at once, then one every six seconds. */
 const FAILURES: RateLimit = { perSecond: 1 / 6, burst: 10 };
 
-/** A 429 that says when to come back. */
+/** A 429 with the time of the next attempt. */
 function tooMany(detail: string, waitMs: number): HttpProblem {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return new HttpProblem(429, `${detail} Try again in ${seconds} s.`, {
@@ -154,21 +154,21 @@ function tooMany(detail: string, waitMs: number): HttpProblem {
   });
 }
 
-/** An API key as it was stored. */
+/** A stored API key. */
 type StoredApiKey = Selectable<ApiKeysTable>;
 
-/** How long a key is believed to be as it was read, in milliseconds. Changes made here are seen at once. */
+/** How long a key is cached, in milliseconds. Changes in this process apply at once. */
 const BELIEVED_MS = 30_000;
 const MOST_KEYS = 10_000;
 const WRITE_USE_EVERY_MS = 60_000;
 
-/** Looks keys up by their hashes, without asking the database each time, and notes when they were used. */
+/** Finds keys by their hashes, with a cache, and records their last use. */
 function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
   const known = new Map<string, { key: StoredApiKey; until: number }>();
   const written = new Map<string, number>();
   let changes = 0;
   return {
-    /** The key of that hash, revoked and expired ones too; undefined if there is none. */
+    /** The key with that hash, also a revoked or expired one; undefined if there is none. */
     find: async (keyHash: string): Promise<StoredApiKey | undefined> => {
       const remembered = known.get(keyHash);
       if (remembered !== undefined && Date.now() < remembered.until) return remembered.key;
@@ -179,14 +179,14 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
         .selectAll()
         .where('key_hash', '=', keyHash)
         .executeTakeFirst();
-      // What was read while a key changed may be what it was: it is not remembered.
+      // A key that changed during the read may be outdated, so it is not cached.
       if (key === undefined || changes !== before) return key;
       if (known.size >= MOST_KEYS) known.clear();
       known.set(keyHash, { key, until: Date.now() + BELIEVED_MS });
       return key;
     },
 
-    /** Notes that a key was used; written at most once a minute. */
+    /** Records that a key was used, at most once a minute. */
     used: (key: StoredApiKey): void => {
       const at = Date.now();
       if (at < (written.get(key.id) ?? 0) + WRITE_USE_EVERY_MS) return;
@@ -200,7 +200,7 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
         .catch((error: unknown) => log.warn({ err: error, key: key.id }, 'the use of a key was not noted'));
     },
 
-    /** Forgets what is known of a key: it changed. */
+    /** Removes a changed key from the cache. */
     forget: (keyHash: string): void => {
       changes += 1;
       known.delete(keyHash);
@@ -208,15 +208,15 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
   };
 }
 
-/** A request as far as it shows where it comes from. */
+/** The parts of a request that show its origin. */
 interface Arrival {
   readonly headers: IncomingMessage['headers'];
   readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>;
 }
 
 /**
- * Makes what finds the address of a request's client: the other end of the connection, or, if that is a trusted proxy,
- * the last address in `X-Forwarded-For` that is not one. What is before it there, the client may have made up.
+ * Makes the function that finds a client's address: the peer of the connection, or, if that is a trusted proxy, the
+ * last address in `X-Forwarded-For` that is no trusted proxy. The client may have forged earlier entries.
  * @param trustedProxies Addresses and networks (`10.0.0.0/8`).
  * @throws RangeError naming an entry that is neither.
  */
@@ -231,7 +231,7 @@ export function createClientAddress(
     for (const address of path.reverse()) {
       if (isIP(address) === 0) break;
       client = address;
-      // IPv4 addresses in IPv6 notation (`::ffff:10.0.0.1`) count as what they are.
+      // An IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) is checked as IPv4.
       if (!trusted.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')) break;
     }
     return client;

@@ -9,13 +9,14 @@ import type { Schema } from '../store/schema.ts';
 import type { Access } from './access.ts';
 
 /**
- * Makes what lets requests to agents through. It resolves if a request may go on to the deployment's agent. Any key of the
- * deployment's tenant will do: whoever may look at a deployment may run it. `GET /ok`, feedback links and a browser's
- * preflights ask for none, as with an agent that runs alone.
- * @throws HttpProblem 401, 403 as `Access.authenticate`; 404 for a deployment that is not of the caller's tenant.
+ * Makes the function that authorizes requests to agents. It resolves if a request may reach the deployment's agent.
+ * Any key of the deployment's tenant is enough: a caller that may read a deployment may run it. `GET /ok`, feedback
+ * links and a browser's preflights need no key, as with a standalone agent.
+ * @throws HttpProblem 401, 403 as `Access.authenticate`; 404 if the deployment does not belong to the caller's
+ * tenant.
  */
 export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
-  // A deployment never changes hands, and ids are never used twice.
+  // Safe to cache: a deployment never changes its tenant, and ids are never reused.
   const tenants = new Map<string, string>();
 
   const tenantOf = async (deploymentId: string): Promise<string | undefined> => {
@@ -48,20 +49,20 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
 
 const FEEDBACK_LINK = /^\/api\/v1\/feedback\/tokens\/[0-9a-f-]+(?:\?.*)?$/iu;
 
-/** What an agent answers without a key. */
+/** The requests that an agent answers without a key. */
 function isOpen(method: string | undefined, path: string): boolean {
   if (FEEDBACK_LINK.test(path)) return true;
   return (method === 'GET' || method === 'HEAD') && /^\/ok(?:\?.*)?$/u.test(path);
 }
 
-/** A browser asks with it whether a page may send a request, and shows no key. */
+/** A browser sends it without a key to ask whether a page may send a request. */
 function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 /**
- * Makes the keys that agents ask for, one per deployment, by its id. They live as long as the process, as the agents that it
- * starts do: none is stored.
+ * Makes the agents' API keys, one per deployment id. They are valid as long as the process, like the agents it
+ * starts, and are not stored.
  */
 export function createAgentKeys(): (deploymentId: string) => string {
   const secret = randomBytes(32);

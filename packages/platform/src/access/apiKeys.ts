@@ -13,17 +13,17 @@ import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, isOperator } from './caller.ts';
 
-/** How many characters of a key are kept to know it by: `slipway_` and six of the 43 that are random. */
+/** How many characters of a key are stored to recognize it: `slipway_` and six of the 43 random ones. */
 const PREFIX_LENGTH = 14;
 
 /**
- * What the endpoints of API keys do. Every problem is an `HttpProblem`. `changed` is told the hash of a key that is not
- * what it was.
+ * The operations of the API key endpoints. Every problem is an `HttpProblem`. `changed` is called with the hash of a
+ * changed key.
  */
 export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHash: string) => void }) {
   const { kysely } = options;
   return {
-    /** Makes a key: its answer is the only place where the key itself is shown. */
+    /** Creates a key: only this answer contains the key itself. */
     create: async (caller: Caller, request: ApiKeyCreate): Promise<CreatedApiKey> => {
       const tenantIds = [...new Set(request.tenant_ids ?? [caller.tenantId])];
       if (!isOperator(caller) && tenantIds.some((id) => id !== caller.tenantId)) {
@@ -52,7 +52,7 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
       return { ...apiKeyView(caller, row), key };
     },
 
-    /** Those of the caller's tenant, newest first. */
+    /** The keys of the caller's tenant, newest first. */
     list: async (
       caller: Caller,
       { limit, offset, revoked }: ApiKeysQuery,
@@ -71,8 +71,8 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
     },
 
     /**
-     * Ends a key, at once and for good. Decision: a caller who is not the operator removes the key from their own tenant; a
-     * key that is for other tenants too goes on there. Revoked again, it changes nothing.
+     * Revokes a key, at once and permanently. Decision: for a caller other than the operator, removes their own
+     * tenant from the key; the key stays valid for its other tenants. Repeating it changes nothing.
      * @throws HttpProblem 404.
      */
     revoke: async (caller: Caller, keyId: string): Promise<void> => {
@@ -99,12 +99,12 @@ export function createApiKeys(options: { kysely: Kysely<Schema>; changed: (keyHa
   };
 }
 
-/** A key with 256 random bits cannot be guessed, so a plain digest of it is as good as a slow one. */
+/** A key with 256 random bits cannot be guessed, so a fast digest of it is safe. */
 function newApiKey(): string {
   return `slipway_${randomBytes(32).toString('base64url')}`;
 }
 
-/** What is stored of a key, in hexadecimal: SHA-256. */
+/** The stored form of a key: SHA-256 in hexadecimal. */
 export function hashOfKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

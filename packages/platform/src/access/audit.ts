@@ -9,23 +9,23 @@ import type { Schema } from '../store/schema.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { type Operation, operationOf } from './scopes.ts';
 
-/** What is recorded of a change beside who made it. */
+/** The audited facts of a change, besides the caller. */
 interface Change {
   readonly operation: string;
-  /** The ids of what was changed, by name: `{ deployment_id: … }`. */
+  /** The ids of the changed resources, by name: `{ deployment_id: … }`. */
   readonly resources: Readonly<Record<string, string>>;
   /** The names of the fields that the request set, never their values. */
   readonly changed: readonly string[];
 }
 
-/** How a change that was asked for ended. */
+/** The outcome of a requested change. */
 interface ChangeOutcome {
   readonly outcome: 'done' | 'refused' | 'failed';
-  /** What was answered, where that is known. */
+  /** The status of the answer, if known. */
   readonly status: number | null;
 }
 
-/** Changes that requests ask for, as far as they are known before they are carried out. */
+/** Requested changes that are not recorded yet, by caller. */
 const pending = new WeakMap<Caller, Change & { recorded: boolean }>();
 
 /** Announces the change that a caller's request is about to make. */
@@ -34,8 +34,8 @@ export function announceChange(caller: Caller, change: Change): void {
 }
 
 /**
- * Records in a change's own transaction that it was made: both are there, or neither. `resources` adds ids that only
- * came into being with it. A caller that announced nothing (the platform itself) gives the operation.
+ * Records a change in its own transaction: both are stored, or neither. `resources` adds ids that the change created.
+ * A caller without an announced change (the platform itself) passes the operation.
  */
 export async function recordAudit(
   trx: Kysely<Schema>,
@@ -50,7 +50,7 @@ export async function recordAudit(
   if (announced !== undefined) announced.recorded = true;
 }
 
-/** Records how an announced change ended, unless its own transaction did. */
+/** Records the outcome of an announced change, unless its own transaction has. */
 export async function recordOutcome(
   kysely: Kysely<Schema>,
   caller: Caller,
@@ -61,7 +61,7 @@ export async function recordOutcome(
   await insert(kysely, caller, announced, outcome);
 }
 
-/** What was recorded for the caller's tenant, newest first. */
+/** The audit log of the caller's tenant, newest first. */
 export async function readAudit(
   kysely: Kysely<Schema>,
   caller: Caller,
@@ -89,7 +89,7 @@ export async function readAudit(
   return { resources, offset: query.offset + rows.length };
 }
 
-/** Removes what was recorded more than so many milliseconds ago. */
+/** Removes audit entries that are older than `keptMs` milliseconds. */
 export async function removeOldAudit(kysely: Kysely<Schema>, keptMs: number): Promise<void> {
   await kysely
     .deleteFrom('audit_entries')
@@ -123,7 +123,7 @@ async function insert(
 
 const USER_AGENT_MAX = 256;
 
-/** Endpoints that are asked by POST and change nothing. */
+/** POST endpoints that change nothing. */
 const READS_BY_POST: ReadonlySet<Operation> = new Set([
   'getBuildLogs',
   'getDeployLogs',
@@ -131,9 +131,9 @@ const READS_BY_POST: ReadonlySet<Operation> = new Set([
 ]);
 
 /**
- * Middleware that records every change that was asked for: who, from where, which fields of what, and how it ended.
- * Where the change has a transaction of its own, it is recorded there (`recordAudit`); here follows what was refused or
- * failed, and changes without one. A change is not taken back because it could not be recorded: the log then says so.
+ * Middleware that records every requested change: the caller, the origin, the fields and the outcome. A change with
+ * its own transaction is recorded there (`recordAudit`); here, refused and failed ones and those without a
+ * transaction. If recording fails, the change stays, and the failure is logged.
  */
 export function auditChanges(kysely: Kysely<Schema>, log: Logger): MiddlewareHandler {
   return async (c, next) => {
@@ -155,7 +155,7 @@ export function auditChanges(kysely: Kysely<Schema>, log: Logger): MiddlewareHan
   };
 }
 
-/** The ids in a request's path, by the names that its route has for them. */
+/** The ids in a request's path, by the route's parameter names. */
 function idsIn(c: Context): Record<string, string> {
   const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
   const names = route?.path.split('/') ?? [];
@@ -174,7 +174,7 @@ async function fieldsIn(c: Context): Promise<string[]> {
   try {
     body = JSON.parse(await c.req.text());
   } catch (error) {
-    // The route answers what is wrong with it.
+    // The route reports the error.
     if (!(error instanceof SyntaxError)) throw error;
   }
   const fields = namesIn(body).flatMap(([name, value]) => {
@@ -184,7 +184,7 @@ async function fieldsIn(c: Context): Promise<string[]> {
   return fields.slice(0, FIELDS_MAX);
 }
 
-/** Only names that look like our fields: any other name that a caller sends may hold anything. */
+/** Only names that look like our fields, because other names may contain anything, secrets included. */
 function namesIn(value: unknown): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return Object.entries(value).filter(([name]) => /^[a-z_]{1,64}$/u.test(name));

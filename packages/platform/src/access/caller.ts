@@ -2,25 +2,25 @@ import type { Context } from 'hono';
 
 import type { Scope } from '@slipway/contract/controlPlane/access';
 
-/** The tenant of a platform's own key, and of everything that was made before there were others. */
+/** The tenant of a platform's own key, and of everything created before there were more tenants. */
 export const DEFAULT_TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
 
-/** What stands in the place of a key's id for the platform's own key. */
+/** The key id of the platform's own key. */
 export const OPERATOR = 'operator';
 
-/** Who sent a request. Everything that a request can see or change belongs to the tenant. */
+/** The sender of a request. A request can see and change only what belongs to the tenant. */
 export interface Caller {
   readonly tenantId: string;
-  /** The id of the API key; {@link OPERATOR} for the platform's own key; `platform` where no request is behind it. */
+  /** The id of the API key; {@link OPERATOR} for the platform's own key; `platform` without a request. */
   readonly keyId: string;
-  /** The name that the key was given. */
+  /** The name of the key. */
   readonly keyName: string;
-  /** Includes the scopes below it. */
+  /** Includes the lower scopes. */
   readonly scope: Scope;
   readonly from: Origin;
 }
 
-/** Where a request came from, as far as that is known. */
+/** The origin of a request, as far as it is known. */
 export interface Origin {
   readonly address: string | null;
   readonly userAgent: string | null;
@@ -33,12 +33,12 @@ export function permits(caller: Caller, scope: Scope): boolean {
   return RANK[caller.scope] >= RANK[scope];
 }
 
-/** Whether it is the platform's own key that calls: it is for every tenant. */
+/** Whether the caller uses the platform's own key, which is valid for every tenant. */
 export function isOperator(caller: Caller): boolean {
   return caller.keyId === OPERATOR;
 }
 
-/** The caller of what the platform does for a tenant by itself, such as building what was pushed; `why` names it. */
+/** The caller of the platform's own actions for a tenant, such as building a push; `why` is its name. */
 export function platformCaller(tenantId: string, why: string): Caller {
   return {
     tenantId,
@@ -51,12 +51,12 @@ export function platformCaller(tenantId: string, why: string): Caller {
 
 const KEY = 'slipway.caller';
 
-/** Puts the caller into a request's context. */
+/** Stores the caller in a request's context. */
 export function setCaller(c: Context, caller: Caller): void {
   c.set(KEY, caller);
 }
 
-/** The caller of a request; a route that no `requireCaller` stands before fails. */
+/** The caller of a request. Throws on a route without `requireCaller`. */
 export function callerOf(c: Context): Caller {
   const caller = c.get(KEY) as Caller | undefined;
   if (caller === undefined) throw new Error('A route was reached without asking who calls it.');

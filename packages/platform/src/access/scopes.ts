@@ -11,9 +11,9 @@ import { callerOf, isOperator, permits } from './caller.ts';
 export type Operation = keyof typeof CONTROL_PLANE_ENDPOINTS;
 
 /**
- * The scope that a key needs for each endpoint: the one table of who may do what. What changes deployments needs
- * `deploy`, what a tenant sets up once and its keys need `admin`. Integrations name variables and files of the
- * platform itself: only its own key, the operator's, makes them.
+ * The scope that a key needs for each endpoint, all in one table. Changing deployments needs `deploy`; tenant
+ * settings and keys need `admin`. Integrations name variables and files of the platform itself, so only its own key
+ * (the operator's) creates them.
  */
 export const ENDPOINT_SCOPES = {
   createDeployment: 'deploy',
@@ -47,7 +47,7 @@ export const ENDPOINT_SCOPES = {
   rotateSecrets: 'operator',
 } as const satisfies Record<Operation, Scope | 'operator'>;
 
-/** The endpoint behind a method and a path as Hono has it (`/v2/deployments/:deployment_id`). */
+/** The endpoint of a method and a Hono path (`/v2/deployments/:deployment_id`). */
 export function operationAt(method: string, route: string): Operation | undefined {
   return BY_ROUTE.get(`${method} ${route}`);
 }
@@ -60,8 +60,8 @@ const BY_ROUTE: ReadonlyMap<string, Operation> = new Map(
 );
 
 /**
- * Middleware that lets only callers through whose key has the scope of the endpoint (`ENDPOINT_SCOPES`); others get
- * 403 with a sentence that names it. A route that is not in the table is never served.
+ * Middleware that requires the endpoint's scope (`ENDPOINT_SCOPES`). Other keys get 403 with a sentence that names
+ * the scope. A route outside the table is never served.
  */
 export function requireScope(): MiddlewareHandler {
   return async (c, next) => {
@@ -80,7 +80,7 @@ export function requireScope(): MiddlewareHandler {
   };
 }
 
-/** The endpoint that a request is for; undefined where no route serves it. */
+/** The endpoint of a request; undefined if no route serves it. */
 export function operationOf(c: Context): Operation | undefined {
   const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
   if (route === undefined) return undefined;

@@ -1,21 +1,21 @@
-/** How many requests are let through: so many a second in the long run, and so many at once. */
+/** A rate limit: a long-term rate, and a burst. */
 export interface RateLimit {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** How many names are remembered. Beyond that the one that was unused longest is forgotten. */
+/** The most names in memory. Beyond that, the least recently used one is dropped. */
 const MOST_NAMES = 10_000;
 
 /**
- * One bucket of tokens per name, filling up again as time goes by. What it returns takes a token from a bucket: it answers
- * 0, or how many milliseconds it is until there is one. `now` is a clock in milliseconds.
+ * A token bucket per name. The returned function takes a token: it returns 0, or the milliseconds until a token is
+ * available. `now` is a clock in milliseconds.
  */
 export function createTokenBuckets(
   { perSecond, burst }: RateLimit,
   now: () => number = () => performance.now(),
 ): (name: string) => number {
-  // In the order of their last use.
+  // Ordered by last use.
   const buckets = new Map<string, { tokens: number; at: number }>();
   return (name) => {
     const at = now();

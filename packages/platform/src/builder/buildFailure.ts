@@ -1,6 +1,6 @@
 /**
- * Why a source could not be built. `message` is the reason, for the person whose source it is. It stays inside
- * the builder, which reports it as a result.
+ * Why a source could not be built. `message` is the reason, for the source's owner. It stays inside the builder,
+ * which reports it as a result.
  */
 export class BuildFailure extends Error {
   constructor(reason: string) {
@@ -9,35 +9,35 @@ export class BuildFailure extends Error {
   }
 }
 
-/** A name out of a source as a reason shows it: quoted, control characters escaped, not too long. */
+/** Formats a name from a source for a reason: quoted, control characters escaped, cut if too long. */
 export function shown(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
 }
 
-/** What a line of output says when a write failed because the disk, or the quota, is full. */
+/** Matches the output of a write that failed because the disk or the quota is full. */
 const DISK_FULL_TEXT = /\bENOSPC\b|\bEDQUOT\b|no space left on device|disk quota exceeded/i;
 
-/** What a command printed, as far as it says why the command failed. */
+/** The lines of a command's output that explain its failure. */
 export interface FailureLines {
   add(line: string): void;
-  /** The first ones that matter, `…` where lines are left out, and the last ones. */
+  /** The first relevant lines, `…` for omitted ones, and the last lines. */
   shown(): readonly string[];
   readonly tellOfFullDisk: boolean;
 }
 
 const LAST_LINES = 10;
-/** npm's error code, and its first sentence about it. */
+/** npm's error code, and its first sentence about the error. */
 const FIRST_LINES_OF_NPM = 2;
 
 const OF_NPM = /^npm (?:error|ERR!)/;
-/** Lines of npm that are the same for every failure, or name a file that only the platform can read. */
+/** npm's lines that are the same for every failure, or name a file that only the platform can read. */
 const SAYS_NOTHING =
   /^npm (?:error|ERR!)(?: 404)?\s*(?:$|A complete log of this run|For a full report see|Note that you can also install from|tarball, folder, http url|\S*[\\/]_logs[\\/])/;
-/** npm prints the whole help text of a command that was used wrongly. */
+/** npm prints the whole help text if a command is used incorrectly. */
 const HELP_BEGINS = /^npm (?:error|ERR!) (?:Clean install a project|Usage:)/;
 const HELP_ENDS = /^npm (?:error|ERR!) Run "npm help/;
 
-/** Gathers the lines of one command. Keeps few of them, however many there are. */
+/** Collects the relevant lines of one command; keeps only a few, whatever their number. */
 export function createFailureLines(): FailureLines {
   const first: string[] = [];
   const last: string[] = [];

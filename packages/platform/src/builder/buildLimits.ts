@@ -1,24 +1,24 @@
 import { PlatformError } from '../errors.ts';
 
-/** What one build may use. A source that needs more fails with a reason that names the limit and its setting. */
+/** The limits of one build. A source that exceeds one fails with a reason that names the limit and its setting. */
 export interface BuildLimits {
-  /** Entries of the archive. */
+  /** Entries in the archive. */
   readonly entries: number;
-  /** All files of the archive together, unpacked, in bytes. */
+  /** The total size of the unpacked files, in bytes. */
   readonly unpackedBytes: number;
-  /** How long the install command, and the build command, may each take, in ms. */
+  /** The timeout of the install command and of the build command, each, in ms. */
   readonly commandTimeoutMs: number;
-  /** How long the whole build may take, in ms. */
+  /** The timeout of the whole build, in ms. */
   readonly buildTimeoutMs: number;
-  /** What the processes of a command may hold in memory together, in bytes (`resourceWatch.ts`). */
+  /** The memory of all processes of a command together, in bytes (`resourceWatch.ts`). */
   readonly memoryBytes: number;
-  /** What the workspace may take on the disk, in bytes. */
+  /** The workspace's size on disk, in bytes. */
   readonly workspaceBytes: number;
-  /** Files and directories of the workspace. */
+  /** Files and directories in the workspace. */
   readonly workspaceFiles: number;
-  /** Lines of log. */
+  /** Lines in the log. */
   readonly logLines: number;
-  /** Characters of one line of log. */
+  /** Characters in one line of the log. */
   readonly logLineChars: number;
 }
 
@@ -38,7 +38,7 @@ export const DEFAULT_BUILD_LIMITS: BuildLimits = {
   logLineChars: 2_000,
 };
 
-/** The environment variables of the platform that set limits, and how much of the limit's own unit one of theirs is. */
+/** The platform's environment variables that set limits. `unit` converts their value to the limit's unit. */
 export const BUILD_LIMIT_SETTINGS = {
   commandTimeoutMs: { name: 'SLIPWAY_BUILD_COMMAND_TIMEOUT_SECONDS', unit: 1000 },
   buildTimeoutMs: { name: 'SLIPWAY_BUILD_TIMEOUT_SECONDS', unit: 1000 },
@@ -48,8 +48,8 @@ export const BUILD_LIMIT_SETTINGS = {
 } as const satisfies Partial<Record<keyof BuildLimits, { name: string; unit: number }>>;
 
 /**
- * The limits that the platform's environment sets; the defaults where it sets none.
- * @throws PlatformError USAGE where a setting is no whole number from 1 to 999999.
+ * The limits from the platform's environment, with defaults.
+ * @throws PlatformError USAGE if a setting is no whole number from 1 to 999999.
  */
 export function buildLimitsFrom(environment: NodeJS.ProcessEnv): BuildLimits {
   const set = Object.entries(BUILD_LIMIT_SETTINGS).flatMap(([limit, { name, unit }]) => {

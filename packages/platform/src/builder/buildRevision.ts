@@ -11,11 +11,11 @@ import { NodeModulesCache } from './nodeModulesCache.ts';
 import { limitOf, TELLS_MEMORY, watchResources, workspaceBeyond } from './resourceWatch.ts';
 import { unpackSource } from './sourceArchive.ts';
 
-/** What {@link buildRevision} needs. Field names with their contract section: contract 000, "SourceConfig". */
+/** Options of {@link buildRevision}. Fields named after contract 000: see "SourceConfig". */
 export interface BuildOptions {
   /** The uploaded source: a gzipped tarball. */
   readonly tarball: string;
-  /** A directory of this build alone, made here; what is in it is removed. The built source stays in it. */
+  /** A directory for this build alone. It is emptied first, and keeps the built source. */
   readonly workspace: string;
   /** `graph_config_path`: the graph configuration file, relative to the source's root. */
   readonly graphConfigPath: string;
@@ -23,21 +23,21 @@ export interface BuildOptions {
   readonly installCommand?: string | null;
   /** `build_command`: run from the directory of the graph configuration file. Default: none. */
   readonly buildCommand?: string | null;
-  /** Where installed dependencies are kept for later builds. May be shared by builds that run at once. */
+  /** The cache of installed dependencies. Concurrent builds may share it. */
   readonly cacheDir: string;
-  /** Takes the build's log, line by line. */
+  /** The build's log, line by line. */
   readonly log: (line: string) => void;
-  /** Calls the build off; nothing of it is left running. */
+  /** Cancels the build; nothing of it keeps running. */
   readonly signal: AbortSignal;
   /** Default: {@link DEFAULT_BUILD_LIMITS}. */
   readonly limits?: BuildLimits;
 }
 
-/** A built source, or the reason why there is none: for the person whose source it is, in several lines. */
+/** A built source, or why there is none: several lines for the source's owner. */
 export type BuildResult =
   | {
       readonly ok: true;
-      /** The directory of the graph configuration file, in the workspace: where the agent runs. */
+      /** The directory of the graph configuration file in the workspace, where the agent runs. */
       readonly agentDir: string;
       /** The graph configuration file, relative to `agentDir`. */
       readonly graphConfigPath: string;
@@ -45,17 +45,17 @@ export type BuildResult =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Makes an agent out of an uploaded source: unpacks it, installs its dependencies, builds it, and checks its graph
+ * Builds an agent from an uploaded source: unpacks it, installs its dependencies, builds it, and checks its graph
  * configuration.
  *
- * Whatever the source does, and a full disk, comes back as a reason; the workspace is removed then. Only a fault of
- * the builder itself is thrown. When `signal` calls the build off, the reason says so.
+ * A failure of the source, a full disk and a canceled build are reported as a reason, and the workspace is removed.
+ * Only a fault of the builder itself is thrown.
  */
 export async function buildRevision(options: BuildOptions): Promise<BuildResult> {
   const limits = options.limits ?? DEFAULT_BUILD_LIMITS;
   const workspace = resolve(options.workspace);
   const log = boundedLog(options.log, limits, workspace);
-  // One signal for both ends: being called off, and the time for the whole build being over.
+  // One signal for both: a cancellation, and the timeout of the whole build.
   const over = new AbortController();
   const onAbort = () => over.abort();
   if (options.signal.aborted) onAbort();
@@ -96,7 +96,7 @@ async function build(options: Build): Promise<string> {
   const file = isBuilt ? named : await presentGraphConfig(root, named);
   if (file !== named)
     log(`The source has no ${relative(root, named)}: its ${relative(root, file)} is taken instead.`);
-  // What is wrong already need not wait for the installation to be found. The file itself may be yet to be built.
+  // Report existing mistakes before the installation. The build may still create the file itself.
   const config = await readGraphConfig(root, file);
   if (config === undefined && !isBuilt) await checkGraphs(root, file);
 
@@ -164,13 +164,13 @@ async function install(plan: InstallPlan, env: Record<string, string>, options: 
     await cache.keep(key, modules);
   } catch (error) {
     signal.throwIfAborted();
-    // The source is installed all the same: only the next build will take as long.
+    // The source is installed all the same, but the next build has to install again.
     const [why = ''] = (error as Error).message.split('\n');
     log(`What was installed could not be kept for the next build: ${why}`);
   }
 }
 
-/** @throws BuildFailure when the command does not end well. */
+/** @throws BuildFailure if the command fails. */
 async function run(
   what: string,
   command: string,
@@ -225,13 +225,13 @@ function ending(end: CommandEnd, limits: BuildLimits): string {
   }
 }
 
-/** Why a build was stopped: from outside, or because its time was over. */
+/** Why a build was stopped: a cancellation, or its timeout. */
 function reasonOfEnd(isCalledOff: boolean, limits: BuildLimits): string {
   if (isCalledOff) return 'The build was called off.';
   return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${limitOf('buildTimeoutMs')}.`;
 }
 
-/** An error in words for its author; undefined if it is a fault of the builder. */
+/** An error as text for the source's owner; undefined for a fault of the builder. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof BuildFailure) return error.message;
   const { code, syscall, message } = error as NodeJS.ErrnoException;
@@ -242,9 +242,8 @@ function reasonOf(error: unknown): string | undefined {
 }
 
 /**
- * A build's log: lines as they come, bounded in length and number. Where the bound is reached it says so, once; the
- * rest is left out.
- * @param workspace - shown as `.` in every line: where the platform keeps its files is of no use to the reader.
+ * A build's log, bounded in line length and number. At the bound it logs one note and drops the rest.
+ * @param workspace - shown as `.` in every line, because the platform's paths do not help the reader.
  */
 function boundedLog(
   log: (line: string) => void,

@@ -7,10 +7,10 @@ import { doesForNodeVersion } from '../nodeVersion.ts';
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 import { BuildFailure, shown } from './buildFailure.ts';
 
-/** How many of a file's mistakes a reason names. */
+/** How many issues of a file a reason lists. */
 const NAMED_ISSUES = 5;
 
-/** Where a deployment's `graph_config_path` leads, inside the source. @throws BuildFailure when it leads out of it. */
+/** Resolves a deployment's `graph_config_path` inside the source. @throws BuildFailure if it is outside. */
 export function locateGraphConfig(root: string, graphConfigPath: string): string {
   const file = resolve(root, graphConfigPath);
   if (graphConfigPath.trim() === '' || !isInside(root, file) || file === root) {
@@ -20,8 +20,8 @@ export function locateGraphConfig(root: string, graphConfigPath: string): string
 }
 
 /**
- * The graph configuration file that a source has: the one that was named, or where only the other vocabulary's file is
- * there (`langgraph.json` for `graph.json`, and the other way round), that one.
+ * The graph configuration file of a source: the named one, or if only the other vocabulary's file exists
+ * (`langgraph.json` for `graph.json`, and vice versa), that one.
  */
 export async function presentGraphConfig(root: string, file: string): Promise<string> {
   const { contract, public: relativeName } = VOCABULARY.graphConfigFile;
@@ -32,7 +32,7 @@ export async function presentGraphConfig(root: string, file: string): Promise<st
   return (await isFileInside(root, other)) ? other : file;
 }
 
-/** The graph configuration, or undefined where there is no such file. @throws BuildFailure when it is not right. */
+/** The graph configuration, or undefined if the file does not exist. @throws BuildFailure if it is invalid. */
 export async function readGraphConfig(root: string, file: string): Promise<GraphConfig | undefined> {
   const name = relative(root, file);
   if (!(await isFileInside(root, file))) return undefined;
@@ -55,8 +55,8 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
 }
 
 /**
- * Checks, after the build, that the graph configuration is there and that each file it names exists inside the source.
- * Whether a file exports what it should shows when the agent starts: finding out takes running it, with its secrets.
+ * Checks after the build that the graph configuration exists, and that each file it names exists inside the source.
+ * The exports are not checked before the agent starts, because that means running it with its secrets.
  * @throws BuildFailure naming the graph and its file.
  */
 export async function checkGraphs(root: string, file: string): Promise<GraphConfig> {
@@ -104,7 +104,7 @@ function describeIssues(issues: readonly ValidationIssue[]): string {
   return [...named, ...more].join('; ');
 }
 
-/** Node says at which character; a person wants line and column. */
+/** Node reports a character offset; people need line and column. */
 function withPlace(error: SyntaxError, text: string): string {
   const position = /at position (\d+)/.exec(error.message)?.[1];
   if (position === undefined || error.message.includes('line ')) return error.message;
@@ -116,7 +116,7 @@ function withPlace(error: SyntaxError, text: string): string {
   );
 }
 
-/** Whether there is a file, and it really lies in the source: links may lead elsewhere once commands have run. */
+/** Whether a file exists and is inside the source. Links may lead elsewhere after commands have run. */
 async function isFileInside(root: string, file: string): Promise<boolean> {
   try {
     return (await stat(file)).isFile() && isInside(await realpath(root), await realpath(file));

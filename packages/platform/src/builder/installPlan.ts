@@ -4,40 +4,40 @@ import { delimiter, join } from 'node:path';
 import { BuildFailure } from './buildFailure.ts';
 import { runShellCommand } from '../runtime/command.ts';
 
-/** How a source's dependencies are installed. */
+/** How to install a source's dependencies. */
 export interface InstallPlan {
   readonly command: string;
-  /** Where it runs. */
+  /** The working directory. */
   readonly cwd: string;
-  /** The lock file beside it, if there is one. */
+  /** The lock file in it, if any. */
   readonly lockFile: string | undefined;
-  /** Why this command: for the log. */
+  /** The reason for this command, for the log. */
   readonly because: string;
 }
 
-/** The surroundings of what runs while an installation is planned. */
+/** Options for planning an installation. */
 export interface PlanSurroundings {
-  /** The environment that the command will have. */
+  /** The environment of the command. */
   readonly env: Readonly<Record<string, string>>;
-  /** Calls the planning off. */
+  /** Cancels the planning. */
   readonly signal: AbortSignal;
 }
 
 interface PackageManager {
   readonly tool: string;
   readonly lockFiles: readonly string[];
-  /** @throws BuildFailure when the tool that is installed is of no use for the directory's lock file. */
+  /** @throws BuildFailure if the installed tool cannot read the directory's lock file. */
   readonly command: (directory: string, surroundings: PlanSurroundings) => Promise<string> | string;
 }
 
-/** How long a package manager may take to print its version, in ms: one that is fetched first needs longer. */
+/** How long a package manager may take to print its version, in ms. One that is downloaded first takes longer. */
 const VERSION_TIMEOUT_MS = 60_000;
 
 /**
- * In the order in which they are looked for, where a source has several lock files and does not say which counts.
- * Each installs exactly what its lock file says, or fails. pnpm and bun are kept from linking files of their store into
- * the source: an agent that writes into its `node_modules` would change the same files of all others. Agents run on
- * Node as it is, so what they import has to lie in a `node_modules`, which Yarn 2 and later make only when told to.
+ * In order of precedence, if a source has several lock files and does not name its package manager. Each installs
+ * exactly what its lock file has, or fails. pnpm and bun must not link files of their store into the source: an agent
+ * that writes to its `node_modules` would change the files of all others. Agents run on plain Node, so imports need a
+ * `node_modules`, which Yarn 2 and later create only on request.
  */
 const PACKAGE_MANAGERS: readonly PackageManager[] = [
   {
@@ -68,11 +68,11 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
 ];
 
 /**
- * Decides how a source is installed: by `installCommand`, run from the source's root; otherwise by the package manager
- * whose lock file is there, in the root or else beside the graph configuration; otherwise by npm where there is a
- * `package.json`. Undefined when there is nothing to install.
- * @throws BuildFailure when the package manager is not installed on this machine, or not in a version that can read the
- *   lock file.
+ * Decides how to install a source. `installCommand`, if set, runs from the source's root. Otherwise the package
+ * manager whose lock file is in the root, or else in the graph configuration's directory. Otherwise npm, if there is
+ * a `package.json`. Undefined if there is nothing to install.
+ * @throws BuildFailure if the package manager is not installed on this machine, or its version cannot read the lock
+ * file.
  */
 export async function planInstall(
   root: string,
@@ -134,15 +134,15 @@ async function packageManagerField(directory: string): Promise<string | undefine
   return /"packageManager"\s*:\s*"([a-z]+)@/.exec(text)?.[1];
 }
 
-/** Yarn 2 and later, which writes a `__metadata` section into its lock file. */
+/** Yarn 2 and later write a `__metadata` section to the lock file. */
 async function isModernYarn(directory: string): Promise<boolean> {
   return /^__metadata:/m.test(await readIfThere(join(directory, 'yarn.lock')));
 }
 
 /**
- * Yarn 1 takes the lock file of a later Yarn for an empty one: it installs what is newest, and says that all is well.
- * The `yarn` of a source with `yarnPath`, or under corepack, is the one that the source names.
- * @throws BuildFailure when the `yarn` that the directory gets is Yarn 1, or does not run.
+ * Yarn 1 treats a later Yarn's lock file as empty: it installs the newest versions and reports success. With
+ * `yarnPath`, or under corepack, the source chooses the `yarn`.
+ * @throws BuildFailure if the directory's `yarn` is Yarn 1 or does not run.
  */
 async function requireModernYarn(cwd: string, { env, signal }: PlanSurroundings): Promise<void> {
   const lines: string[] = [];
@@ -164,7 +164,7 @@ async function requireModernYarn(cwd: string, { env, signal }: PlanSurroundings)
   );
 }
 
-/** @throws BuildFailure when there is no such program. */
+/** @throws BuildFailure if the program does not exist. */
 function requireTool(tool: string, because: string, { env }: PlanSurroundings): void {
   const directories = (env['PATH'] ?? '').split(delimiter);
   if (directories.some((directory) => existsSync(join(directory, tool)))) return;

@@ -4,16 +4,16 @@ import { mkdir, readFile, readdir, rename, rm, stat, utimes } from 'node:fs/prom
 import { join } from 'node:path';
 import type { InstallPlan } from './installPlan.ts';
 
-/** How many installations are kept: the ones used last. */
+/** How many installations to keep: the most recently used. */
 const KEPT_ENTRIES = 8;
-/** What is still being written after so long, in ms, was left behind by a process that was killed. */
+/** The age, in ms, after which an unfinished entry counts as left behind by a killed process. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
 
-/** An install command of which is known that all it makes is `node_modules` beside it. */
+/** Install commands that create only `node_modules` in their directory. */
 const PLAIN_INSTALL =
   /^(npm (ci|clean-install|install|i)|pnpm (install|i)|yarn( install)?|bun (install|i))( --?[a-z][\w-]*(=[\w.-]+)?)*$/i;
 const INSTALLS_ELSEWHERE = / (--(prefix|dir|cwd|global|location)\b|-[Cg]\b)/;
-/** Scripts of the source itself that package managers run on install. They may make anything, anywhere. */
+/** Scripts of the source that package managers run on install. They may write anything, anywhere. */
 const INSTALL_SCRIPTS = [
   'preinstall',
   'install',
@@ -23,9 +23,9 @@ const INSTALL_SCRIPTS = [
   'prepare',
   'postprepare',
 ];
-/** Lock files' marks of dependencies that are directories of the source: these may hold a `node_modules` each. */
+/** Marks in lock files of dependencies that are directories of the source. Each may have its own `node_modules`. */
 const LINKED = /"link":\s*true|\b(link|portal|workspace):|\bfile:(?!\S*\.t(ar\.)?gz\b)/;
-/** What else beside the lock file decides on what is installed. */
+/** The files besides the lock file that affect an installation. */
 const CONFIGURATION = [
   'package.json',
   '.npmrc',
@@ -36,16 +36,16 @@ const CONFIGURATION = [
   'bunfig.toml',
 ];
 
-/** Copies a directory, all of it, as `cp -a` does. Rejects when it could not; leaves no process behind. */
+/** Copies a whole directory, as `cp -a` does. Rejects if it fails; leaves no process behind. */
 export type CopyDirectory = (from: string, to: string) => Promise<void>;
 
 /**
- * Installed `node_modules`, kept by what decided on them, so that the next build of the same dependencies copies
- * them instead of installing again.
+ * A cache of installed `node_modules`, so that the next build with the same dependencies copies them instead of
+ * installing.
  *
- * Entries are copies, not hard links: a build, or a running agent, that writes into its `node_modules` must not
- * change those of other revisions. An entry appears whole, by a rename, or not at all, so concurrent builds and
- * killed processes never leave half of one; whoever loses the race drops its copy.
+ * Entries are copies, not hard links: a build or a running agent that writes to its `node_modules` must not change
+ * those of other revisions. A rename creates an entry completely or not at all, so concurrent builds and killed
+ * processes leave no partial one. If a concurrent build was faster, the copy is dropped.
  */
 export class NodeModulesCache {
   readonly #directory: string;
@@ -57,11 +57,11 @@ export class NodeModulesCache {
   }
 
   /**
-   * What identifies an installation: command, lock file, `package.json`, the package managers' configuration,
-   * Node's version and this machine's kind. Undefined where an installation cannot be told by these alone: no
-   * lock file, a command or scripts that may do more than install, workspaces, linked directories. Yarn 2 and later are
-   * left out on purpose (their lock files name the source itself as a workspace): their commands do not run without the
-   * state that an installation leaves outside `node_modules`.
+   * The key of an installation: command, lock file, `package.json`, the package managers' configuration, Node's
+   * version and this machine's kind. Undefined if these do not determine the result: no lock file, a command or
+   * scripts that may do more than install, workspaces, linked directories. Yarn 2 and later are excluded on purpose
+   * (their lock files list the source itself as a workspace), because their commands need state outside
+   * `node_modules`.
    */
   async keyOf(plan: InstallPlan): Promise<string | undefined> {
     const command = plan.command.trim();
@@ -85,7 +85,7 @@ export class NodeModulesCache {
     return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   }
 
-  /** Puts the installation of that key into `to`. False, with nothing left at `to`, where there is none. */
+  /** Copies the installation with that key to `to`. False, with nothing at `to`, if there is none. */
   async restore(key: string, to: string): Promise<boolean> {
     const entry = join(this.#directory, key);
     if (!existsSync(entry)) return false;
@@ -97,13 +97,13 @@ export class NodeModulesCache {
       return true;
     } catch (error) {
       await rm(to, { recursive: true, force: true });
-      // Another build's clean-up took the entry away meanwhile: the same as if it had not been there.
+      // Another build's clean-up removed the entry meanwhile: the same as no entry.
       if (!existsSync(entry)) return false;
       throw error;
     }
   }
 
-  /** Keeps what was installed in `from`. Where the key is kept already, nothing changes. */
+  /** Stores the installation in `from`, unless the key is stored already. */
   async keep(key: string, from: string): Promise<void> {
     const entry = join(this.#directory, key);
     if (existsSync(entry) || !existsSync(from)) return;
@@ -113,7 +113,7 @@ export class NodeModulesCache {
       await this.#copy(from, staging);
       await rename(staging, entry).catch((error: unknown) => {
         const { code } = error as NodeJS.ErrnoException;
-        // Another build of the same was faster.
+        // A concurrent build of the same was faster.
         if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
       });
     } finally {
@@ -122,7 +122,7 @@ export class NodeModulesCache {
     await this.#cleanUp();
   }
 
-  /** Removes all entries but the ones used last, and what killed processes left. */
+  /** Removes all but the most recently used entries, and the remains of killed processes. */
   async #cleanUp(): Promise<void> {
     const found: { path: string; usedAt: number; whole: boolean }[] = [];
     for (const name of await readdir(this.#directory)) {
@@ -132,7 +132,7 @@ export class NodeModulesCache {
     }
     const whole = found.filter((entry) => entry.whole).sort((a, b) => b.usedAt - a.usedAt);
     for (const { path } of whole.slice(KEPT_ENTRIES)) {
-      // Renamed first, so that no lookup finds it; then removed file by file.
+      // Rename first, so that no lookup finds it, then remove it file by file.
       const trash = join(this.#directory, `.removed-${randomUUID()}`);
       const isMine = await rename(path, trash).then(
         () => true,
@@ -151,7 +151,7 @@ function doesMoreOnInstall(manifest: string): boolean {
   try {
     parsed = JSON.parse(manifest) as typeof parsed;
   } catch {
-    // The package manager will say so; there is nothing to keep then.
+    // The package manager reports the error, and nothing is cached.
     return true;
   }
   if (parsed?.workspaces !== undefined) return true;

@@ -6,10 +6,10 @@ import { BUILD_LIMIT_SETTINGS, type BuildLimits } from './buildLimits.ts';
 
 const MEMORY_EVERY_MS = 250;
 const WORKSPACE_EVERY_MS = 2_000;
-/** Looking at the workspace takes at most this part of the time, however large it is. */
+/** Measuring the workspace takes at most 1 / WORKSPACE_SHARE of the time, however large it is. */
 const WORKSPACE_SHARE = 10;
 
-/** What a command of a build is watched for. */
+/** What to watch during a command of a build. */
 export interface WatchedBuild {
   readonly workspace: string;
   readonly env: Readonly<Record<string, string>>;
@@ -17,12 +17,11 @@ export interface WatchedBuild {
 }
 
 /**
- * Watches what a running command takes, and reports the first limit that it goes beyond, once. It measures again and
- * again, and is no wall: what is taken and given back between two looks goes unseen. Where the machine does not tell
- * what processes hold in memory, only the workspace is watched.
+ * Watches the resources of a running command, and reports the first exceeded limit, once. It samples, so it misses a
+ * peak between two samples. If the machine does not report the memory of processes, only the workspace is watched.
  * @param pid - the leader of the command's session.
- * @param onOver - gets, in words that complete "it …", what was too much.
- * @returns what ends the watch.
+ * @param onOver - gets the exceeded limit, in words that complete "it …".
+ * @returns the function that ends the watch.
  */
 export function watchResources(pid: number, build: WatchedBuild, onOver: (why: string) => void): () => void {
   const over = new AbortController();
@@ -34,13 +33,13 @@ export function watchResources(pid: number, build: WatchedBuild, onOver: (why: s
   const watches = [watchWorkspace(build, over.signal, report)];
   if (TELLS_MEMORY) watches.push(watchMemory(pid, build.limits, over.signal, report));
   Promise.all(watches).catch((error: unknown) => {
-    // A command that cannot be held to its limits does not go on.
+    // A command whose limits cannot be enforced is ended.
     report(`was ended, because what it takes could not be measured (${messageOf(error)})`);
   });
   return () => over.abort();
 }
 
-/** Which limit a workspace is beyond, in words that complete "it …"; undefined where it keeps to them. */
+/** The exceeded limit of a workspace, in words that complete "it …"; undefined if there is none. */
 export async function workspaceBeyond(build: WatchedBuild, signal: AbortSignal): Promise<string | undefined> {
   const { workspace, env, limits } = build;
   const use = await directoryUse(workspace, { env, timeoutMs: limits.commandTimeoutMs, signal });
@@ -85,7 +84,7 @@ function beyond({ bytes, files }: DirectoryUse, limits: BuildLimits): string | u
   return undefined;
 }
 
-/** How a reason names a limit: so that whoever runs the platform knows what to turn. */
+/** The name of a limit in a reason, so that the operator knows which setting to change. */
 export function limitOf(limit: keyof typeof BUILD_LIMIT_SETTINGS): string {
   return `that is the limit of this platform (${BUILD_LIMIT_SETTINGS[limit].name})`;
 }
@@ -98,23 +97,23 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Waits; false when that was called off. */
+/** Waits; false if the wait was aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
-/** What a directory takes. */
+/** The size of a directory. */
 interface DirectoryUse {
-  /** On the disk, hard links counted once. */
+  /** On disk, hard links counted once. */
   readonly bytes: number;
   /** Files, directories and links. */
   readonly files: number;
 }
 
 /**
- * Measures a directory while others may write in it: what comes or goes meanwhile is counted or not. By two programs
- * and not by this process, which has requests to answer while a hundred thousand files are looked at.
- * @returns undefined when it was called off, or took longer than `timeoutMs`.
+ * Measures a directory while others may write to it; concurrent changes may be missed. It runs two programs, because
+ * this process must answer requests while a hundred thousand files are counted.
+ * @returns undefined if it was aborted, or took longer than `timeoutMs`.
  */
 async function directoryUse(
   directory: string,
@@ -122,7 +121,7 @@ async function directoryUse(
 ): Promise<DirectoryUse | undefined> {
   const lines: string[] = [];
   const end = await runShellCommand({
-    // Files that vanish while they are counted are no errors here.
+    // Files that vanish during the count are no errors.
     command: 'du -sk . 2>/dev/null | cut -f1; find . 2>/dev/null | wc -l',
     cwd: directory,
     env: options.env,
@@ -136,14 +135,14 @@ async function directoryUse(
   return { bytes: kilobytes * 1024, files };
 }
 
-/** Whether this machine shows what processes hold in memory: Linux does, through `/proc`. */
+/** Whether this machine reports the memory of processes: Linux does, through `/proc`. */
 export const TELLS_MEMORY = process.platform === 'linux';
 
 /**
- * What the processes of a session hold in memory together, in bytes: what they have allocated and shared memory, not
- * the programs and files that are mapped, which the machine has only once however often they run. A process that left
- * its group is counted as long as it stays in the session. Zero where nothing of it runs.
- * @param session - the pid of the process that leads it: `spawnGroup` starts such a one.
+ * The memory of a session's processes together, in bytes: allocated and shared memory, without mapped programs and
+ * files, which the machine holds only once. A process that left its group still counts while it is in the session.
+ * Zero if none of them runs.
+ * @param session - the pid of the session's leader: `spawnGroup` starts one.
  */
 async function memoryOfSession(session: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -155,7 +154,9 @@ async function memoryOfSession(session: number): Promise<number> {
   return held.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** The session in `/proc/PID/stat`: the fourth field after the name, which may hold anything, blanks and `)` too. */
+/**
+ * The session in `/proc/PID/stat`: the fourth field after the name, which may contain anything, even blanks and `)`.
+ */
 function sessionIn(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }
@@ -165,7 +166,7 @@ function memoryIn(status: string): number {
   return [...found].reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
 }
 
-/** A process that has ended meanwhile has no files any more: it holds nothing. */
+/** A process that has ended has no files, and no memory. */
 async function read(pid: string, file: string): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
 }

@@ -8,14 +8,14 @@ import { Parser, type ReadEntry, Unpack } from 'tar';
 import { BuildFailure, shown } from './buildFailure.ts';
 import type { BuildLimits } from './buildLimits.ts';
 
-/** What the headers of one entry may take beside its content: its own, and extended ones. */
+/** The allowance for one entry's headers, its own and extended ones, in bytes. */
 const HEADER_BYTES = 4_096;
 
 /**
- * Unpacks a gzipped source tarball into an existing, empty directory. The whole archive is judged first
- * ({@link ArchiveRules}), so nothing of a bad one is ever written. Owners are not restored, set-id bits are dropped,
- * and everything is made readable and writable for us. A single top directory is kept as it is.
- * @throws BuildFailure when the archive is not a gzipped tarball or holds what it may not.
+ * Unpacks a gzipped source tarball into an existing, empty directory. It checks the whole archive first ({@link
+ * ArchiveRules}), so nothing of an invalid one is written. Owners are not restored, set-id bits are dropped, and
+ * everything is made readable and writable for us. A single top directory is kept.
+ * @throws BuildFailure if the archive is no gzipped tarball or contains forbidden entries.
  */
 export async function unpackSource(
   tarball: string,
@@ -49,7 +49,7 @@ export async function unpackSource(
   await read(tarball, unpack, limits, signal);
 }
 
-/** Feeds an archive to a parser, whose first error stops it. */
+/** Pipes an archive into a parser, and stops at its first error. */
 async function read(
   tarball: string,
   parser: Parser,
@@ -63,7 +63,7 @@ async function read(
   }
 }
 
-/** A bomb can hide outside the entries, too: in headers, or after the end. */
+/** A decompression bomb can also hide outside the entries: in headers, or after the end. */
 function bounded(limits: BuildLimits): Transform {
   const most = limits.unpackedBytes + limits.entries * HEADER_BYTES;
   let bytes = 0;
@@ -76,7 +76,7 @@ function bounded(limits: BuildLimits): Transform {
   });
 }
 
-/** tar's parsers are no Node streams: this makes one of them the end of a pipeline. */
+/** Wraps a tar parser, which is no Node stream, as the end of a pipeline. */
 function sinkOf(parser: Parser): Writable {
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -88,7 +88,7 @@ function sinkOf(parser: Parser): Writable {
       parser.end();
     },
     destroy(error, done) {
-      // The file that is being written is closed by an end, not by silence.
+      // Only an end closes the file that is being written.
       if (error !== null) parser.end();
       done(error);
     },
@@ -97,7 +97,7 @@ function sinkOf(parser: Parser): Writable {
   return sink;
 }
 
-/** Errors of zlib and tar are about the archive; errors of the file system and ours are what they are. */
+/** Errors of zlib and tar concern the archive; those of the file system and ours pass unchanged. */
 function asFailure(error: unknown): unknown {
   const { code, tarCode, syscall } = error as { code?: unknown; tarCode?: unknown; syscall?: unknown };
   const errorCode = typeof tarCode === 'string' ? tarCode : typeof code === 'string' ? code : '';
@@ -106,12 +106,12 @@ function asFailure(error: unknown): unknown {
   return new BuildFailure(`The source cannot be unpacked as a gzipped tar archive (${message}).`);
 }
 
-/** One entry of an archive, as its header has it. */
+/** The header of one entry of an archive. */
 interface ArchiveEntry {
   readonly path: string;
   /** tar's name for the kind of entry: `File`, `Directory`, `SymbolicLink`, `Link`, `CharacterDevice`, … */
   readonly type: string;
-  /** Where a link points. */
+  /** The target of a link. */
   readonly linkpath?: string;
   /** Bytes. */
   readonly size: number;
@@ -120,12 +120,12 @@ interface ArchiveEntry {
 const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile']);
 
 /**
- * What a source archive may hold: files and directories inside its root, and links that stay inside. Everything
- * is judged by the headers, before anything of it is written.
+ * The allowed contents of a source archive: files and directories inside its root, and links that stay inside.
+ * Everything is checked by the headers, before anything is written.
  *
- * A link's target may go up (`..`) only at its beginning, and no entry may lie behind a link. So each target
- * starts from the link's own real directory, goes up no further than the root, and then only down: wherever
- * the links on that way lead, they lead inside for the same reason.
+ * A link's target may go up (`..`) only at its beginning, and no entry may be behind a link. So each target starts in
+ * the link's own real directory, goes up no further than the root, and then only down. Links on that way stay inside
+ * for the same reason.
  */
 class ArchiveRules {
   readonly #limits: BuildLimits;
@@ -139,7 +139,7 @@ class ArchiveRules {
     this.#limits = limits;
   }
 
-  /** @throws BuildFailure naming the entry when it may not be in a source archive. */
+  /** @throws BuildFailure naming a forbidden entry. */
   admit(entry: ArchiveEntry): void {
     this.#count(entry);
     const segments = segmentsOf(entry);
@@ -163,7 +163,7 @@ class ArchiveRules {
     }
   }
 
-  /** To be called after the last entry. @throws BuildFailure when nothing was in it, or something lay behind a link. */
+  /** Call it after the last entry. @throws BuildFailure if the archive was empty, or an entry was behind a link. */
   finish(): void {
     if (this.#entries === 0) throw new BuildFailure('The archive is empty.');
     for (const [key, path] of this.#links) {
@@ -198,7 +198,7 @@ class ArchiveRules {
   }
 }
 
-/** @throws BuildFailure when the path leaves the archive's root. `link` is the entry whose target the path is. */
+/** @throws BuildFailure if the path leaves the archive's root. `link` is the entry with that target. */
 function segmentsOf(entry: ArchiveEntry, link?: string): string[] {
   const { path } = entry;
   const subject =
@@ -232,12 +232,12 @@ function isAbsolute(path: string): boolean {
   return /^[/\\]|^[A-Za-z]:/.test(path);
 }
 
-/** A path's names. A backslash is a separator wherever the archive might be unpacked, so it is one here. */
+/** A path's names. A backslash is a separator on some systems, so it always counts as one. */
 function split(path: string): string[] {
   return path.split(/[/\\]/).filter((name) => name !== '' && name !== '.');
 }
 
-/** Names that a file system may take for the same are the same: macOS ignores case and composes characters. */
+/** Two names are the same if a file system may treat them so: macOS ignores case and composes characters. */
 function keyOf(segments: readonly string[]): string {
   const path = segments.join('/');
   return process.platform === 'darwin' ? path.normalize('NFC').toLowerCase() : path;
