@@ -2,31 +2,34 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { type Dispatcher, Pool } from 'undici';
 
-/** One request on its way through the gateway. */
+/** One request that the gateway forwards. */
 export interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Path and query as the agent gets them. */
+  /** Path and query for the agent. */
   readonly path: string;
-  /** What the client's path has before that. */
+  /** The part of the client's path before that. */
   readonly prefix: string;
-  /** What the agent is shown in place of the client's key. Without it, the client's key is sent on. */
+  /** The key for the agent, instead of the client's. Without it, the client's key is forwarded. */
   readonly agentKey?: string;
 }
 
-/** How one attempt to forward a request went. */
+/** The result of one attempt to forward a request. */
 export type Forwarding =
-  /** It needs nothing more: answered, broken off in the middle of its answer, or the client has left. */
+  /** Finished: answered, broken off during the answer, or the client disconnected. */
   | { readonly kind: 'over' }
-  /** No answer came. `sent`: the agent may have taken it; else it surely never saw it, and the body is whole. */
+  /**
+   * No answer came. `sent`: the agent may have processed the request; otherwise it never saw it, and the body is
+   * unread.
+   */
   | { readonly kind: 'unanswered'; readonly sent: boolean }
-  /** The request is one that cannot be sent on. */
+  /** The request cannot be forwarded. */
   | { readonly kind: 'unforwardable'; readonly why: string };
 
 /**
- * Forwards one request to one agent, streaming both ways with back pressure: nothing is gathered, so
- * server-sent events arrive as they are sent. When the client leaves, the agent's side is broken off too.
- * Answers the client only with what the agent answered. Never rejects.
+ * Forwards one request to one agent, streaming both ways with back pressure. Nothing is buffered, so server-sent
+ * events arrive at once. If the client disconnects, the agent's side is aborted too. Sends the client only the
+ * agent's answer. Never rejects.
  */
 export async function forward(route: AgentRoute, passage: Passage): Promise<Forwarding> {
   const { request, response } = passage;
@@ -53,13 +56,13 @@ export async function forward(route: AgentRoute, passage: Passage): Promise<Forw
   }
 }
 
-/** Whether a request carries a body (RFC 9112, section 6.3). */
+/** Whether a request has a body (RFC 9112, section 6.3). */
 export function hasBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** The body, read from the client only once the agent takes it: until then the request can go elsewhere. */
+/** Reads the body only once the agent takes it: until then the request can go to another agent. */
 async function* bodyOf(request: IncomingMessage): AsyncGenerator<Buffer> {
   yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
 }
@@ -86,11 +89,11 @@ class ForwardingHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: object, message = ''): void {
-    // Interim answers (100, 103) are between the agent and this gateway.
+    // Interim responses (100, 103) stay between the agent and this gateway.
     if (status < 200) return;
     const raw = controller.rawHeaders as Buffer[];
     this.#response.writeHead(status, message, responseHeaders(raw, this.#revisionId));
-    // A client that follows a stream needs to know at once that it has begun.
+    // A client that follows a stream must learn at once that it has begun.
     this.#response.flushHeaders();
   }
 
@@ -107,7 +110,7 @@ class ForwardingHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_: unknown, error: Error & { code?: string }): void {
     if (this.#response.headersSent || this.#response.destroyed) {
-      // What has begun cannot be taken back: an end that is not clean says that something is missing.
+      // The answer has begun, so only an aborted connection shows that something is missing.
       this.#response.destroy();
       this.#resolve({ kind: 'over' });
     } else if (error.code === 'UND_ERR_INVALID_ARG' || error.code === 'UND_ERR_NOT_SUPPORTED') {
@@ -118,7 +121,7 @@ class ForwardingHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Headers that belong to one connection, not to the message (RFC 9110, section 7.6.1, and their forerunners). */
+/** Headers of one connection, not of the message (RFC 9110, section 7.6.1, and its predecessors). */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -131,7 +134,9 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** Replaced on the way in: the agent's own host, and what this gateway knows better than the client. */
+/**
+ * Request headers that the gateway replaces: the agent's own host, and what the gateway knows better than the client.
+ */
 const REPLACED = new Set([
   'host',
   'expect',
@@ -141,14 +146,13 @@ const REPLACED = new Set([
   'x-forwarded-prefix',
 ]);
 
-/** The response header that names the revision that answered. */
+/** The response header with the answering revision. */
 const REVISION_HEADER = 'x-slipway-revision-id';
 
 /**
- * A request's headers as the agent gets them: without hop-by-hop headers, with `x-forwarded-for` (the client's
- * address added to what was there), `-host`, `-proto` (kept from a proxy before this one) and `-prefix` (the
- * path that was taken off). With an `agentKey`, the credentials that the client showed the platform stay here, and the
- * agent is shown that key instead. Flat: name, value, name, value, repetitions kept.
+ * The request headers for the agent: without hop-by-hop headers, with `x-forwarded-for` (the client's address
+ * appended), `-host`, `-proto` (kept from an earlier proxy) and `-prefix` (the removed part of the path). With an
+ * `agentKey`, it replaces the client's platform credentials. Flat: name, value, name, value, repetitions kept.
  */
 function requestHeaders(
   request: IncomingMessage,
@@ -173,13 +177,16 @@ function requestHeaders(
   ];
 }
 
-/** Which headers were for the platform: `Authorization` only where it stood in for the key, else it is the agent's. */
+/**
+ * The headers for the platform. `Authorization` is one only if it replaced the API key; otherwise it is for the
+ * agent.
+ */
 function platformCredentials({ headers }: IncomingMessage): string[] {
   const own = ['x-api-key', 'x-tenant-id'];
   return (first(headers['x-api-key']) ?? '') === '' ? [...own, 'authorization'] : own;
 }
 
-/** An agent's response headers as the client gets them: end-to-end ones, and the revision that answered. */
+/** An agent's response headers for the client: end-to-end ones, and the answering revision. */
 function responseHeaders(raw: readonly (Buffer | string)[], revisionId: string): string[] {
   const flat = raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
   const connection = pairs(flat)
@@ -202,26 +209,26 @@ function pairs(flat: readonly string[]): [string, string][] {
   return flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : []));
 }
 
-/** A header's value; the first one, if it came several times. */
+/** A header's value; the first, if it came several times. */
 export function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** An agent that requests can go to. */
+/** An agent that the gateway can send requests to. */
 export interface GatewayAgent {
   /** Its address. */
   readonly url: string;
-  /** The revision it serves: in the header `x-slipway-revision-id` of every answer. */
+  /** Its revision, in the header `x-slipway-revision-id` of every answer. */
   readonly revisionId: string;
-  /** Resolves when its process has ended (`RunningAgent.exited`). Without it, that shows only by trying. */
+  /** Resolves when its process has ended (`RunningAgent.exited`). Without it, only a failed request shows that. */
   readonly exited?: Promise<unknown>;
 }
 
-/** The way to one agent: its connections, and how many requests are on it. */
+/** The connections to one agent, and the number of its open requests. */
 export class AgentRoute {
   readonly pool: Pool;
   readonly revisionId: string;
-  /** Whether its process is known to have ended, so that no request need find out. */
+  /** Whether its process has ended, so that no request needs to try it. */
   exited = false;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
@@ -230,7 +237,7 @@ export class AgentRoute {
   constructor(agent: GatewayAgent, onExit: () => void) {
     this.revisionId = agent.revisionId;
     this.pool = new Pool(new URL(agent.url).origin, {
-      // A run may think for as long as it wants: only the client's leaving and the agent's end break it off.
+      // A run may take any time: only the client's disconnect and the agent's end abort it.
       headersTimeout: 0,
       bodyTimeout: 0,
       connectTimeout: 2_000,
@@ -241,7 +248,7 @@ export class AgentRoute {
     });
   }
 
-  /** Counts a request in. Every `enter` has its `leave`. */
+  /** Counts a request. Every `enter` needs a `leave`. */
   enter(): void {
     this.#inFlight += 1;
   }
@@ -251,7 +258,7 @@ export class AgentRoute {
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
-  /** To be called once no new request can enter. Resolves, with the connections closed, when the last has left. */
+  /** Call it once no new request can enter. Resolves after the last request has left and the connections are closed. */
   async retire(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.pool.destroy();

@@ -1,32 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AgentRoute, forward, type GatewayAgent, hasBody, type Passage } from './forward.ts';
 
-/** How long a request waits for an agent that is being started or restarted, in ms. */
+/** How long a request waits for a starting agent, in ms. */
 const PATIENCE_MS = 5_000;
-/** How long after a refused connection the same agent is tried again, in ms. */
+/** The delay before the same agent is tried again after a refused connection, in ms. */
 const RETRY_PAUSE_MS = 100;
-/** What `Retry-After` says when no agent could answer, in seconds. */
+/** `Retry-After` if no agent could answer, in seconds. */
 const RETRY_AFTER_S = 2;
-/** How often a GET that an agent took and did not answer is sent, in all. */
+/** How often to send a GET that an agent took but did not answer, in all. */
 const SENDS_OF_A_READ = 2;
 
-/** What can be chosen about a gateway. */
+/** Options of a gateway. */
 export interface GatewayOptions {
-  /** How long a request waits for an agent that is being started or restarted, in ms. Default: 5,000. */
+  /** How long a request waits for a starting or restarting agent, in ms. Default: 5,000. */
   readonly patienceMs?: number;
-  /** The key that a deployment's agents ask for. Default: clients' keys are sent on as they are. */
+  /** The key of a deployment's agents. Default: clients' keys are forwarded. */
   readonly agentKeyOf?: (deploymentId: string) => string;
 }
 
-/** The way to the agents. */
+/** Routes requests to the agents. */
 export type Gateway = ReturnType<typeof createGateway>;
 
 /**
- * Makes the way to the agents: one stable address per deployment, whichever revision serves it.
+ * Makes a gateway: one stable address per deployment, whichever revision serves it.
  *
- * A request goes to the agent that is active when it arrives and stays there until it has ended. If that agent surely never
- * saw it, or it is a read that got no answer, it is sent to the one that is active then; it waits a while for that one. So
- * neither a switch nor an agent's restart fails a request, unless an agent that crashed had taken it.
+ * A request goes to the agent that is active at its arrival, and stays there until it has ended. If that agent never
+ * saw it, or it is a read without an answer, the gateway waits for the then active agent and sends it there. So
+ * neither a switch nor an agent's restart fails a request, unless a crashed agent had taken it.
  */
 export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayOptions = {}) {
   const deployments = new Map<string, Deployment>();
@@ -46,11 +46,11 @@ export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayO
 
   return {
     /**
-     * Answers a request from a deployment's agent: streamed both ways, with the header `x-slipway-revision-id`. What it
-     * answers by itself is `{"detail": "…"}`: 404 for an unknown deployment; 503 if no revision is active, or none came up
-     * in time; 502 if the agent could not be reached or broke off before it answered.
-     * @param path - path and query as the agent gets them, beginning with `/`; what the request's own URL has before that
-     *   is passed on as `x-forwarded-prefix`.
+     * Answers a request through a deployment's agent, streamed both ways, with the header `x-slipway-revision-id`.
+     * Its own answers are `{"detail": "…"}`: 404 for an unknown deployment; 503 if no revision is active, or none
+     * started in time; 502 if the agent was unreachable or broke off before it answered.
+     * @param path - path and query for the agent, beginning with `/`; the part of the request's URL before it is sent
+     * as `x-forwarded-prefix`.
      */
     handle: async (
       deploymentId: string,
@@ -69,24 +69,24 @@ export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayO
       await pass(deployment, { request, response, path, prefix, agentKey }, performance.now() + patienceMs);
     },
     /**
-     * Makes a deployment known. `starting`: an agent is on its way, so requests wait for it; otherwise they are told at
-     * once that no revision is active. Said again, it changes that; an agent that lives goes on serving.
+     * Registers a deployment. `starting`: requests wait for the agent that starts; otherwise they get "no active
+     * revision" at once. A second call changes that; a running agent keeps serving.
      */
     register: (deploymentId: string, { starting }: { readonly starting: boolean }): void =>
       known(deploymentId).expect(starting),
     /**
-     * Sends every request from now on to this agent. Resolves when the last request on the agent before it has ended: that
-     * one can then be drained. Never rejects. Streams may take their time: give it a limit.
+     * Sends every further request to this agent. Resolves when the last request on the previous agent has ended,
+     * which can then be drained. Never rejects. Streams may take long, so set a limit.
      */
     switchTo: (deploymentId: string, agent: GatewayAgent): Promise<void> =>
       retire(known(deploymentId).serveWith(agent)),
-    /** Forgets a deployment. Resolves when its last request has ended. */
+    /** Removes a deployment. Resolves when its last request has ended. */
     remove: async (deploymentId: string): Promise<void> => {
       const deployment = deployments.get(deploymentId);
       deployments.delete(deploymentId);
       await retire(deployment?.forget());
     },
-    /** Answers nothing more; breaks off what is in flight. */
+    /** Stops answering, and aborts open requests. */
     close: async (): Promise<void> => {
       const routes = [...retiring, ...[...deployments.values()].map((deployment) => deployment.forget())];
       deployments.clear();
@@ -95,7 +95,7 @@ export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayO
   };
 }
 
-/** Takes one request to whichever agent is active, until one answers or the time is up. */
+/** Sends one request to the active agent, until one answers or the deadline passes. */
 async function pass(deployment: Deployment, passage: Passage, deadline: number): Promise<void> {
   const { request, response } = passage;
   const isRead = (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request);
@@ -141,14 +141,14 @@ function answer(response: ServerResponse, status: number, detail: string): void 
   if (response.destroyed || response.headersSent) return;
   response.writeHead(status, {
     'content-type': 'application/json',
-    // A page is shown why its request failed. These answers hold nothing of the agent.
+    // A page may read why its request failed. These answers contain nothing of the agent.
     'access-control-allow-origin': '*',
     ...(status === 502 || status === 503 ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
   });
   response.end(JSON.stringify({ detail }));
 }
 
-/** One deployment as the gateway knows it, and those who wait for it to change. */
+/** One deployment in the gateway, and the requests that wait for it to change. */
 class Deployment {
   readonly id: string;
   route: AgentRoute | undefined;
@@ -160,11 +160,11 @@ class Deployment {
   }
 
   expect(starting: boolean): void {
-    // An agent that has ended and gets no successor is no active revision any more.
+    // An agent that has ended without a successor is no active revision.
     this.#become(!starting && this.route?.exited === true ? undefined : this.route, starting);
   }
 
-  /** Returns the route before. */
+  /** Returns the previous route. */
   serveWith(agent: GatewayAgent): AgentRoute | undefined {
     return this.#become(new AgentRoute(agent, () => this.#tell()), false);
   }
@@ -181,7 +181,7 @@ class Deployment {
     return before;
   }
 
-  /** Waits for a change, for so many ms and for as long as the client is there. Says whether one came. */
+  /** Waits for a change, at most `withinMs` and while the client is connected. Returns whether one came. */
   async changed(withinMs: number, response: ServerResponse): Promise<boolean> {
     if (withinMs <= 0) return false;
     return new Promise((resolve) => {

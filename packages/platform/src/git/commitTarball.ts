@@ -5,27 +5,26 @@ import { GitFailure, type GitSurroundings, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
 import { fullName } from './remoteRefs.ts';
 
-/** Which commit is wanted, and where it was seen. */
+/** The commit to fetch, and its ref. */
 export interface WantedCommit {
   readonly commit: string;
-  /** As `repo_ref` has it; null: the default branch. */
+  /** The `repo_ref`; null: the default branch. */
   readonly ref: string | null;
 }
 
-/** What a server says that gives out only what its refs lead to. */
+/** The errors of a server that sends only commits that its refs point to. */
 const ONLY_REFS = /not our ref|unadvertised object|does not allow request|remote error: want/i;
 const KEPT = 'refs/slipway/source';
 
 /**
  * Fetches one commit, without its history, and makes a gzipped tarball of its tree in `scratch`.
  *
- * The tree goes to the builder as an archive, and never as a checkout: whatever is in it (links that lead outside, too
- * many files) is judged by the rules for uploaded sources, no hook or filter of anybody runs, and the workspace has no
- * `.git` that could remember where it came from. Decision: submodules are not fetched, because their addresses come
- * from the source and not from whoever may choose them; their directories stay empty, and the log says so. What is kept
- * in Git LFS stays a pointer.
+ * The builder gets the tree as an archive, never as a checkout. So the rules for uploaded sources apply to it (links
+ * that lead outside, too many files), no hooks or filters run, and the workspace has no `.git` with its origin.
+ * Decision: submodules are not fetched, because the source chooses their addresses, not a person with that
+ * permission. Their directories stay empty, and the log says so. Git LFS files stay pointers.
  * @returns The tarball's path.
- * @throws GitFailure when the commit is not to be had.
+ * @throws GitFailure if the commit is not available.
  */
 export async function commitTarball(
   remote: Remote,
@@ -66,7 +65,7 @@ export async function commitTarball(
     await fetch(wanted.commit, '--depth=1');
   } catch (error) {
     if (!(error instanceof GitFailure && ONLY_REFS.test(error.message))) throw error;
-    // A server that gives out only what its refs lead to: the commit may be in the history of its ref.
+    // This server sends only commits that its refs point to, so search the history of the ref.
     log('The host does not give out a single commit, so the history of the ref is fetched.');
     await fetch(wanted.ref === null ? 'HEAD' : fullName(wanted.ref));
   }
@@ -79,7 +78,7 @@ export async function commitTarball(
   const { length: submodules } = await onDisk('ls-tree', wanted.commit, '.gitmodules');
   if (submodules > 0)
     log('The repository has submodules. They are not fetched: their directories are empty.');
-  // Of all attributes, those that leave files out of archives or rewrite them are for archives that are published.
+  // Disable the attributes that exclude files from archives or rewrite them; they are meant for published archives.
   await mkdir(join(directory, 'info'), { recursive: true });
   await writeFile(join(directory, 'info', 'attributes'), '* -export-ignore -export-subst\n');
   const tarball = join(scratch, 'source.tar.gz');

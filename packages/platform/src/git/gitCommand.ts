@@ -7,14 +7,14 @@ import { runCommand } from '../runtime/command.ts';
 import { createSecretMask } from '../runtime/secretMask.ts';
 import type { Remote } from './gitUrl.ts';
 
-/** The oldest git that does all that is asked of it here (protocol 2, `--no-recurse-submodules`, `--template=`). */
+/** The oldest git with all features used here (protocol 2, `--no-recurse-submodules`, `--template=`). */
 const OLDEST_GIT = '2.30';
 
-/** Where git runs, and within which bounds. */
+/** The surroundings and limits of git. */
 export interface GitSurroundings {
-  /** A directory of this work's own, which is removed afterwards: git's home. */
+  /** git's home: a directory of this work alone, removed afterwards. */
   readonly scratch: string;
-  /** The file of the ssh host keys that were seen, of all repositories. */
+  /** The file with the known ssh host keys of all repositories. */
   readonly knownHosts: string;
   readonly limits: GitLimits;
   readonly signal: AbortSignal;
@@ -22,19 +22,19 @@ export interface GitSurroundings {
 
 /** One call of git. */
 export interface GitCall {
-  /** The repository that is spoken to; null for work on the disk. */
+  /** The remote repository; null for local work. */
   readonly remote: Remote | null;
   readonly args: readonly string[];
   readonly timeoutMs: number;
-  /** Its output, line by line, without secrets. */
+  /** Its output, line by line, with secrets masked. */
   readonly onLine?: (line: string) => void;
 }
 
-/** Of a line of git's output, and of all lines: what is read. Refs and reasons need no more. */
+/** How much of git's output to read, per line and in lines. Refs and reasons need no more. */
 const LINE_CHARS = 4_096;
 const LINES_KEPT = 1_000;
 
-/** For every call: no hooks, no pager, no clean-up in the background, packs as single files (see `ulimit` below). */
+/** For every call: no hooks, no pager, no background maintenance, packs as single files (see `ulimit` below). */
 const CONFIGURATION = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -49,11 +49,11 @@ const CONFIGURATION = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Runs git: without anybody's configuration, hooks or prompts, with the protocol of the address alone, and with files
- * of at most `limits.fileBytes`. A credential reaches git by its environment or a file of mode 0600, never by its
- * arguments, and only for the host of the address.
- * @returns The lines of both its outputs.
- * @throws GitFailure when it does not end well. Where `signal` is aborted, the reason is of no importance.
+ * Runs git without any user's configuration, hooks or prompts, with only the address's protocol, and with files of at
+ * most `limits.fileBytes`. git gets a credential by its environment or a file of mode 0600, never by its arguments,
+ * and only for the address's host.
+ * @returns The lines of stdout and stderr.
+ * @throws GitFailure if it fails. If `signal` is aborted, ignore the reason.
  */
 export async function runGit(call: GitCall, surroundings: GitSurroundings): Promise<string[]> {
   const { limits, scratch, signal } = surroundings;
@@ -62,7 +62,7 @@ export async function runGit(call: GitCall, surroundings: GitSurroundings): Prom
   const mask = createSecretMask(remote?.credential == null ? [] : [remote.credential.secret]);
   const lines: string[] = [];
   const end = await runCommand({
-    // Writing a file beyond the limit fails, and git says why. The unit is 512 bytes in every POSIX shell.
+    // Writing a file beyond the limit fails with an error from git. The unit is 512 bytes in every POSIX shell.
     command: [
       '/bin/sh',
       '-c',
@@ -98,7 +98,7 @@ export async function runGit(call: GitCall, surroundings: GitSurroundings): Prom
 const NO_GIT =
   'This platform builds repositories with the git command, and there is none on its machine: install git there.';
 
-/** @throws GitFailure when there is no git on this machine, or one that is too old. */
+/** @throws GitFailure if git is missing on this machine or too old. */
 export async function requireGit(surroundings: GitSurroundings): Promise<void> {
   const lines = await runGit({ remote: null, args: ['--version'], timeoutMs: 10_000 }, surroundings);
   const [, major = '0', minor = '0'] = /git version (\d+)\.(\d+)/.exec(lines.join('\n')) ?? [];
@@ -112,9 +112,9 @@ function gitEnvironment(scratch: string, remote: Remote | null): Record<string, 
   const authorities = process.env['GIT_SSL_CAINFO'];
   return {
     ...agentBaseEnvironment(),
-    // The machine's own: what lies beside Node is of no more importance than it is there.
+    // The machine's own `PATH`, because git is not installed with Node.
     PATH: process.env['PATH'] ?? '',
-    // Its home is empty: no ~/.gitconfig, no ~/.netrc, no ~/.ssh.
+    // An empty home: no ~/.gitconfig, no ~/.netrc, no ~/.ssh.
     HOME: scratch,
     LC_ALL: 'C',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -126,39 +126,42 @@ function gitEnvironment(scratch: string, remote: Remote | null): Record<string, 
   };
 }
 
-/** What reading a repository may take. More than that fails with a reason that says so. */
+/** Limits for reading a repository. Exceeding one fails with a reason that names it. */
 export interface GitLimits {
-  /** How long one fetch may take, in ms. */
+  /** The timeout of one fetch, in ms. */
   readonly fetchTimeoutMs: number;
-  /** How long asking for the refs may take, in ms. */
+  /** The timeout of listing refs, in ms. */
   readonly askTimeoutMs: number;
   /** The largest pack, and the largest compressed tree, in bytes. */
   readonly fileBytes: number;
 }
 
-/** 5 minutes to fetch, 30 seconds to ask, 1 GiB. What the tree unpacks to is bounded by the builder. */
+/** 5 minutes to fetch, 30 seconds to list refs, 1 GiB. The builder limits the unpacked size. */
 export const DEFAULT_GIT_LIMITS: GitLimits = {
   fetchTimeoutMs: 5 * 60_000,
   askTimeoutMs: 30_000,
   fileBytes: 1024 ** 3,
 };
 
-/** What git is told so that it may use a credential: settings without anything secret, and its environment. */
+/** How git gets a credential: settings without secrets, and its environment. */
 interface CredentialAccess {
   /** `name=value`, for `git -c`. */
   readonly configuration: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Answers git's questions out of its environment. The shell's own printf: no arguments that others could read. */
+/**
+ * A credential helper that reads git's environment. printf is a shell builtin, so no process has the secret as an
+ * argument.
+ */
 const HELPER =
   '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$SLIPWAY_GIT_USERNAME" "$SLIPWAY_GIT_SECRET"; }; f';
 
 /**
- * Lets git use the credential of a repository. For `https` a credential helper that answers for this scheme, host and
- * port alone, so that a host that sends git elsewhere does not send the credential along. For `ssh` a key file of mode
- * 0600 in `scratch`, without the machine's own configuration, keys or agent. Decision: the ssh key that a
- * host shows first is accepted and required from then on; to require another one, write it into `knownHosts` before.
+ * Lets git use the credential of a repository. For `https`: a credential helper for this scheme, host and port only,
+ * so a redirect to another host does not get the credential. For `ssh`: a key file of mode 0600 in `scratch`, without
+ * the machine's own configuration, keys or agent. Decision: a host's first ssh key is accepted and required from then
+ * on. To require a certain key, write it to `knownHosts` before.
  */
 async function credentialAccess(
   { url, credential }: Remote,
@@ -166,7 +169,7 @@ async function credentialAccess(
 ): Promise<CredentialAccess> {
   if (url.protocol === 'ssh') {
     const key = join(scratch, `key-${randomUUID()}`);
-    // A key without a line end is not a key to ssh.
+    // ssh requires a line end after the key.
     if (credential !== null) await writeFile(key, `${credential.secret.trimEnd()}\n`, { mode: 0o600 });
     const command = [
       'ssh -F /dev/null',
@@ -185,12 +188,12 @@ async function credentialAccess(
   };
 }
 
-/** As one word of a shell's command, in which ssh's own options see it quoted too. */
+/** Quotes a path as one word of a shell command, in a form that ssh's options accept. */
 function quoted(path: string): string {
   return `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Why a repository could not be read. `message` is the reason, for the person whose source it is. */
+/** Why a repository could not be read. `message` is the reason, for the source's owner. */
 export class GitFailure extends Error {
   constructor(reason: string) {
     super(reason);
@@ -198,7 +201,7 @@ export class GitFailure extends Error {
   }
 }
 
-/** What git says (in the language C), and what that means. The first that fits counts. */
+/** git's messages (in the language C) and their meaning. The first match counts. */
 const MEANINGS: readonly (readonly [said: RegExp, meaning: (repository: string) => string])[] = [
   [/File too large/i, (repository) => `${repository} is larger than this platform takes.`],
   [
@@ -228,10 +231,10 @@ const MEANINGS: readonly (readonly [said: RegExp, meaning: (repository: string) 
   ],
 ];
 
-/** How many of git's last lines a reason holds. */
+/** How many of git's last lines a reason includes. */
 const LINES_IN_REASON = 5;
 
-/** The failure that git's output describes. */
+/** Makes the failure from git's output. */
 function failureOf(repository: string, lines: readonly string[]): GitFailure {
   const all = lines.join('\n');
   const [, meaning] = MEANINGS.find(([said]) => said.test(all)) ?? [];

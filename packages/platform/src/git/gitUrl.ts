@@ -1,27 +1,27 @@
-/** The ways to a repository that a platform takes. `file` is a repository on its own disk. */
+/** The supported protocols. `file` is a repository on the platform's disk. */
 type GitProtocol = 'https' | 'http' | 'ssh' | 'file';
 
-/** The address of a git repository, or the beginning of one. */
+/** The address of a git repository, or a prefix of addresses. */
 export interface GitUrl {
   readonly protocol: GitProtocol;
   /** In lower case; empty for `file`. */
   readonly host: string;
-  /** As it was written; empty where it was not. */
+  /** As written; empty if absent. */
   readonly port: string;
-  /** Of `ssh`: the user to log in as; empty for all others. */
+  /** The login user of `ssh`; empty for all others. */
   readonly user: string;
-  /** The names in its path. */
+  /** The segments of its path. */
   readonly path: readonly string[];
-  /** As git takes it. */
+  /** The address for git. */
   readonly text: string;
 }
 
-/** An address, read; or why it cannot be used, as the end of a sentence. */
+/** A parsed address; or why it cannot be used, as the end of a sentence. */
 export type GitUrlReading =
   { readonly ok: true; readonly url: GitUrl } | { readonly ok: false; readonly why: string };
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** `git@host:path`: ssh, as git abbreviates it. */
+/** `git@host:path`: git's abbreviation for ssh. */
 const SCP_LIKE = /^(?<user>\w[\w.-]*)@(?<host>\w[\w.-]*):(?!\/\/)(?<path>.+)$/;
 const SCHEMES: Readonly<Record<string, GitProtocol>> = {
   'https:': 'https',
@@ -31,11 +31,10 @@ const SCHEMES: Readonly<Record<string, GitProtocol>> = {
 };
 
 /**
- * Reads the address of a repository: `https://…`, `ssh://user@host/…`, `user@host:…`, `file:///…` or an absolute path;
- * `http://…` on loopback only, where nobody listens in. Everything else that git knows (`git://`, and the remote
- * helpers of the form `name::…`, which run programs) is refused, and so is what could be read in two ways: names with
- * `..`, encoded slashes, control characters, and a user or a password in an `http` address, where a credential never
- * belongs.
+ * Parses the address of a repository: `https://…`, `ssh://user@host/…`, `user@host:…`, `file:///…` or an absolute
+ * path; `http://…` only on loopback, where no other machine can listen. git's other forms are refused (`git://`, and
+ * remote helpers like `name::…`, which run programs). Ambiguous addresses are refused too: segments with `..`,
+ * encoded slashes, control characters, and a user or password in an `http` address, where a credential never belongs.
  */
 export function readGitUrl(text: string): GitUrlReading {
   if (/[\u0000-\u0020\u007f\\]/.test(text))
@@ -63,7 +62,7 @@ export function readGitUrl(text: string): GitUrlReading {
   if (protocol === 'http' && !LOOPBACK.has(hostname)) {
     return { ok: false, why: 'is http beyond this machine: use https' };
   }
-  // Not the parser's path: it has resolved what is refused here.
+  // Not the parser's path, which has already resolved what is refused here.
   const rest = text.slice(text.indexOf('//') + 2);
   const path = rest.includes('/') ? rest.slice(rest.indexOf('/')) : '';
   return located({ protocol, host: hostname.toLowerCase(), port, user: username, text }, path);
@@ -78,8 +77,9 @@ function located(url: Omit<GitUrl, 'path'>, path: string): GitUrlReading {
 }
 
 /**
- * Whether a repository lies under a prefix: the same protocol, host, port and user, and a path that begins with the
- * prefix's whole names. `https://host/acme` is a prefix of `https://host/acme/agent`, never of `https://host/acme-2/x`.
+ * Whether a repository is under a prefix: the same protocol, host, port and user, and a path that begins with the
+ * prefix's whole segments. `https://host/acme` is a prefix of `https://host/acme/agent`, but not of
+ * `https://host/acme-2/x`.
  */
 export function isUnder(prefix: GitUrl, url: GitUrl): boolean {
   return (
@@ -92,8 +92,8 @@ export function isUnder(prefix: GitUrl, url: GitUrl): boolean {
 }
 
 /**
- * What two addresses of one repository have in common, however it is reached: host and path, without case, without
- * `.git`. For telling which repository a host speaks of, never for permissions.
+ * The identity of a repository, the same for all its addresses: host and path, lower case, without `.git`. Use it to
+ * recognize the repository in a host's messages, never for permissions.
  */
 export function repositoryIdentity({ host, path }: GitUrl): string {
   return [host, ...path]
@@ -102,16 +102,16 @@ export function repositoryIdentity({ host, path }: GitUrl): string {
     .toLowerCase();
 }
 
-/** A repository, and what opens it. */
+/** A repository and its credential. */
 export interface Remote {
   readonly url: GitUrl;
-  /** Null where it is open to everybody, or a repository on this machine's own disk. */
+  /** Null for a public repository, or one on this machine's disk. */
   readonly credential: Credential | null;
 }
 
-/** A credential itself. It lives as short as one call of git: nothing keeps it, nothing logs it. */
+/** A credential. It exists only during one call of git, and is neither stored nor logged. */
 export interface Credential {
-  /** For `https` and `http`; ssh takes the user of the address. */
+  /** For `https` and `http`; ssh uses the address's user. */
   readonly username: string;
   /** A token or a password; for `ssh` a private key without a passphrase. */
   readonly secret: string;

@@ -1,7 +1,7 @@
 import { GitFailure, type GitSurroundings, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
 
-/** What a ref of a repository leads to. */
+/** The target of a repository's ref. */
 export interface RemoteRef {
   /** The full name: `refs/heads/…` or `refs/tags/…`. */
   readonly name: string;
@@ -14,10 +14,10 @@ const LINE = /^(?<id>[0-9a-f]{40}(?:[0-9a-f]{24})?)\t(?<name>\S+)$/;
 const HEAD_LINE = /^ref: (?<name>\S+)\tHEAD$/;
 
 /**
- * Asks a repository what each of the refs leads to, all in one request.
- * @param refs - as `repo_ref` has them: a branch's bare name, a tag's `refs/tags/…`, null for the default branch.
- * @returns By the ref that was asked for; those that are not there are left out.
- * @throws GitFailure when the repository cannot be read.
+ * Reads the commits of several refs in one request.
+ * @param refs - as in `repo_ref`: a branch's bare name, a tag's `refs/tags/…`, null for the default branch.
+ * @returns The found refs, by the requested name.
+ * @throws GitFailure if the repository cannot be read.
  */
 export async function readRemoteRefs(
   remote: Remote,
@@ -43,7 +43,7 @@ export async function readRemoteRefs(
   return new Map(
     refs.flatMap((ref): [string | null, RemoteRef][] => {
       const name = ref === null ? 'HEAD' : fullName(ref);
-      // Of an annotated tag the commit that it stands on, not the tag's own object.
+      // For an annotated tag, its commit instead of the tag object.
       const commit = ids.get(`${name}^{}`) ?? ids.get(name);
       if (commit === undefined) return [];
       return [[ref, { name: ref === null ? (head ?? 'HEAD') : name, commit }]];
@@ -51,7 +51,7 @@ export async function readRemoteRefs(
   );
 }
 
-/** The one ref that is asked for. @throws GitFailure when it is not there, or the repository cannot be read. */
+/** Reads one ref. @throws GitFailure if it does not exist, or the repository cannot be read. */
 export async function readRemoteRef(
   remote: Remote,
   ref: string | null,
@@ -66,7 +66,7 @@ export async function readRemoteRef(
   );
 }
 
-/** `repo_ref` as git names it. */
+/** git's full name of a `repo_ref`. */
 export function fullName(ref: string): string {
   return isTag(ref) ? ref : `refs/heads/${ref}`;
 }

@@ -5,27 +5,27 @@ import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import type { Logger } from 'pino';
 
-/** A request that was answered. */
+/** An answered request. */
 export interface Answered {
   readonly method: string;
-  /** The path with the names of its parameters; of a request to an agent, `/agents/{deployment_id}/*`. */
+  /** The path with its parameter names; for a request to an agent, `/agents/{deployment_id}/*`. */
   readonly route: string;
-  /** Of a request to an agent: the path as the agent gets it, without its query. */
+  /** For a request to an agent: the agent's path, without the query. */
   readonly agentPath?: string;
-  /** 499: the client left before it was answered, as nginx has it. */
+  /** 499, as in nginx: the client disconnected before the answer. */
   readonly status: number;
-  /** The deployment and the revision that its path names. */
+  /** The deployment and revision in its path. */
   readonly deployment: string | undefined;
   readonly revision: string | undefined;
-  /** The span that asked, as the request names it (W3C Trace Context). `undefined`: it belongs to no trace. */
+  /** The caller's span (W3C Trace Context). `undefined`: no trace. */
   readonly traceparent: string | undefined;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Until its answer had ended. */
+  /** Until the end of the answer. */
   readonly seconds: number;
 }
 
-/** Reports the requests to an app. */
+/** Middleware that reports an app's requests. */
 export function reportAnswers(report: (answered: Answered) => void): MiddlewareHandler {
   return async (c, next) => {
     const times = timed();
@@ -41,7 +41,7 @@ export function reportAnswers(report: (answered: Answered) => void): MiddlewareH
   };
 }
 
-/** Reports a request that is passed on to an agent, once its answer has been passed back. */
+/** Reports a request to an agent after its answer was sent. */
 export function reportPassage(
   request: IncomingMessage,
   response: ServerResponse,
@@ -65,7 +65,7 @@ function timed(): () => Pick<Answered, 'startedAt' | 'seconds'> {
   return () => ({ startedAt, seconds: (performance.now() - began) / 1_000 });
 }
 
-/** Logs the changes that belong to a trace, so that its lines are found by its id. */
+/** Logs changes that belong to a trace, so that they can be found by the trace id. */
 export function logTracedChange(
   log: Logger,
   { startedAt: _, seconds: __, traceparent, ...answered }: Answered,
@@ -74,7 +74,7 @@ export function logTracedChange(
   log.info({ ...answered, trace_id: traceIdOf(traceparent) }, 'answered a request');
 }
 
-/** A `traceparent` header, if it is one of version 00. */
+/** A valid `traceparent` header of version 00, or undefined. */
 export function validTrace(header: string | undefined): string | undefined {
   return header !== undefined && TRACEPARENT.test(header) ? header : undefined;
 }

@@ -5,9 +5,8 @@ import type { MiddlewareHandler } from 'hono';
 import { HttpProblem } from './problem.ts';
 
 /**
- * Middleware that lets only requests with the right `X-Api-Key` through (contract 000, "Authentication").
- * No key answers 401, a wrong one 403, each with `{detail}`. The comparison takes the same time however much of
- * the key is right.
+ * Middleware that requires the right `X-Api-Key` (contract 000, "Authentication"). No key answers 401, a wrong one
+ * 403, each with `{detail}`. The comparison takes constant time.
  */
 export function requireApiKey(key: string): MiddlewareHandler {
   const expected = digest(key);
@@ -21,7 +20,7 @@ export function requireApiKey(key: string): MiddlewareHandler {
   };
 }
 
-/** Digests have one length, which is what `timingSafeEqual` asks for. */
+/** Digests have equal length, which `timingSafeEqual` requires. */
 function digest(value: string): Buffer {
   return createHash('sha256').update(value).digest();
 }

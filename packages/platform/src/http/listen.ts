@@ -6,17 +6,17 @@ import { PlatformError } from '../errors.ts';
 
 /** A listening HTTP server. */
 export interface Listening {
-  /** Its address as others reach it: `http://host:port`, without a slash at the end. */
+  /** Its address for clients: `http://host:port`, without a trailing slash. */
   readonly url: string;
   readonly server: Server;
-  /** Takes no new connection, lets requests in flight finish for up to `graceMs` (default 5,000), then cuts them. */
+  /** Accepts no new connections, lets open requests finish for up to `graceMs` (default 5,000), then aborts them. */
   close(graceMs?: number): Promise<void>;
 }
 
 /**
- * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload over
- * a slow line), none for answers, which stream for as long as they like. `port` 0 takes a free one; `host` defaults to
- * `127.0.0.1`. `option` is the command's that chooses the port, for the error.
+ * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload
+ * over a slow line), none for answers, which may stream for any time. `port` 0 takes a free one; `host` defaults to
+ * `127.0.0.1`. `option` is the command line option of the port, for the error.
  * @throws PlatformError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function listen(
@@ -55,7 +55,7 @@ function portUnavailable(
   });
 }
 
-/** The name under which a bound address is reached: an unspecified one is reached by loopback. */
+/** The host name for clients: loopback for an unspecified address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

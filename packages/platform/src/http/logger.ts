@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Where secrets could stand in what is logged. Values there are replaced in every log line. */
+/** The places of secrets in logged objects. Their values are redacted in every line. */
 const REDACTED = [
   'apiKey',
   'secrets',
@@ -17,9 +17,9 @@ const REDACTED = [
 ];
 
 /**
- * The platform's logger: one JSON object per line, to stderr, so that stdout stays for what a command answers. Of an
- * error (`err`) only what {@link loggedError} picks is written.
- * `level` is pino's, from the environment variable `SLIPWAY_LOG_LEVEL`, default `info`.
+ * The platform's logger: one JSON object per line to stderr, because stdout is for a command's answer. Errors (`err`)
+ * are reduced to the fields of {@link loggedError}. `level` is pino's, from the environment variable
+ * `SLIPWAY_LOG_LEVEL`, default `info`.
  */
 export function createLogger(options: { level?: string; destination?: DestinationStream } = {}): Logger {
   return pino(
@@ -34,13 +34,13 @@ export function createLogger(options: { level?: string; destination?: Destinatio
   );
 }
 
-/** How far a chain of causes is followed. */
+/** How many causes of an error to log. */
 const CAUSES_MAX = 5;
 
 /**
- * Picks what a log line holds of an error: its name, message, code, stack and causes, and nothing else. Drivers hang
- * whole objects on their errors (`pg` its client, with every option it was given; Node's URL parser its input), and
- * passwords stand in those. The user's part of an address is blanked in texts too.
+ * The logged fields of an error: name, message, code, stack and causes. Drivers attach whole objects to their errors
+ * (`pg` its client with all options, Node's URL parser its input), which may contain passwords. Users and passwords
+ * of addresses are also redacted in texts.
  */
 function loggedError(error: unknown, causesLeft = CAUSES_MAX): object {
   if (!(error instanceof Error)) return { type: typeof error, message: blanked(String(error)) };
@@ -55,7 +55,7 @@ function loggedError(error: unknown, causesLeft = CAUSES_MAX): object {
   };
 }
 
-/** `postgres://user:password@host` without user and password. */
+/** Redacts user and password in `postgres://user:password@host`. */
 function blanked(text: string): string {
   return text.replace(/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@]+@/giu, '$1[redacted]@');
 }

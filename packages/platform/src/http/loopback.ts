@@ -4,7 +4,10 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether only this machine reaches a host: `localhost`, an address of 127.0.0.0/8, or `::1`. Names are not looked up. */
+/**
+ * Whether only this machine can reach a host: `localhost`, an address of 127.0.0.0/8, or `::1`. Names are not
+ * resolved.
+ */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family === 0) return host.toLowerCase() === 'localhost';

@@ -10,16 +10,16 @@ import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { isDatabaseAway } from '../store/databaseAway.ts';
 
 /**
- * An answer other than success, thrown by a handler and turned into the wire's shape by
- * {@link respondWithProblem}: `{"detail": "…"}`, or `{"detail": [{loc, msg, type}]}` for a validation error
- * (contract 000, "Errors"). It is an answer and not a failure of ours, so it carries a status and no code.
+ * An error answer that a handler throws, and {@link respondWithProblem} sends: `{"detail": "…"}`, or `{"detail":
+ * [{loc, msg, type}]}` for a validation error (contract 000, "Errors"). It is an answer, not a failure of ours, so it
+ * has a status and no code.
  */
 export class HttpProblem extends Error {
   readonly status: ContentfulStatusCode;
   readonly detail: string | ValidationIssue[];
   readonly headers: Record<string, string>;
 
-  /** `detail` is shown to the caller: one sentence without secrets, or the validation issues of a 422. */
+  /** The caller sees `detail`: one sentence without secrets, or the validation issues of a 422. */
   constructor(
     status: ContentfulStatusCode,
     detail: string | ValidationIssue[],
@@ -39,15 +39,15 @@ export function invalid(issues: ValidationIssue[]): HttpProblem {
 }
 
 /**
- * The answer for anything that a handler threw. An {@link HttpProblem} becomes its own status and body, a full
- * disk becomes 507, a database that does not answer 503, everything else 500 with a body that tells nothing of the inside and one log line that does.
+ * The answer to an error of a handler. An {@link HttpProblem} has its own status and body, a full disk is 507, an
+ * unreachable database 503. Everything else is 500: the body has no details, and the error is logged.
  */
 export function respondWithProblem(error: unknown, c: Context, log?: Logger): Response {
   if (error instanceof HttpProblem) {
     return c.json({ detail: error.detail }, error.status, error.headers);
   }
   if (error instanceof HTTPException) return c.json({ detail: error.message }, error.status);
-  // The route's pattern, not the path itself: paths may carry signed tokens.
+  // The route's pattern, not the path itself, which may contain signed tokens.
   const failure = { err: error, method: c.req.method, path: routePath(c) };
   if (isDiskFull(error)) {
     log?.error(failure, 'the disk is full');
@@ -63,8 +63,8 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
 }
 
 /**
- * Answers a request to an agent with a problem, also to pages of other origins, which are shown why they were refused.
- * The body that may still come is not read: the connection ends.
+ * Answers a request to an agent with a problem, which pages of other origins may read too. The rest of the body is
+ * not read: the connection is closed.
  */
 export function answerProblem(response: ServerResponse, problem: HttpProblem): void {
   if (response.destroyed || response.headersSent) return;
@@ -77,20 +77,20 @@ export function answerProblem(response: ServerResponse, problem: HttpProblem): v
   response.end(JSON.stringify({ detail: problem.detail }));
 }
 
-/** {@link respondWithProblem} as Hono's `app.onError` takes it. */
+/** {@link respondWithProblem} for Hono's `app.onError`. */
 export function problemHandler(log: Logger): ErrorHandler {
   return (error, c) => respondWithProblem(error, c, log);
 }
 
-/** The answer for a path that no route serves, as Hono's `app.notFound` takes it. */
+/** The answer for an unknown path, for Hono's `app.notFound`. */
 export function respondWithNotFound(c: Context): Response {
   return c.json({ detail: 'Not Found' }, 404);
 }
 
-/** Postgres' code of a disk that is full. */
+/** Postgres' error code for a full disk. */
 const PG_DISK_FULL = '53100';
 
-/** Whether an error of the file system or the database says that nothing more can be written (no space, or over quota). */
+/** Whether an error of the file system or the database means a full disk or quota. */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as NodeJS.ErrnoException).code;

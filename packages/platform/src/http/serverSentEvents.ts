@@ -1,13 +1,13 @@
-/** What the events of a stream are read from. */
+/** A source of a stream's events. */
 export interface EventReader {
   /**
-   * The next event's bytes; `undefined` at the end; `'idle'` when nothing came for `idleMs`. One call at a time.
-   * @throws what the stream was broken off with.
+   * The next event's bytes; `undefined` at the end; `'idle'` if nothing came for `idleMs`. One call at a time.
+   * @throws the error that broke off the stream.
    */
   next(idleMs: number): Promise<Uint8Array | undefined | 'idle'>;
-  /** Bytes that wait for this reader in memory, where some do. */
+  /** Bytes in memory that wait for this reader, if it has a queue. */
   readonly queuedBytes?: number;
-  /** The reader is gone: nothing is kept for it any more. */
+  /** Called when the reader has left: nothing is kept for it. */
   leave(): void;
 }
 
@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const LINE_END = 10;
 
-/** An event as it goes over the wire. `data` is JSON, which has no raw line breaks. */
+/** Encodes an event for the wire. `data` is JSON, which has no raw line breaks. */
 export function encodeEvent(event: string, data: string, id?: number | string): Uint8Array {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
   return encoder.encode(`event: ${event}\n${idLine}data: ${data}\n\n`);
@@ -26,7 +26,7 @@ export function eventNameOf(frame: Uint8Array): string {
   return decoder.decode(frame.subarray('event: '.length, frame.indexOf(LINE_END)));
 }
 
-/** An encoded event with another id, which is made of the one that it has; one without an id stays as it is. */
+/** An encoded event with an id that `rename` makes from its own; one without an id stays unchanged. */
 export function withId(frame: Uint8Array, rename: (id: string) => string): Uint8Array {
   const nameEnd = frame.indexOf(LINE_END) + 1;
   const idEnd = frame.indexOf(LINE_END, nameEnd) + 1;
@@ -40,22 +40,22 @@ export function withId(frame: Uint8Array, rename: (id: string) => string): Uint8
   ]);
 }
 
-/** How long a stream may be silent before it carries a sign of life, in milliseconds: proxies cut silent ones. */
+/** Silence after which a stream carries a keep-alive, in milliseconds: proxies close silent ones. */
 const KEEP_ALIVE_MS = 15_000;
 
 const HEARTBEAT = encoder.encode(': heartbeat\n\n');
 const BLANK = encoder.encode('\n');
 
-/** A long answer's reader and its limits. */
+/** Options of a long answer. */
 export interface LongAnswerOptions {
-  /** Called once when the client goes away before the end. */
+  /** Called once if the client disconnects before the end. */
   readonly onDisconnect: () => void;
   readonly headers?: Record<string, string>;
   /** Default {@link KEEP_ALIVE_MS}. */
   readonly keepAliveMs?: number;
 }
 
-/** Events as server-sent events (contract 001, "Events"), pulled no faster than the client reads. */
+/** A response with server-sent events (contract 001, "Events"), read no faster than the client reads. */
 export function eventStreamResponse(reader: EventReader, options: LongAnswerOptions): Response {
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
   const body = new ReadableStream<Uint8Array>(
@@ -83,8 +83,8 @@ export function eventStreamResponse(reader: EventReader, options: LongAnswerOpti
 }
 
 /**
- * A JSON answer that may take as long as a run. Headers go out at once, and blank lines (which JSON ignores) while
- * there is nothing to say, so that neither the client nor a proxy gives up. `json` gives the text of the body.
+ * A JSON response that may take as long as a run. It sends the headers at once, and then blank lines (which JSON
+ * ignores), so that neither the client nor a proxy times out. `json` resolves to the body.
  */
 export function longJsonResponse(json: Promise<string>, options: LongAnswerOptions): Response {
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
@@ -92,7 +92,7 @@ export function longJsonResponse(json: Promise<string>, options: LongAnswerOptio
   let gone = false;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      // The first byte sends the headers, and with them the run's address.
+      // The first byte sends the headers, which include the run's address.
       controller.enqueue(BLANK);
       timer = setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(BLANK);
