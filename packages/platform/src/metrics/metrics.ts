@@ -2,17 +2,20 @@ import { REVISION_STATUSES } from '../controlPlane/revisionStates.ts';
 
 /** One metric of the platform. */
 export interface PlatformMetric {
-  /** `histogram` counts values in buckets; `gauge` is read when metrics are asked for. */
+  /** `histogram` counts values in buckets; `gauge` is read on each scrape. */
   readonly kind: 'histogram' | 'gauge';
-  /** What it says, in one sentence. */
+  /** Its meaning, in one sentence. */
   readonly help: string;
-  /** Each label with its values: a closed list, or how many distinct ones at most. Any other value becomes `other`. */
+  /**
+   * Each label with its values: a closed list, or the largest number of distinct ones. Any other value becomes
+   * `other`.
+   */
   readonly labels: Readonly<Record<string, readonly string[] | number>>;
   /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];
 }
 
-/** The methods that have a value of their own. */
+/** The methods with their own label value. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const WORK_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
@@ -21,7 +24,7 @@ const QUERY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const ROUTES_MAX = 150;
 const STATUSES_MAX = 60;
 
-/** Every metric of the platform. Labels never hold an id, an address or a text of others. */
+/** Every metric of the platform. Labels never contain an id, an address or a third party's text. */
 export const PLATFORM_METRICS = {
   slipway_platform_build_duration_seconds: {
     kind: 'histogram',
@@ -92,7 +95,7 @@ export type RecordTime = <Name extends NameOf<'histogram'>>(
   labels: { readonly [Label in keyof (typeof PLATFORM_METRICS)[Name]['labels']]: string },
 ) => void;
 
-/** What is read when metrics are asked for. */
+/** One value that is read on a scrape. */
 export interface Reading {
   readonly name: NameOf<'gauge'>;
   readonly value: number;

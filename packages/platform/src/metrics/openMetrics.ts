@@ -6,22 +6,19 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics';
 
 import { PLATFORM_METRICS, type PlatformMetric, type Reading, type RecordTime } from './metrics.ts';
 
-/** The platform's metrics, and how they are read. */
+/** The platform's metrics, and the reader of their gauges. */
 export interface OpenMetrics {
   readonly record: RecordTime;
-  /** Says how gauges are read, each time that metrics are asked for. Default: there are none. */
+  /** Sets how gauges are read on each scrape. Default: none. */
   readFrom(read: ReadGauges): void;
   /** Answers `GET /metrics` in Prometheus' text format. */
   readonly listener: RequestListener;
 }
 
-/** Reads the gauges. What it throws leaves them out. */
+/** Reads the gauges. If it throws, they are left out. */
 type ReadGauges = () => Promise<readonly Reading[]>;
 
-/**
- * Makes the platform's metrics on OpenTelemetry's SDK. A label's value that is not among those of its metric becomes
- * `other`.
- */
+/** Makes the platform's metrics with OpenTelemetry's SDK. A label value outside its metric's list becomes `other`. */
 export function openMetrics(): OpenMetrics {
   let read: ReadGauges = () => Promise.resolve([]);
   const exporter = new PrometheusExporter({
@@ -68,7 +65,7 @@ export function openMetrics(): OpenMetrics {
 
 const OTHER = 'other';
 
-/** What labels may hold: the values of a closed list, or the first so many. */
+/** Bounds the values of labels: those of a closed list, or the first so many. */
 function createBounds() {
   const seen = new Map<string, Set<string>>();
   return (name: keyof typeof PLATFORM_METRICS, given: Readonly<Record<string, string>>) => {

@@ -7,12 +7,12 @@ import type { Reading, RecordTime } from './metrics.ts';
 
 const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
 const ACTIVE_RUNS = ['pending', 'running'];
-/** Runs that end between two looks; of more only the first are counted. */
+/** The most ended runs that one scrape counts. */
 const ENDED_MAX = 100_000;
 
 /**
- * What the database and the fleet tell when metrics are asked for. Runs are counted from the first time on, 2 s after they
- * ended: whatever wrote their end has committed by then.
+ * Reads the gauges from the database and the fleet on a scrape. Ended runs are counted from the first scrape on, 2 s
+ * after their end, when the transaction that wrote it has committed.
  */
 export function createFigures(options: {
   readonly kysely: Kysely<Schema>;
@@ -20,14 +20,14 @@ export function createFigures(options: {
   readonly controlPlane: Pick<ControlPlane, 'agents' | 'buildQueue'>;
 }): () => Promise<readonly Reading[]> {
   const { kysely, record, controlPlane } = options;
-  /** Until when ended runs have been counted, by the clock of the database. */
+  /** Until when ended runs have been counted, by the database's clock. */
   let countedUntil: string | undefined;
 
   const countEndedRuns = async (): Promise<void> => {
     const { rows: clock } = await sql<{ until: string }>`
       select (now() - interval '2 seconds')::text as until`.execute(kysely);
     const until = clock[0]?.until;
-    // What ended before the platform started is none of its figures.
+    // Runs that ended before the platform started are not counted.
     if (countedUntil !== undefined && until !== undefined) {
       const { rows } = await sql<{ status: string; seconds: number }>`
         select status, extract(epoch from updated_at - created_at)::float8 as seconds from slipway_agent.runs
@@ -43,7 +43,7 @@ export function createFigures(options: {
   const readRuns = async (): Promise<readonly Reading[]> => {
     const none = ACTIVE_RUNS.map((status): [string, number] => [status, 0]);
     const counts = new Map<string, number>(none);
-    // The first agent makes the table.
+    // The first agent creates the table.
     const { rows: found } = await sql<{
       name: string | null;
     }>`select to_regclass('slipway_agent.runs')::text as name`.execute(kysely);

@@ -7,7 +7,7 @@ import { METHODS, type RecordTime } from './metrics.ts';
 const REQUEST = 'slipway_platform_http_request_duration_seconds';
 const OTHER = 'other';
 
-/** Measures a request that was answered, by the template of its route. */
+/** Records an answered request under its route's template. */
 export function measureAnswer(
   record: RecordTime,
   { method, route, agentPath, status, seconds }: Answered,
@@ -19,14 +19,14 @@ export function measureAnswer(
   });
 }
 
-/** If no route answers, the last pattern is that of a middleware. */
+/** If no route answers, the last pattern is a middleware's. */
 function appRoute(route: string): string {
   return route.endsWith('*') ? OTHER : route;
 }
 
 const ROUTES = Object.values<Endpoint>(RUN_API_ENDPOINTS)
   .filter(({ service }) => service === 'runApi')
-  // What has fewer parameters is meant first: `/threads/search` is no thread.
+  // Fewer parameters first: `/threads/search` is no thread.
   .sort((one, other) => one.path.split('{').length - other.path.split('{').length)
   .map(({ method, path }) => ({
     method,
@@ -34,7 +34,7 @@ const ROUTES = Object.values<Endpoint>(RUN_API_ENDPOINTS)
     pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u'),
   }));
 
-/** The template of an agent's path; `other`: the Run API has none like it. */
+/** The template of an agent's path; `other` if it is no path of the Run API. */
 export function agentRoute(method: string, path: string): string {
   const asked = method === 'HEAD' ? 'GET' : method;
   if (!METHODS.some((known) => known === method)) return OTHER;

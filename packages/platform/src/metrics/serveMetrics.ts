@@ -6,22 +6,22 @@ import { openMetrics } from './openMetrics.ts';
 import { createFigures } from './readFigures.ts';
 import { measureAnswer } from './requestMetrics.ts';
 
-/** What the platform's parts report to. */
+/** Where the platform's parts report to. */
 export interface ServedMetrics {
   /** `http://host:port/metrics`. */
   readonly url: string;
-  /** A query to the database ended. */
+  /** Called after a database query. */
   readonly onQuery: (seconds: number, result: 'ok' | 'error') => void;
   readonly onAnswered: (answered: Answered) => void;
-  /** Measures builds. */
+  /** Wraps a builder to measure builds. */
   readonly builds: (build: BuildRevision) => BuildRevision;
-  /** Says what is read when metrics are asked for. */
+  /** Sets what is read on a scrape. */
   readonly readFrom: (from: Omit<Parameters<typeof createFigures>[0], 'record'>) => Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Serves the platform's metrics on a listener of their own, so that no key for deployments reads them.
+ * Serves the platform's metrics on a separate listener, so that API keys do not grant access to them.
  * @throws PlatformError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function serveMetrics(where: {
@@ -51,7 +51,7 @@ export async function serveMetrics(where: {
     readFrom: async (from) => {
       const read = createFigures({ ...from, record });
       metrics.readFrom(read);
-      // Runs are counted from here on.
+      // Starts counting ended runs.
       await read();
     },
     close: () => listening.close(0),

@@ -44,8 +44,8 @@ import {
 import { errorResponses, FURTHER_PATHS, SECURITY, SECURITY_SCHEMES } from './furtherPaths.ts';
 
 /**
- * The OpenAPI 3.1 document of the control plane, with feedback, uploads and health: everything that one listener of the
- * platform serves, but for the agents. Made from the same schemas that check requests and read answers.
+ * The OpenAPI 3.1 document of the control plane, with feedback, uploads and health: everything that one listener of
+ * the platform serves, except the agents. Made from the schemas that validate requests and parse answers.
  */
 export function controlPlaneDocument(): oas31.OpenAPIObject {
   const tracing = Object.entries(RUN_API_ENDPOINTS).filter(([, { service }]) => service === 'tracing');
@@ -61,8 +61,8 @@ export function controlPlaneDocument(): oas31.OpenAPIObject {
 }
 
 /**
- * The OpenAPI 3.1 document of an agent's Run API. Decision: a document of its own, because it is another service at
- * another base URL, one per deployment.
+ * The OpenAPI 3.1 document of an agent's Run API. Decision: a separate document, because it is another service with
+ * its own base URL per deployment.
  */
 export function runApiDocument(): oas31.OpenAPIObject {
   const own = Object.entries(RUN_API_ENDPOINTS).filter(([, { service }]) => service === 'runApi');
@@ -114,7 +114,7 @@ function documentOf(service: {
   return withoutUnused(document);
 }
 
-/** Without the named schemas that nothing refers to: each service has its own nouns. */
+/** Removes unused schemas, because each service has its own nouns. */
 function withoutUnused(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
   const { schemas = {}, ...components } = document.components ?? {};
   const used = new Set<string>();
@@ -156,7 +156,7 @@ function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObjec
       ...errorResponses([
         ...errors,
         ...(request === undefined ? [] : [413]),
-        // 422 also where nothing but the tenant's header can be wrong.
+        // 422 also if only the tenant's header can be invalid.
         ...(service === 'tracing' ? [] : [401, 403, 422]),
       ]),
     },
@@ -171,13 +171,13 @@ function contentOf({ response, streams }: Endpoint, example?: unknown): oas31.Re
   return { 'application/json': json, ...(streams === true ? stream : {}) };
 }
 
-/** `createUploadUrl` reads `Create upload url`. */
+/** `createUploadUrl` becomes `Create upload url`. */
 function sentenceOf(name: string): string {
   const words = name.replaceAll(/[A-Z]/gu, (letter) => ` ${letter.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What a path is about: its first part that is no version and no parameter, or what lies in a deployment. */
+/** The subject of a path: its first part that is no version and no parameter, or the resource below a deployment. */
 function tagOf({ path, service }: Endpoint): string {
   if (service === 'tracing') return 'feedback';
   if (path.includes('/revisions')) return 'revisions';
@@ -189,8 +189,8 @@ function tagOf({ path, service }: Endpoint): string {
 }
 
 /**
- * An answer is described as it goes over the wire: where a client's schema reads a value and then turns it into another
- * one, the document shows what is read.
+ * Describes answers as they are on the wire: if a client's schema transforms a value, the document shows the value
+ * before that.
  */
 const asOnTheWire: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   const { def } = zodSchema._zod;
@@ -200,7 +200,7 @@ const asOnTheWire: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   Object.assign(jsonSchema, schema);
 };
 
-/** The schemas that the documents refer to by name: the contracts' own nouns. */
+/** The schemas that the documents refer to by name: the contracts' nouns. */
 const COMPONENT_SCHEMAS: NonNullable<ZodOpenApiComponentsObject['schemas']> = {
   Deployment,
   DeploymentCreate,
@@ -270,7 +270,7 @@ const DEPLOYMENT = {
   image_version: null,
 };
 
-/** Examples of what people ask for most, by the operation's name. A test holds them against the schemas. */
+/** Examples of the most common operations, by name. A test validates them against the schemas. */
 const EXAMPLES: Readonly<Record<string, { request?: unknown; response?: unknown } | undefined>> = {
   createDeployment: {
     request: {

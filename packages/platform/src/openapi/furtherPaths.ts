@@ -7,7 +7,7 @@ const StoredObject = z.object({ object_path: z.string(), size: z.int(), sha256: 
 
 const Health = z.object({ status: z.enum(['ok', 'failing']), database: z.enum(['ok', 'unreachable']) });
 
-/** Feedback as it was recorded, every field that contract 001 names for it. */
+/** Recorded feedback, with every field of contract 001. */
 const RecordedFeedback = z.looseObject({
   id: Uuid,
   run_id: z.string(),
@@ -20,7 +20,7 @@ const RecordedFeedback = z.looseObject({
   created_at: Timestamp,
 });
 
-/** The three alternatives that contract 000 declares, "Authentication". */
+/** The three alternatives in contract 000, "Authentication". */
 export const SECURITY_SCHEMES = {
   'API Key': {
     type: 'apiKey',
@@ -64,7 +64,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   507: 'The disk of the platform is full',
 };
 
-/** The error answers of an operation, those that any operation may give included (contract 000, "Errors"). */
+/** The error answers of an operation, including those that any operation may give (contract 000, "Errors"). */
 export function errorResponses(statuses: readonly number[]): ZodOpenApiResponsesObject {
   const all = [...new Set([...statuses, 429, 500, 503, 507])].sort((a, b) => a - b);
   return Object.fromEntries(all.map((status) => [String(status), errorResponse(status)]));
@@ -72,7 +72,7 @@ export function errorResponses(statuses: readonly number[]): ZodOpenApiResponses
 
 function errorResponse(status: number): ZodOpenApiResponsesObject[`200`] {
   const description = MEANINGS[status] ?? 'It failed';
-  // Without an example the page shows a schema as if every field were a text.
+  // Without an example, the page shows the schema as if every field were a text.
   const json =
     status === 422
       ? { schema: HttpValidationError, example: { detail: [MISSING_NAME] } }
@@ -93,7 +93,7 @@ const RETRY_AFTER = {
 const json = (schema: z.ZodType) => ({ content: { 'application/json': { schema } } });
 const anyObject = json(z.looseObject({}));
 
-/** What the platform serves beside the contracts' endpoints. */
+/** The platform's paths besides the contracts' endpoints. */
 export const FURTHER_PATHS: ZodOpenApiPathsObject = {
   '/uploads/{token}': {
     put: {

@@ -8,7 +8,7 @@ import { Hono } from 'hono';
 
 import { controlPlaneDocument, runApiDocument } from './document.ts';
 
-/** What is taken from the package `swagger-ui-dist`, and as what it is served. */
+/** The files from the package `swagger-ui-dist`, with their content types. */
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -16,7 +16,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-/** Everything comes from the platform itself: no other host is loaded from, asked, or sent to. */
+/** The page loads from and sends to the platform only. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,16 +28,19 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the build copied: the package is not installed with the platform. Sources take the package itself. */
+/**
+ * The build copies the files, because the package is not installed with the platform. Run from source, the package
+ * itself is used.
+ */
 const COPIED = fileURLToPath(new URL('../swagger-ui', import.meta.url));
 const FOLDER = existsSync(COPIED)
   ? COPIED
   : dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 /**
- * The OpenAPI documents, and a page for people: `/openapi.json` (control plane), `/openapi/run-api.json`, `/docs`. Decision:
- * they ask for no key, because they tell nothing that the published contract does not; the page asks for one where a
- * request is tried out from it.
+ * The OpenAPI documents, and a page for people: `/openapi.json` (control plane), `/openapi/run-api.json`, `/docs`.
+ * Decision: they need no key, because they contain nothing beyond the published contract; the page asks for a key to
+ * try a request.
  */
 export function openApiRoutes(): Hono {
   const app = new Hono();
