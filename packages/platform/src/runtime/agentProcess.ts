@@ -16,8 +16,8 @@ import { followOutput, lastOutput } from './lines.ts';
 import { killGroup, spawnGroup } from './command.ts';
 
 /**
- * Variables whose values may stand in a log: what the platform itself tells an agent about itself, and settings whose
- * values are everyday words (`info`, `production`), without which a log could hardly be read.
+ * Variables that are not masked in logs: the platform's facts about the agent, and settings with everyday values
+ * (`info`, `production`), whose masking would make a log unreadable.
  */
 const NOT_SECRET = new Set([
   'SLIPWAY_AGENT_TRACING_URL',
@@ -31,20 +31,20 @@ const NOT_SECRET = new Set([
   'TZ',
 ]);
 
-/** How long an agent may take to end by itself when the platform has ended, in seconds. */
+/** How long an agent may run after the platform has ended, in seconds. */
 const OUTLIVE_SECONDS = 3;
 
-/** What {@link startAgent} needs. */
+/** Options of {@link startAgent}. */
 export interface StartAgentOptions {
-  /** The directory that a build returned: the agent's working directory. */
+  /** The directory from the build: the agent's working directory. */
   readonly agentDir: string;
   /** The graph configuration file, relative to `agentDir`. */
   readonly graphConfigPath: string;
   /** Added to the machine's own variables (`agentBaseEnvironment`). Values are masked in the log. */
   readonly env: Readonly<Record<string, string>>;
-  /** Takes what the agent writes, line by line. */
+  /** The agent's output, line by line. */
   readonly log: (line: string) => void;
-  /** Calls the start off. Once the agent runs, it has no effect. */
+  /** Cancels the start. No effect once the agent runs. */
   readonly signal: AbortSignal;
   /** From the start of the process to the first 200 of `GET /ok`, in ms. */
   readonly readyTimeoutMs: number;
@@ -54,17 +54,17 @@ export interface StartAgentOptions {
 
 /** An agent that runs as a process. */
 export interface AgentProcess extends RunningAgent {
-  /** The process, which is also the id of its process group. */
+  /** The process's id, which is also its process group's. */
   readonly pid: number;
 }
 
 /**
- * Starts a built agent as a process of its own, in its own process group, and waits until it answers.
+ * Starts a built agent as a process in its own process group, and waits until it answers.
  *
- * The process ends with this one, also when this one is killed: this one holds the other end of its stdin, and the
- * agent's command ends when that closes. One that is too busy to notice is killed some seconds later.
- * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called off.
- *   Nothing of it is left running then.
+ * The process ends with this one, even if this one is killed: this one holds the other end of its stdin, and the
+ * agent's command ends when that closes. If it is too busy to notice, it is killed some seconds later.
+ * @throws AgentStartError if it cannot be run, ends before it is ready, is not ready in time, or is canceled. Nothing
+ * of it keeps running.
  */
 export async function startAgent(options: StartAgentOptions): Promise<AgentProcess> {
   if (options.signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
@@ -72,7 +72,7 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
   const child = spawnGroup(options.command ?? agentCommand(agentDir, options.graphConfigPath), {
     cwd: agentDir,
     env: packEnvironment({ ...agentBaseEnvironment(), ...options.env }),
-    // It closes when this process ends, and the agent's command ends then.
+    // Closes when this process ends, which ends the agent's command.
     stdin: 'pipe',
     outliveSeconds: OUTLIVE_SECONDS,
   });
@@ -82,7 +82,7 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
   let seen = 'it printed no ready line';
   const start = limitStart(options.signal, options.readyTimeoutMs, () => seen);
   child.once('error', ({ code, message }: NodeJS.ErrnoException) => {
-    // What is spawned is the shell, which is there: so it is the directory that is not.
+    // The shell is spawned, and exists, so the directory is missing.
     const cause = code === 'ENOENT' ? `the directory ${options.agentDir} does not exist` : message;
     start.fail({ kind: 'not_runnable', cause });
   });
@@ -109,12 +109,12 @@ function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExi
   const { pid } = child;
   if (pid === undefined) throw new Error('An agent that answers has a pid.');
   let ended = false;
-  // What the agent started itself, and did not end, goes with it.
+  // Kill what the agent started and did not end.
   const gone = exited.then(() => {
     ended = true;
     killGroup(pid);
   });
-  // Once the process has ended, its id may belong to another: from then on nothing is sent to it.
+  // After the process has ended, its id may belong to another one, so send no more signals.
   const kill = () => {
     if (!ended) killGroup(pid);
   };
@@ -125,7 +125,7 @@ function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExi
     kill,
     drain: async (timeoutMs) => {
       if (!ended) child.kill('SIGTERM');
-      // Without a parent it has no patience, whatever its own setting says: it hands over what it is at.
+      // Without a parent the agent stops waiting, whatever its own setting, and hands over its runs.
       const handOver = setTimeout(() => child.stdin?.end(), Math.max(0, timeoutMs - HAND_OVER_MS));
       const limit = setTimeout(kill, timeoutMs);
       await gone;
@@ -138,7 +138,7 @@ function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExi
 function exitOf(child: ChildProcess): Promise<AgentExit> {
   return new Promise((done) => {
     child.once('exit', (code, signal) => done({ code, signal }));
-    // A program that could not be started has no exit.
+    // A program that could not be started does not exit.
     child.once('error', () => {
       if (child.pid === undefined) done({ code: null, signal: null });
     });

@@ -4,45 +4,44 @@ import { request } from 'undici';
 
 import { PlatformError } from '../errors.ts';
 
-/** How an agent ended: an exit code, or the signal that ended it. */
+/** How an agent ended: its exit code or signal. */
 export interface AgentExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** An agent that answers, whatever it runs as: a process, or a container. */
+/** A running agent: a process or a container. */
 export interface RunningAgent {
   /** Its address, on loopback. */
   readonly url: string;
-  /** Resolves when the agent has ended, however that came about; never rejects. */
+  /** Resolves when the agent has ended, for any reason; never rejects. */
   readonly exited: Promise<AgentExit>;
   /**
-   * Asks the agent to finish what it is at and end (SIGTERM), and kills all of it after `timeoutMs`; a process has to
-   * hand over what it is at some seconds before that. Resolves when
-   * nothing of it is left. Called again, it joins; a shorter time limit then counts.
+   * Asks the agent to finish its runs and end (SIGTERM), and kills it after `timeoutMs`. A process must hand over its
+   * runs some seconds before that. Resolves when nothing of it runs. A second call joins the first; the shorter
+   * timeout counts.
    */
   drain(timeoutMs: number): Promise<void>;
-  /** Kills all of it at once. */
+  /** Kills the agent and its children at once. */
   kill(): void;
 }
 
 /** Why an agent did not start. */
 export type AgentStartFailure =
-  /** The program could not be run at all. */
+  /** The program could not be run. */
   | { readonly kind: 'not_runnable'; readonly cause: string }
   /** The process ended before it was ready. */
   | { readonly kind: 'exited'; readonly code: number | null; readonly signal: string | null }
-  /** It ran, and was not ready in time. `seen` is how far it came. */
+  /** It ran, but was not ready in time. `seen` is its last known state. */
   | { readonly kind: 'not_ready'; readonly afterMs: number; readonly seen: string }
-  /** Its container could not be had. `cause`: whole sentences, with what to do. */
+  /** Its container could not be created. `cause`: whole sentences, with what to do. */
   | { readonly kind: 'container'; readonly cause: string }
-  /** The caller gave up. */
+  /** The caller canceled the start. */
   | { readonly kind: 'aborted' };
 
 /**
- * `startAgent` could not bring the agent to answer. Nothing of it is left running.
- *
- * `message` holds the agent's last lines of output (secrets masked), for a person to read in the revision.
+ * The agent did not answer. Nothing of it keeps running.
+ * `message` contains the agent's last lines of output (secrets masked), for people who read the revision.
  */
 export class AgentStartError extends PlatformError {
   readonly failure: AgentStartFailure;
@@ -77,16 +76,16 @@ function sentence(failure: AgentStartFailure): string {
   }
 }
 
-/** How long one probe may take: an agent that needs longer for `/ok` is not ready. */
+/** The timeout of one probe, in ms: an agent that needs longer for `/ok` is not ready. */
 const PROBE_TIMEOUT_MS = 2_000;
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * Asks an agent's `GET /ok` until it answers 200 (the Run API's readiness answer).
+ * Polls an agent's `GET /ok` until it answers 200 (the Run API's readiness).
  * @param url - the agent's address.
- * @param onAnswer - gets how each probe that was not 200 went, in words.
- * @param signal - gives up; the promise then rejects with the signal's reason. There is no other end.
+ * @param onAnswer - gets the result of each failed probe, in words.
+ * @param signal - ends the polling; the promise then rejects with its reason. There is no other end.
  */
 export async function probeUntilOk(
   url: string,
@@ -98,7 +97,7 @@ export async function probeUntilOk(
     try {
       const { statusCode, body } = await request(new URL('/ok', url), {
         signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]),
-        // A pooled connection would keep this process's probe counted as a client while the agent drains.
+        // A pooled connection would count as a client while the agent drains.
         headers: { connection: 'close' },
       });
       await body.dump();
@@ -113,9 +112,9 @@ export async function probeUntilOk(
 }
 
 /**
- * Everything that can end the start of an agent, as one signal whose reason is the {@link AgentStartFailure}.
- * @param calledOff - the caller gives up.
- * @param seen - how far the agent came, for the reason if it is not ready in time.
+ * Combines everything that can end an agent's start into one signal, whose reason is the {@link AgentStartFailure}.
+ * @param calledOff - the caller's cancellation.
+ * @param seen - the agent's last known state, for the reason if it is not ready in time.
  */
 export function limitStart(calledOff: AbortSignal, readyTimeoutMs: number, seen: () => string) {
   const over = new AbortController();
@@ -129,10 +128,10 @@ export function limitStart(calledOff: AbortSignal, readyTimeoutMs: number, seen:
     signal: over.signal,
     /** Ends the start; the first failure counts. */
     fail,
-    /** What a start that threw `error` is answered with. */
+    /** The error to throw for a start that threw `error`. */
     errorOf: (error: unknown, lastLines: readonly string[]): unknown =>
       over.signal.aborted ? new AgentStartError(over.signal.reason as AgentStartFailure, lastLines) : error,
-    /** Takes the listener and the timer away. */
+    /** Removes the listener and the timer. */
     release: (): void => {
       clearTimeout(timer);
       calledOff.removeEventListener('abort', onCalledOff);

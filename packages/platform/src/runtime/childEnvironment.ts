@@ -1,6 +1,6 @@
 import { delimiter, dirname } from 'node:path';
 
-/** What any program needs of the machine's environment: where things are, the language, the way out. */
+/** The machine's variables that any program needs: paths, language, proxies and certificates. */
 const OF_THE_MACHINE = [
   'HOME',
   'USER',
@@ -23,7 +23,7 @@ const OF_THE_MACHINE = [
   'SSL_CERT_DIR',
 ];
 
-/** Where package managers keep their caches and find their registries. Compared without case, as npm does. */
+/** The package managers' caches and registries. Compared case-insensitively, as npm does. */
 const OF_PACKAGE_MANAGERS = new Set([
   'npm_config_registry',
   'npm_config_cache',
@@ -41,12 +41,12 @@ const OF_PACKAGE_MANAGERS = new Set([
 ]);
 
 /**
- * The environment that an agent's process starts from: an allow-list of the machine's own variables. Nothing
- * else of the platform's environment gets through, so neither do its secrets.
+ * The base environment of an agent's process: an allow-list of the machine's variables. Nothing else of the
+ * platform's environment is passed on, so no secrets either.
  *
- * PATH begins with the directory of the Node that runs now, so that `node` and `npm` are that Node's, and
- * leaves out `node_modules/.bin` directories: started through `npm run`, the platform would otherwise lend its
- * own tools to sources that do not declare them.
+ * PATH begins with the running Node's directory, so that `node` and `npm` are that Node's. It omits
+ * `node_modules/.bin` directories: under `npm run`, sources could otherwise use the platform's tools without
+ * declaring them.
  */
 export function agentBaseEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const environment: Record<string, string> = {};
@@ -58,13 +58,13 @@ export function agentBaseEnvironment(from: NodeJS.ProcessEnv = process.env): Rec
   return environment;
 }
 
-/** The environment of install and build commands: {@link agentBaseEnvironment} and the package managers' places. */
+/** The environment of install and build commands: {@link agentBaseEnvironment} and the package managers' variables. */
 export function buildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const environment = agentBaseEnvironment(from);
   for (const [name, value] of Object.entries(from)) {
     if (value !== undefined && OF_PACKAGE_MANAGERS.has(name.toLowerCase())) environment[name] = value;
   }
-  // No questions, no colors, no notices: there is no terminal.
+  // No prompts, colors or notices, because there is no terminal.
   return { ...environment, CI: '1', NO_COLOR: '1', npm_config_update_notifier: 'false' };
 }
 
@@ -76,12 +76,12 @@ function searchPath(path: string): string {
 }
 
 /**
- * Carries variables to an agent whose names a shell drops (`my-key.x`): it is started through one, and secrets may have
- * such names. They travel in one variable of their own, and the agent puts them back before its code sees anything.
+ * Carries variables whose names a shell drops (`my-key.x`): the agent is started through one, and secrets may have
+ * such names. The agent restores them from this variable before its code runs.
  */
 const CARRIER = 'SLIPWAY_AGENT_FURTHER_ENVIRONMENT';
 
-/** The same environment, as it gets through a shell. */
+/** The environment in a form that passes through a shell. */
 export function packEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(env);
   const dropped = entries.filter(([name]) => !SHELL_NAME.test(name));
@@ -92,7 +92,7 @@ export function packEnvironment(env: Readonly<Record<string, string>>): Record<s
   };
 }
 
-/** Puts what was packed back into this process's environment. */
+/** Restores the packed variables in this process's environment. */
 export function unpackEnvironment(): void {
   const packed = process.env[CARRIER];
   Reflect.deleteProperty(process.env, CARRIER);

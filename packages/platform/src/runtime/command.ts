@@ -7,26 +7,26 @@ import { lastOutput, readLines } from './lines.ts';
 interface Command {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
-  /** All of its environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** What it reads at its stdin. Default: nothing. */
+  /** The text for its stdin. Default: none. */
   readonly input?: string;
-  /** Killed after so many ms; `Infinity` is without end. */
+  /** The timeout in ms, after which it is killed; `Infinity` for none. */
   readonly timeoutMs: number;
   /** Kills it. */
   readonly signal: AbortSignal;
-  /** Takes each line of both its outputs; `cut` says that the line's end was dropped. */
+  /** Called for each line of stdout and stderr; `cut` if the line's end was dropped. */
   readonly onLine: (line: string, cut: boolean, from: 'stdout' | 'stderr') => void;
-  /** Characters of a line that are read; the rest of it is dropped. */
+  /** How many characters of a line to read; the rest is dropped. */
   readonly lineChars: number;
   /**
-   * Watches the command while it runs, by the pid that leads its group and session, and calls `stop` with the reason
-   * to kill it. What it returns ends the watch. Default: nothing does.
+   * Watches the running command by the pid of its group and session, and calls `stop` with a reason to kill it.
+   * Returns the function that ends the watch. Default: no watch.
    */
   readonly watch?: (pid: number, stop: (why: string) => void) => () => void;
 }
 
-/** How a command ended. A program that is not there exits with 127. */
+/** How a command ended. A missing program exits with 127. */
 export type CommandEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'killed'; readonly signal: string }
@@ -36,9 +36,9 @@ export type CommandEnd =
   | { readonly kind: 'aborted' };
 
 /**
- * Runs a command in a process group of its own. When it ends, by itself or not, the whole group is killed: nothing that
- * it started stays behind.
- * @throws what `spawn` reports when there is no such directory.
+ * Runs a command in its own process group. When it ends, for any reason, the whole group is killed, so nothing that
+ * it started keeps running.
+ * @throws the error of `spawn` if the directory does not exist.
  */
 export async function runCommand(options: Command): Promise<CommandEnd> {
   if (options.signal.aborted) return { kind: 'aborted' };
@@ -66,7 +66,7 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
     pid === undefined ? undefined : options.watch?.(pid, (why) => stop({ kind: 'stopped', why }));
   try {
     const end = await endOf(child);
-    // The watcher is in the group still, so its id cannot belong to another by now.
+    // The watcher is still in the group, so the group's id cannot belong to another one.
     if (child.pid !== undefined) killGroup(child.pid);
     await lastOutput([child.stdout, child.stderr]);
     child.stdout.destroy();
@@ -88,42 +88,42 @@ function endOf(child: ChildProcess): Promise<CommandEnd> {
   });
 }
 
-/** A command as a person would type it, and its surroundings. */
+/** A shell command and its surroundings. */
 export interface ShellCommand extends Omit<Command, 'command'> {
   readonly command: string;
 }
 
-/** The agents that serve and the platform go first: what builds takes the processors that they leave. */
+/** Agents and the platform take precedence: builds use the processors that these leave. */
 const YIELDING = ['nice', '-n', '5'] as const;
 
-/** Runs a shell command, with less priority than this process has: see {@link runCommand}. */
+/** Runs a shell command with a lower priority than this process: see {@link runCommand}. */
 export function runShellCommand(options: ShellCommand): Promise<CommandEnd> {
   return runCommand({ ...options, command: [...YIELDING, '/bin/sh', '-c', options.command] });
 }
 
-/** What is started in a process group of its own. */
+/** Options of a process group. */
 interface GroupOptions {
   readonly cwd: string;
-  /** All of its environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its stdin: nothing at all, or a pipe that closes when this process ends. */
+  /** Its stdin: none, or a pipe that closes when this process ends. */
   readonly stdin: 'ignore' | 'pipe';
-  /** When this process ends without having ended the group, how long it may go on, in whole seconds. */
+  /** How long the group may outlive this process, in whole seconds. */
   readonly outliveSeconds: number;
 }
 
-/** The process that leads a group. Both its outputs are pipes. */
+/** The leading process of a group, with pipes for stdout and stderr. */
 export type GroupLeader = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
 
 /**
- * Runs a program beside a watcher that kills the whole group when descriptor 3 closes. Its other end is held here,
- * so the group ends with this process even when that is killed, and even when the program is too busy to notice.
+ * Runs a program next to a watcher that kills the whole group when descriptor 3 closes. This process holds the other
+ * end. So the group ends with it, even if this process is killed or the program is too busy to notice.
  */
 const WATCHED = '(read -r _ <&3; [ "$0" = 0 ] || sleep "$0"; kill -KILL 0) >/dev/null 2>&1 & exec "$@" 3<&-';
 
 /**
- * Starts a program as the leader of a process group of its own: its pid is the group's id, for {@link killGroup}.
- * A program that is not there exits with 127. The directory has to be there.
+ * Starts a program as the leader of its own process group: its pid is the group's id, for {@link killGroup}. A
+ * missing program exits with 127. The directory must exist.
  */
 export function spawnGroup(command: readonly [string, ...string[]], options: GroupOptions): GroupLeader {
   const child = spawn('/bin/sh', ['-c', WATCHED, String(options.outliveSeconds), ...command], {
@@ -132,21 +132,21 @@ export function spawnGroup(command: readonly [string, ...string[]], options: Gro
     detached: true,
     stdio: [options.stdin, 'pipe', 'pipe', 'pipe'],
   }) as GroupLeader;
-  // Nothing is ever written to these: the only error they have is that the group has gone, which its exit shows.
+  // Nothing is written to these. Their only error is that the group has ended, which its exit reports.
   child.stdin?.on('error', () => undefined);
   child.stdio[3]?.on('error', () => undefined);
   return child;
 }
 
 /**
- * Kills every process of a group at once, with SIGKILL. A group that is gone already is what was wanted.
+ * Kills every process of a group at once, with SIGKILL. No error if the group has already ended.
  * @param leader - the pid of the process that was spawned `detached`, which is the group's id.
  */
 export function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // EPERM is macOS's answer for a group that holds only zombies.
+    // macOS returns EPERM for a group with only zombies.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }

@@ -3,18 +3,18 @@ import { connect, type LookupFunction, type Socket } from 'node:net';
 
 import { join } from './relay.ts';
 
-/** Which addresses may be connected to: `ReachableAddresses`. */
+/** Decides which addresses may be connected to: `ReachableAddresses`. */
 interface Addresses {
   refusal(url: string): string | undefined;
   readonly lookup: LookupFunction;
 }
 
-/** How long a connection may take to come about, in milliseconds. */
+/** The timeout of a connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
 /**
- * A proxy (HTTP, and CONNECT for everything else) that leads to the addresses that may be reached and to no others. Names
- * are resolved here, and what was checked is what is connected to.
+ * A proxy (HTTP, and CONNECT for everything else) that connects only to allowed addresses. It resolves names itself
+ * and connects to the checked addresses.
  */
 export function createEgress(addresses: Addresses): Server {
   const server = createServer((incoming, response) => {

@@ -7,11 +7,11 @@ import { createTokenBuckets } from '../access/tokenBuckets.ts';
 import { createSecretMask } from './secretMask.ts';
 
 /**
- * Reads a process's output line by line: UTF-8, ended by LF, CRLF or CR (progress bars), without terminal
- * control sequences, empty lines left out. What is beyond `maxChars` of a line is dropped as it arrives, so an
- * endless line costs no memory; `cut` then says so.
+ * Reads a process's output line by line: UTF-8, ended by LF, CRLF or CR (progress bars), without terminal control
+ * sequences and empty lines. Characters beyond `maxChars` of a line are dropped at once, so an endless line costs no
+ * memory; then `cut` is true.
  *
- * A stream that breaks off counts as ended: the process's exit tells the rest.
+ * A broken stream counts as ended, because the process's exit tells the rest.
  */
 export function readLines(
   stream: Readable,
@@ -46,39 +46,42 @@ export function readLines(
   stream.on('error', end);
 }
 
-/** How long the last output is waited for, in ms. */
+/** How long to wait for the last output, in ms. */
 const LAST_OUTPUT_MS = 1_000;
 
 /**
- * Waits for what an ended process still has in its pipes; not for ever, because a process that left its group may hold
- * them.
+ * Waits for the remaining output of an ended process, with a limit, because a process that left its group may hold
+ * the pipes.
  */
 export async function lastOutput(outputs: readonly Readable[]): Promise<void> {
   const closed = outputs.filter((output) => !output.closed).map((output) => once(output, 'close'));
   await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
 }
 
-/** The longest line that is passed on, in characters. */
+/** The longest logged line, in characters. */
 const MAX_LINE_CHARS = 8_000;
-/** How much of a line is read: more than is passed on, because what is dropped at a cut is a secret's length. */
+/**
+ * How much of a line to read: more than is logged, because at a cut as many characters as the longest secret are
+ * dropped.
+ */
 const MAX_READ_CHARS = 32_000;
-/** Lines that are passed on. */
+/** The rate limit of logged lines. */
 const LINE_RATE = { perSecond: 200, burst: 2_000 };
-/** How many last lines are kept for the reason when the agent does not start. */
+/** How many last lines to keep for the reason if the agent does not start. */
 const KEPT_LINES = 20;
 
-/** An agent's two output streams, followed. */
+/** The two output streams of an agent. */
 interface AgentOutput {
-  /** Resolves with the address of the ready line; never rejects, and stays pending when no such line comes. */
+  /** Resolves with the address in the ready line; never rejects, and stays pending without such a line. */
   readonly ready: Promise<string>;
   /** The last lines so far, oldest first, secrets masked. */
   lastLines(): string[];
 }
 
 /**
- * Follows what an agent writes. The ready line (`{"event":"ready","url":…}` on stdout) is taken; every other
- * line of both streams goes to `log`, bounded in length and rate, with the values in `secrets` masked. Reading
- * never stops, so that an agent that talks a lot does not block on a full pipe.
+ * Follows an agent's output. The ready line (`{"event":"ready","url":…}` on stdout) is consumed. All other lines of
+ * both streams go to `log`, bounded in length and rate, with the values in `secrets` masked. Reading never stops, so
+ * that an agent with much output does not block on a full pipe.
  */
 export function followOutput(
   streams: { readonly stdout: Readable; readonly stderr: Readable },
@@ -106,21 +109,21 @@ export function followOutput(
   return { ready, lastLines: () => [...kept] };
 }
 
-/** The address in a ready line, or undefined where the line is anything else (agents print JSON of their own). */
+/** The address in a ready line, or undefined for any other line (agents also print JSON). */
 function addressIn(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
   let message: unknown;
   try {
     message = JSON.parse(line);
   } catch {
-    // Not JSON after all: a line like any other.
+    // Not JSON: an ordinary line.
     return undefined;
   }
   const { event, url } = message as { event?: unknown; url?: unknown };
   return event === 'ready' && typeof url === 'string' && URL.canParse(url) ? url : undefined;
 }
 
-/** Passes lines on at a bounded rate, and says how many it left out once there is room again. */
+/** Logs lines at a bounded rate, and reports how many it left out once there is room again. */
 function throttle(log: (line: string) => void): (line: string) => void {
   const take = createTokenBuckets(LINE_RATE);
   let leftOut = 0;

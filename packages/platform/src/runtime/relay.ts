@@ -3,8 +3,8 @@ import { chmod } from 'node:fs/promises';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 
 /**
- * Listens, and joins each connection to one of `connect`'s: bytes pass both ways, and the end of either side is the end of
- * both. A socket in a folder may be connected to by every user who gets there: the folder decides who does.
+ * Listens, and joins each connection to a new one from `connect`: bytes pass both ways, and the end of either side
+ * ends both. Every user who can enter its folder may connect to a socket, so the folder controls access.
  */
 export async function relay(at: ListenOptions, connect: () => Socket): Promise<Server> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => join(from, connect()));
@@ -19,13 +19,13 @@ export function join(one: Socket, other: Socket): void {
     [other, one],
   ] as const) {
     from.pipe(to);
-    // What went wrong on the line shows on the other side as its end.
+    // The other side sees an error as the end of the connection.
     from.on('error', () => undefined);
     from.on('close', () => to.destroy());
   }
 }
 
-/** Resolves when it listens; a socket in a folder is then open to every user. */
+/** Resolves when it listens. A socket in a folder is then open to every user. */
 export async function listenAt(server: Server, at: ListenOptions): Promise<void> {
   server.listen(at);
   await once(server, 'listening');

@@ -1,19 +1,18 @@
 /** Shorter values (`1`, `on`, `eu`) are no secrets, and masking them would make a log unreadable. */
 const SHORTEST_SECRET = 4;
 
-/** What stands in a log where a secret stood. */
+/** The replacement for a secret in logs. */
 const MASK = '***';
 
-/** Replaces secrets in one line of output; `cut` says that the line's end was lost. */
+/** Masks secrets in one line of output; `cut` if the line's end was dropped. */
 export type SecretMask = (line: string, cut?: boolean) => string;
 
 /**
- * Makes a {@link SecretMask} for these secret values: each is masked as it is, line by line when it has several
- * (logs are lines), JSON-escaped, and URL-encoded; of a URL, its password alone as well. Values of under four
- * characters are left alone.
+ * Makes a {@link SecretMask} for secret values. Each is masked as it is, line by line, JSON-escaped and URL-encoded;
+ * for a URL, also its password alone. Values under four characters are not masked.
  *
- * The end of a line that was cut may be the beginning of a secret, which no comparison would find: as many
- * characters as the longest secret has are dropped there.
+ * The end of a cut line may be the beginning of a secret, which no comparison would find. So as many characters as
+ * the longest secret has are dropped there.
  */
 export function createSecretMask(values: Iterable<string>): SecretMask {
   const forms = new Set<string>();
@@ -27,7 +26,7 @@ export function createSecretMask(values: Iterable<string>): SecretMask {
   const sorted = [...forms].sort((a, b) => b.length - a.length);
   const longest = sorted[0]?.length ?? 0;
   return (line, cut = false) => {
-    // One after another, and not as one pattern: that may get too large, and what tells so holds all of it.
+    // One by one, not as one pattern, which may become too large, and whose error message would contain all secrets.
     let masked = line;
     for (const form of sorted) masked = masked.replaceAll(form, MASK);
     return cut ? masked.slice(0, Math.max(0, masked.length - longest)) : masked;

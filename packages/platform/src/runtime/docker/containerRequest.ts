@@ -1,4 +1,4 @@
-/** What of the resources a container is given. Cores and megabytes, as in contract 000, "ResourceSpec". */
+/** The resources that apply to a container. Cores and megabytes, as in contract 000, "ResourceSpec". */
 export interface ContainerResources {
   readonly cpu?: number | null;
   readonly cpu_limit?: number | null;
@@ -7,48 +7,50 @@ export interface ContainerResources {
   readonly labels?: Readonly<Record<string, string>> | null;
 }
 
-/** What is to run. */
+/** A container to run. */
 export interface ContainerRequest {
   readonly name: string;
-  /** The image as the engine knows it. */
+  /** The engine's name of the image. */
   readonly image: string;
   readonly owner: ContainerOwner;
-  /** The variables of the container. Holds secrets. */
+  /** The container's variables, which include secrets. */
   readonly env: Readonly<Record<string, string>>;
   readonly resources: ContainerResources;
-  /** Cores of the engine's machine: it refuses more. Undefined: not known. */
+  /** The cores of the engine's machine, which rejects more. Undefined: not known. */
   readonly cores: number | undefined;
-  /** Keeps it apart from the machine and from others (`--isolation container`). Default: as the engine has it. */
+  /**
+   * Isolates it from the machine and from other containers (`--isolation container`). Default: the engine's defaults.
+   */
   readonly hardened?: boolean;
-  /** A network of its own, by name; `none` for no network at all. Default: the engine's. */
+  /** The name of its network; `none` for no network. Default: the engine's. */
   readonly network?: string;
-  /** What runs in it, where that is not what its image says. */
+  /** The program to run instead of the image's. */
   readonly program?: ContainerProgram;
 }
 
-/** A program from this machine's disk, in a container. */
+/** A program from this machine's disk, run in a container. */
 interface ContainerProgram {
   /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
-  /** Files and folders of this machine that it sees, under the same names; it can change none of them. */
+  /** Files and folders of this machine, mounted read-only under the same names. */
   readonly readOnly: readonly string[];
-  /** Folders that it may write in: this machine's, by where it sees them. */
+  /** Writable folders of this machine, by their path in the container. */
   readonly writable: Readonly<Record<string, string>>;
 }
 
-/** The port that the image listens on, where no secret says otherwise: it is told in `PORT`. */
+/** The default port of an image, passed in `PORT` unless a secret sets it. */
 const DEFAULT_PORT = '8000';
-/** A line of a file of variables is read up to 64 KiB. */
+/** A line of a variables file is read up to 64 KiB. */
 const LINE_MAX_BYTES = 60_000;
-/** Variables by which a docker command finds itself and its engine: such a one cannot go through its environment. */
+/** Variables that affect the docker command itself, so they cannot be passed through its environment. */
 const READ_BY_DOCKER =
   /^(DOCKER_|XDG_|CONTAINER_HOST$|GO|LD_|SSL_CERT_|SSH_|OTEL_)|^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LANGUAGE|LC_\w+|TZ|NODE_EXTRA_CA_CERTS)$|_proxy$/i;
 
 /** Names that a shell passes on. */
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
 
-/** The port inside the container that the Run API is expected on: `PORT` of the secrets, or 8000. */
+/** The port of the Run API inside the container: `PORT` of the secrets, or 8000. */
 export function portOf(env: Readonly<Record<string, string>>): string {
   const named = env['PORT'];
   return named !== undefined && /^[1-9]\d{0,4}$/.test(named) && Number(named) <= 65_535
@@ -57,10 +59,10 @@ export function portOf(env: Readonly<Record<string, string>>): string {
 }
 
 /**
- * How the docker command is called for a container. No value of a variable is among the arguments: those that fit a
- * line come as a file, the others through the command's own environment.
- * @throws Error naming a variable that fits neither: a value of several lines under a name that the docker command
- *   itself reads, or that no shell passes on.
+ * The docker command line for a container. No variable's value is an argument: single-line values are passed in a
+ * file, the others through the command's own environment.
+ * @throws Error naming a variable that fits neither: a multi-line value whose name affects the docker command, or
+ * which no shell passes on.
  */
 export function runCall(request: ContainerRequest): {
   args: string[];
@@ -84,7 +86,7 @@ export function runCall(request: ContainerRequest): {
     '--detach',
     ...['--name', name],
     ...labelArguments(owner),
-    // A port of the engine's choice, for this machine only.
+    // The engine chooses the port, on loopback only.
     ...(request.network === 'none' ? [] : ['--publish', `127.0.0.1::${port}`]),
     ...(request.network === undefined ? [] : ['--network', request.network]),
     ...(request.hardened === true ? HARDENED : []),
@@ -95,7 +97,7 @@ export function runCall(request: ContainerRequest): {
       request.hardened === true ? boundedResources(request.resources) : request.resources,
       request.cores,
     ),
-    // It has been pulled already, or is not to be.
+    // It is pulled already, or must not be pulled.
     ...['--pull', 'never'],
     image,
     ...(request.program?.command.slice(1) ?? []),
@@ -103,14 +105,14 @@ export function runCall(request: ContainerRequest): {
   return { args, env, input: lines.join('') };
 }
 
-/** A user that owns nothing: what a program from this machine's disk runs as. */
+/** A user without any files: runs programs from this machine's disk. */
 const NOBODY = '65532:65532';
-/** How many processes and threads a container may have. */
+/** The limit of processes and threads in a container. */
 const PIDS = '512';
-/** What a container may hold where its `resource_spec` says nothing, in MB. */
+/** A container's memory limit if its `resource_spec` has none, in MB. */
 const MEMORY_LIMIT_MB = 2_048;
 
-/** What a container cannot do: change its root, have privileges or gain any, fork without end, fill the disk with logs. */
+/** Restrictions of a container: read-only root, no privileges and no new ones, limited processes and logs. */
 const HARDENED: readonly string[] = [
   '--read-only',
   ...['--tmpfs', '/tmp:rw,nosuid,nodev,size=512m'],
@@ -143,8 +145,8 @@ function fitsLine(name: string, value: string): boolean {
 }
 
 /**
- * Requests are what a container gets when there is not enough for all; limits are what it gets at most. Zero asks for
- * nothing, and limits nothing. More cores than there are would be refused.
+ * Requests are a container's share under contention; limits are its maximum. Zero means no request or limit. Cores
+ * are capped, because the engine rejects more than it has.
  */
 function resourceArguments(resources: ContainerResources, cores = Infinity): string[] {
   const { cpu, cpu_limit: cpuLimit, memory_mb: memory, memory_limit_mb: memoryLimit, labels } = resources;
@@ -159,11 +161,11 @@ function resourceArguments(resources: ContainerResources, cores = Infinity): str
   return args;
 }
 
-/** Whose container it is: written on it as labels, by which it is found again. */
+/** The owner of a container, in labels that identify it later. */
 export interface ContainerOwner {
-  /** The platform: it keeps its name through restarts, and no other platform on the same engine has it. */
+  /** The platform: the same after restarts, and unique on the engine. */
   readonly platform: string;
-  /** The platform's process: another one has taken over from it when its containers are left behind. */
+  /** The platform's process: differs if an earlier process left the container behind. */
   readonly process: string;
   readonly deploymentId: string;
   readonly revisionId: string;
@@ -184,7 +186,7 @@ function labelArguments(owner: ContainerOwner): string[] {
   ]);
 }
 
-/** The arguments that let only a platform's containers through, with the process that each is of as its format. */
+/** The arguments that select a platform's containers and print the process of each. */
 export function ofPlatformArguments(platform: string): string[] {
   return [
     '--filter',
@@ -194,5 +196,5 @@ export function ofPlatformArguments(platform: string): string[] {
   ];
 }
 
-/** Labels that begin so are the platform's own. */
+/** Labels with this prefix are the platform's own. */
 const OWN_LABEL_PREFIX = 'slipway.';

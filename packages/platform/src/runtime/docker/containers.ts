@@ -34,30 +34,30 @@ import {
 } from './dockerCommand.ts';
 import { openSockets } from './sockets.ts';
 
-/** One revision's image, to be run. See {@link StartContainerOptions}. */
+/** A revision's image to run. See {@link StartContainerOptions}. */
 export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'hardened'> {
   readonly deploymentId: string;
   readonly revisionId: string;
 }
 
-/** How a container is run. */
+/** Options of a container's run. */
 interface ContainerRun {
   readonly resources: ContainerResources;
   /** The container's variables. Values are masked in the log. */
   readonly env: Readonly<Record<string, string>>;
-  /** Takes the progress of the pull and what the container writes, line by line. */
+  /** The pull's progress and the container's output, line by line. */
   readonly log: (line: string) => void;
-  /** Calls the start off. Once the agent runs, it has no effect. */
+  /** Cancels the start. No effect once the agent runs. */
   readonly signal: AbortSignal;
-  /** From the start of the container to the first 200 of `GET /ok`, in ms. The pull has its own time. */
+  /** From the container's start to the first 200 of `GET /ok`, in ms. The pull has its own timeout. */
   readonly readyTimeoutMs: number;
 }
 
-/** One revision's built agent, to be run in a container. Its variables hold the URL of its database. */
+/** A revision's built agent to run in a container. Its variables include the URL of its database. */
 export interface BuiltRun extends ContainerRun {
   readonly deploymentId: string;
   readonly revisionId: string;
-  /** What was built; the agent's folder is in it. */
+  /** The built workspace, which contains the agent's folder. */
   readonly workspace: string;
   readonly agentDir: string;
   readonly graphConfigPath: string;
@@ -69,7 +69,7 @@ export type Containers = ReturnType<typeof createContainers>;
 /**
  * Makes {@link Containers}.
  * @param options - `command`: the docker command, by name or path. `platform`: the platform's name on the engine, the
- *   same after each restart. `hardened`: containers are kept apart (`--isolation container`).
+ * same after each restart. `hardened`: isolates containers (`--isolation container`).
  */
 export function createContainers(options: { command: string; platform: string; hardened?: boolean }) {
   const docker = createDocker(options.command);
@@ -80,7 +80,7 @@ export function createContainers(options: { command: string; platform: string; h
     start: ({ deploymentId, revisionId, ...run }: ImageRun): Promise<RunningAgent> =>
       startContainer({ ...run, docker, hardened, owner: { ...owner, deploymentId, revisionId } }),
     /**
-     * Runs a built agent in a container of `image`, without a network: `egress` is its way out.
+     * Runs a built agent in a container of `image` without a network; `egress` is its outbound proxy.
      * @throws AgentStartError as `start` does.
      */
     startBuilt: (
@@ -89,8 +89,8 @@ export function createContainers(options: { command: string; platform: string; h
     ): Promise<RunningAgent> =>
       startBuilt({ ...run, docker, image, egress, owner: { ...owner, deploymentId, revisionId } }),
     /**
-     * Removes the containers that earlier processes of the platform have left running: one that was killed takes none along.
-     * Answers how many there were; undefined if the engine did not answer.
+     * Removes containers that earlier processes of the platform left running, because a killed process removes none.
+     * Returns how many there were; undefined if the engine did not answer.
      */
     removeLeft: async (): Promise<number | undefined> => {
       const { code, stdout } = await docker({
@@ -102,7 +102,7 @@ export function createContainers(options: { command: string; platform: string; h
       if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
       return ids.length;
     },
-    /** Forgets the images of a deployment, and its network. */
+    /** Removes a deployment's image names and its network. */
     release: async (deploymentId: string): Promise<void> => {
       await releaseImages(docker, deploymentId);
       if (hardened) await docker({ args: ['network', 'rm', networkOf({ ...owner, deploymentId })] });
@@ -110,10 +110,10 @@ export function createContainers(options: { command: string; platform: string; h
   };
 }
 
-/** Between two questions about a container that its engine does not answer, in ms. */
+/** The delay before an unanswered query about a container is repeated, in ms. */
 const ASK_AGAIN_MS = 1_000;
 
-/** What {@link startContainer} needs. */
+/** Options of {@link startContainer}. */
 interface StartContainerOptions extends ContainerRun {
   readonly docker: Docker;
   /** `image_uri`. */
@@ -126,12 +126,12 @@ interface StartContainerOptions extends ContainerRun {
 }
 
 /**
- * Runs an image as a container of its own, and waits until it answers. Its port is published on loopback, under a
- * number of the engine's choice.
+ * Runs an image as a container, and waits until it answers. Its port is published on loopback; the engine chooses the
+ * number.
  *
- * The container outlives a platform that is killed: `removeLeftContainers` finds it by its labels.
- * @throws AgentStartError when there is no engine, no such image, or the container does not become ready. Nothing of it
- *   is left then.
+ * The container outlives a killed platform: `removeLeft` finds it by its labels.
+ * @throws AgentStartError if there is no engine or image, or the container does not become ready. Nothing of it
+ * remains.
  */
 async function startContainer(options: StartContainerOptions): Promise<RunningAgent> {
   const { docker, owner, env, signal } = options;
@@ -168,8 +168,8 @@ interface StartBuiltOptions extends Omit<BuiltRun, 'deploymentId' | 'revisionId'
 }
 
 /**
- * Runs a built agent in a container that has no network and can change nothing but its `/tmp`; what it reaches, it reaches
- * through its {@link openSockets}. This package and what it needs are mounted beside the agent.
+ * Runs a built agent in a container without a network, in which only `/tmp` is writable. It connects only through its
+ * {@link openSockets}. This package and its dependencies are mounted next to the agent.
  */
 async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
   const { docker, owner, image, signal, agentDir } = options;
@@ -234,10 +234,10 @@ function failed(cause: string, signal: AbortSignal): AgentStartError {
   return new AgentStartError(signal.aborted ? { kind: 'aborted' } : { kind: 'container', cause }, []);
 }
 
-/** What following a container takes. */
+/** Options for following a container. */
 type Followed = Pick<StartContainerOptions, 'env' | 'log' | 'signal' | 'readyTimeoutMs'>;
 
-/** A container that runs, or is being started. */
+/** A container that runs or starts. */
 class Container {
   readonly #docker: Docker;
   readonly #name: string;
@@ -260,7 +260,7 @@ class Container {
 
     let seen = 'nothing answered';
     const start = limitStart(signal, readyTimeoutMs, () => seen);
-    // What it said last is what it ended of.
+    // Wait for its last output, which shows why it ended.
     void exited.then(async (exit) => {
       await Promise.race([following, sleep(ASK_AGAIN_MS)]);
       start.fail({ kind: 'exited', ...exit });
@@ -275,7 +275,7 @@ class Container {
     }
   }
 
-  /** A container that has ended already publishes nothing: then its last lines are what is of interest. */
+  /** Explains a missing port: a container that has already ended publishes none, so its last lines are included. */
   async whyNoPort(said: string): Promise<string> {
     const { stdout, stderr } = await this.#docker({ args: ['logs', '--tail', '20', this.#name] });
     const mask = createSecretMask(Object.values(this.#options.env));
@@ -284,7 +284,7 @@ class Container {
     return `The container publishes no port (${said}).${last}`;
   }
 
-  /** Removes the container, running or not. Further calls share the first one's result. */
+  /** Removes the container, running or not. Further calls share the first result. */
   remove(): Promise<void> {
     this.#removed ??= this.#docker({ args: ['rm', '--force', '--volumes', this.#name] }).then(
       () => undefined,
@@ -311,18 +311,18 @@ class Container {
     };
   }
 
-  /** Passes on what the container writes, for as long as it runs. */
+  /** Passes on the container's output while it runs. */
   async #follow(to: PassThrough): Promise<void> {
     await this.#docker({
       args: ['logs', '--follow', this.#name],
       timeoutMs: Infinity,
-      // A line that was cut here is cut there, too: the mask has to know.
+      // Mark a cut line as cut, because the mask depends on it.
       onLine: (line, cut) => void to.write(`${line}${cut ? ' …' : ''}\n`),
     });
     to.end();
   }
 
-  /** Waits for the end of the container, through an engine that is restarted, too. */
+  /** Waits for the end of the container, even if the engine restarts. */
   async #exit(): Promise<AgentExit> {
     for (;;) {
       const { code, stdout } = await this.#docker({ args: ['wait', this.#name], timeoutMs: Infinity });

@@ -3,38 +3,38 @@ import { agentBaseEnvironment } from '../childEnvironment.ts';
 import { runCommand } from '../command.ts';
 
 const LINE_CHARS = 32_000;
-/** What of the platform's environment is for the docker command: where its engine is, and how it is trusted. */
+/** The platform's variables for the docker command: the engine's address and its certificates. */
 const OF_DOCKER = /^(DOCKER_|CONTAINER_HOST$|XDG_)/;
 
 /** One call of the docker command. */
 interface DockerCall {
   readonly args: readonly string[];
-  /** Values that the command finds in its own environment, for its `--env NAME`: they are in no list of processes. */
+  /** Values in the command's own environment, for its `--env NAME`: they appear in no process list. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What it reads at `/dev/stdin`. Default: nothing. */
+  /** The text for `/dev/stdin`. Default: none. */
   readonly input?: string;
-  /** Killed after so many ms. Default: 60,000; `Infinity` is without end. */
+  /** The timeout in ms, after which it is killed. Default: 60,000; `Infinity` for none. */
   readonly timeoutMs?: number;
   /** Kills it. */
   readonly signal?: AbortSignal;
-  /** Takes each line as it comes, of both its outputs. */
+  /** Called for each line of stdout and stderr. */
   readonly onLine?: (line: string, cut: boolean) => void;
 }
 
 /** How a call ended. */
 export interface DockerEnd {
-  /** The exit code; 127 where there is no such command; null where it was killed. */
+  /** The exit code; 127 if the command does not exist; null if it was killed. */
   readonly code: number | null;
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
 }
 
-/** The docker command of this machine, or one that takes the same arguments. */
+/** This machine's docker command, or one with the same arguments. */
 export type Docker = (call: DockerCall) => Promise<DockerEnd>;
 
 /**
- * Makes a {@link Docker}. A call ends with this process, also when that is killed; what it has asked of the engine goes
- * on. It never rejects for what the command or the engine did.
+ * Makes a {@link Docker}. A call ends with this process, even if that is killed, but the engine continues what it was
+ * asked to do. A failure of the command or the engine is a result, never a rejection.
  * @param command - its name or path.
  */
 export function createDocker(command: string, from: NodeJS.ProcessEnv = process.env): Docker {
@@ -45,7 +45,7 @@ export function createDocker(command: string, from: NodeJS.ProcessEnv = process.
   return async ({ args, env, input, timeoutMs = 60_000, signal, onLine }) => {
     const lines = { stdout: [] as string[], stderr: [] as string[] };
     const end = await runCommand({
-      // Node's own pipes are sockets, and a command cannot open those at /dev/stdin; a shell's are pipes.
+      // Node's own pipes are sockets, which a command cannot open at /dev/stdin; a shell's are pipes.
       command:
         input === undefined
           ? [command, ...args]
@@ -65,8 +65,8 @@ export function createDocker(command: string, from: NodeJS.ProcessEnv = process.
 const ANSWER_TIMEOUT_MS = 20_000;
 
 /**
- * Makes sure that there is a docker command and that its engine answers.
- * @throws AgentStartError saying which of the two is missing, and what to do.
+ * Requires a docker command and an engine that answers.
+ * @throws AgentStartError that says which is missing, and what to do.
  */
 export async function requireEngine(docker: Docker, signal: AbortSignal): Promise<void> {
   const end = await docker({
@@ -86,14 +86,14 @@ export async function requireEngine(docker: Docker, signal: AbortSignal): Promis
   throw new AgentStartError({ kind: 'container', cause }, []);
 }
 
-/** How many cores the engine's machine has; undefined where it does not say. */
+/** The cores of the engine's machine; undefined if it does not report them. */
 export async function coresOfEngine(docker: Docker, signal: AbortSignal): Promise<number | undefined> {
   const { code, stdout } = await docker({ args: ['info', '--format', '{{.NCPU}}'], signal });
   const cores = Number(stdout.at(-1));
   return code === 0 && cores > 0 ? cores : undefined;
 }
 
-/** What a failed call said last, for a sentence. */
+/** The last line of a failed call, for a sentence. */
 export function lastWords({ code, stdout, stderr }: DockerEnd): string {
   const said = [...stdout, ...stderr].at(-1);
   return said ?? (code === null ? 'it ended without output' : `exit code ${code}`);
@@ -107,16 +107,16 @@ interface RevisionImage {
   readonly uri: string;
   readonly deploymentId: string;
   readonly revisionId: string;
-  /** Whether a registry is asked although the engine has an image of that name: a tag may have moved there. */
+  /** Whether to pull it even if the engine has an image of that name, because a tag may have moved. */
   readonly isPulled: boolean;
 }
 
 /**
- * Has the engine hold a revision's image, and returns the name that it is run by. Decision: a revision runs the image
- * that it ran first. It is given a name of the revision's own, so that a restart or a redeploy neither waits for a
- * registry nor gets what its tag means by then. Where a registry cannot give it, an image of that name that the engine
- * has already does, and the log says so.
- * @throws AgentStartError when there is no such image.
+ * Makes sure that the engine has a revision's image, and returns its name for running. Decision: a revision always
+ * runs the image that it ran first. The image gets a name of the revision, so that a restart or redeploy neither
+ * waits for a registry nor runs what the tag has become. If the registry cannot provide it, the engine's image of
+ * that name is used, and the log says so.
+ * @throws AgentStartError if there is no such image.
  */
 export async function holdImage(
   docker: Docker,
@@ -133,7 +133,7 @@ export async function holdImage(
   return own;
 }
 
-/** Has the engine hold an image that is the platform's choice; pulled once. @throws AgentStartError if there is none. */
+/** Makes sure that the engine has the platform's image; pulled once. @throws AgentStartError if there is none. */
 export async function haveImage(
   docker: Docker,
   uri: string,
@@ -145,7 +145,7 @@ export async function haveImage(
   await pull(docker, uri, false, log, signal);
 }
 
-/** Whether a container engine answers the command. */
+/** Whether a container engine answers. */
 export async function engineAnswers(docker: Docker): Promise<boolean> {
   const { code } = await docker({
     args: ['version', '--format', '{{.Server.Version}}'],
@@ -154,7 +154,7 @@ export async function engineAnswers(docker: Docker): Promise<boolean> {
   return code === 0;
 }
 
-/** Makes a network of the engine if there is none of that name. @throws AgentStartError if it cannot be made. */
+/** Creates a network of the engine unless it exists. @throws AgentStartError if it cannot be created. */
 export async function haveNetwork(docker: Docker, name: string, signal: AbortSignal): Promise<void> {
   const found = await docker({ args: ['network', 'inspect', name], signal });
   if (found.code === 0) return;
@@ -165,7 +165,7 @@ export async function haveNetwork(docker: Docker, name: string, signal: AbortSig
   throw new AgentStartError({ kind: 'container', cause }, []);
 }
 
-/** Forgets the names that a deployment's revisions gave to images; an image of no other name is removed. */
+/** Removes the image names of a deployment's revisions; the engine deletes images without another name. */
 export async function releaseImages(docker: Docker, deploymentId: string): Promise<void> {
   const { stdout } = await docker({
     args: ['image', 'ls', '--format', '{{.Repository}}:{{.Tag}}', repositoryOf(deploymentId)],

@@ -6,22 +6,22 @@ import { join } from 'node:path';
 import { SOCKETS, STORAGE_SOCKET } from '../containedAgent.ts';
 import { listenAt, relay } from '../relay.ts';
 
-/** The sockets by which an agent in a container without a network is reached, and reaches its database and the proxy. */
+/** The sockets of an agent in a container without a network: to the agent, to its database and to the proxy. */
 export interface Sockets {
-  /** Holds the sockets: mounted in the container at `SOCKETS.folder`. */
+  /** The folder of the sockets, mounted in the container at `SOCKETS.folder`. */
   readonly folder: string;
-  /** Where the agent is reached, on loopback. */
+  /** The agent's address, on loopback. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 /**
- * Opens three sockets in a folder of one container: in to the agent, out to its database, and out to `egress`. A
- * container with these needs no network, so there is nothing else that it can reach.
- * @param databaseUrl - where the agent's database is.
+ * Opens three sockets in a folder for one container: in to the agent, out to its database, and out to `egress`. So
+ * the container needs no network and reaches nothing else.
+ * @param databaseUrl - the agent's database.
  */
 export async function openSockets(databaseUrl: string, egress: Server): Promise<Sockets> {
-  // Only this user may enter the outer folder. The inner one is the container's, under any user.
+  // Only this user may enter the outer folder. The inner one is open to any user of the container.
   const above = await mkdtemp(join(tmpdir(), 'slipway-'));
   const folder = join(above, 'sockets');
   await mkdir(folder);
@@ -41,7 +41,7 @@ export async function openSockets(databaseUrl: string, egress: Server): Promise<
   };
 }
 
-/** Where the server of a database URL listens: `host` in its query is a folder of sockets, as `pg` has it. */
+/** The address of a database URL's server. As in `pg`, `host` in the query is a folder of sockets. */
 function placeOf(databaseUrl: string): { host: string; port: number } | { path: string } {
   const url = new URL(databaseUrl);
   const port = url.port === '' ? 5432 : Number(url.port);
