@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** The role that a deployment's agents reach the database as. */
+/** The database role of a deployment's agents. */
 export function agentRole(deploymentId: string): string {
   return `${PREFIX}${deploymentId}`;
 }
@@ -10,17 +10,17 @@ export function isAgentRole(user: string): boolean {
   return user.startsWith(PREFIX) && /^[0-9a-f-]{36}$/u.test(user.slice(PREFIX.length));
 }
 
-/** The role's password: derived, so that a process that knows `secret` needs to store none. */
+/** The role's password: derived from `secret`, so that it need not be stored. */
 export function agentPassword(secret: string | Buffer, role: string): string {
   return createHmac('sha256', secret).update(role).digest('base64url');
 }
 
 const PREFIX = 'slipway_agent_';
 
-/** The deployment whose role asks, in SQL; no deployment's id for any other role. */
+/** The deployment of the current role, in SQL; for any other role, no deployment's id. */
 export const DEPLOYMENT_OF_ROLE = `(substr(current_user::text, ${PREFIX.length + 1}) COLLATE "default")`;
 
-/** Statements that let a role other than the table's owner see and write only the rows for which `condition` holds. */
+/** Statements that let roles other than the table's owner see and write only rows that match `condition`. */
 export function rowsOf(table: string, condition: string): string[] {
   return [
     `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,

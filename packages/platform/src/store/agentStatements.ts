@@ -1,19 +1,19 @@
 import type { WireMessage } from './wireMessages.ts';
 
-/** Parse, Bind, Describe, Execute, Close, Sync, Flush, Query, Terminate: what a client of everyday statements sends. */
+/** Parse, Bind, Describe, Execute, Close, Sync, Flush, Query, Terminate: the messages of ordinary statements. */
 const MESSAGES = 'PBDECSHQX';
 
-/** How every statement that an agent may send begins: reading and changing rows, and transactions around that. */
+/** The beginnings of the statements that an agent may send: reading and changing rows, and transactions. */
 const BEGINNING =
   /^\s*(?:select|insert|update|delete|with|values|begin|start|commit|end|rollback|abort|savepoint|release)\b/iu;
 
 /**
- * Why a message of an agent's connection to the embedded database is refused; undefined where it is not. The session
- * is a superuser's with the agent's role put on, so nothing may get through that takes the role off (`SET`, `RESET`,
- * `DISCARD`), runs code that could (`DO`, `CALL`, functions of one's own), or leaves SQL (`COPY`, `LOAD`).
+ * Why a message of an agent's connection to the embedded database is refused; undefined if it is allowed. The session
+ * is a superuser's with the agent's role set. So nothing may pass that drops the role (`SET`, `RESET`, `DISCARD`),
+ * runs code that could (`DO`, `CALL`, own functions), or leaves SQL (`COPY`, `LOAD`).
  *
- * One message is one statement: of several, only the first one's beginning would be seen. The extended protocol holds
- * to that by itself; a simple query with a semicolon before its end is refused, inside a literal, too.
+ * One message must be one statement, because only the first one's beginning is checked. The extended protocol ensures
+ * that; a simple query with a semicolon before its end is refused, even inside a literal.
  */
 export function refusalOfAgent(message: WireMessage): string | undefined {
   if (!MESSAGES.includes(message.type)) return `Messages of type ${message.type} are not for agents.`;

@@ -9,16 +9,16 @@ import { agentPassword, agentRole } from './agentRole.ts';
 import type { Database } from './databaseOwner.ts';
 import { migrate } from './migrate.ts';
 
-/** The database as the agents of each deployment reach it. */
+/** The agents' access to the database, per deployment. */
 export type AgentStorage = ReturnType<typeof createAgentStorage>;
 
-/** The role that all agents' roles are members of: it holds their privileges. */
+/** The group of all agents' roles, which has their privileges. */
 const GROUP = 'slipway_agents';
 
 /**
- * Makes {@link AgentStorage}. Each deployment has a database role of its own, which sees and writes the rows of that
- * deployment alone (row-level security) and may make nothing. Roles belong to the whole server; their passwords are new
- * with each process, as the agents are.
+ * Makes {@link AgentStorage}. Each deployment has its own database role, which sees and writes only that deployment's
+ * rows (row-level security) and may create nothing. Roles belong to the whole server; their passwords are new with
+ * each process, like the agents.
  */
 export function createAgentStorage({ kysely, connectionString, embeddedSecret }: Database) {
   const secret = embeddedSecret ?? randomBytes(32);
@@ -26,8 +26,8 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
   let prepared: Promise<void> | undefined;
 
   /**
-   * Makes the agents' tables, and what their roles may do. Only the first call does anything, unless it failed.
-   * @throws PlatformError SLIPWAY_USAGE where the platform's own role may not make roles.
+   * Creates the agents' tables and the privileges of their roles, once; a failed call is repeated by the next.
+   * @throws PlatformError SLIPWAY_USAGE if the platform's own role may not create roles.
    */
   const prepare = (): Promise<void> => {
     prepared ??= makeReady(kysely, embeddedSecret !== undefined).catch((error: unknown) => {
@@ -48,7 +48,7 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
   return {
     prepare,
     /**
-     * The URL that a deployment's agents reach the database by: with a role and a password of their own.
+     * The database URL of a deployment's agents, with their own role and password.
      * @throws as `prepare` does.
      */
     urlOf: async (deploymentId: string): Promise<string> => {
@@ -60,7 +60,7 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
       url.password = agentPassword(secret, role);
       return url.href;
     },
-    /** Forgets the role of a deployment that is deleted. */
+    /** Drops the role of a deleted deployment. */
     remove: async (deploymentId: string): Promise<void> => {
       const role = agentRole(deploymentId);
       roles.delete(role);
@@ -85,7 +85,8 @@ async function makeReady<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<voi
     `grant select, insert, update on all tables in schema slipway_tracing to ${GROUP}`,
     `grant usage on all sequences in schema slipway_agent to ${GROUP}`,
     `grant select on ${AGENT_LEDGER}, ${TRACING_LEDGER} to ${GROUP}`,
-    // Up to version 14 everybody may make tables and functions there, which the platform's own statements would meet.
+    // Up to version 14, every role may create tables and functions there, which the platform's own statements could
+    // resolve to.
     'revoke create on schema public from public',
     ...(isEmbedded ? ONE_SESSION_FOR_ALL : []),
   ];
@@ -93,8 +94,8 @@ async function makeReady<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<voi
 }
 
 /**
- * The embedded engine is one session, of a superuser, which takes on an agent's role for each of its turns
- * (`sessionTurns.ts`). What could end that from inside a statement is nobody's.
+ * The embedded engine is one superuser session, which sets an agent's role for each of its turns (`sessionTurns.ts`).
+ * No agent may use what could end that from inside a statement.
  */
 const ONE_SESSION_FOR_ALL = [
   'revoke execute on function pg_catalog.set_config(text, text, boolean) from public',
@@ -114,7 +115,7 @@ async function makeRole<S>(kysely: Kysely<S>, role: string, password: string): P
       `do $$ begin create role ${name}; exception when duplicate_object or unique_violation then null; end $$`,
     )
     .execute(kysely);
-  // The password has no character that a literal would have to escape.
+  // The password has no character that a literal must escape.
   await sql.raw(`alter role ${name} login password '${password}'`).execute(kysely);
   await sql.raw(`grant ${GROUP} to ${name}`).execute(kysely);
 }

@@ -10,19 +10,19 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', PGLITE), 
   version: string;
 };
 
-/** A new data directory that the build has packed, of this version of the engine: 0.4 s instead of 2 to 5. */
+/** A new data directory for this version of the engine, packed by the build: 0.4 s instead of 2 to 5. */
 export const PREPARED = fileURLToPath(new URL(`./postgres-${version}.tar.br`, import.meta.url));
 
 /**
- * Makes the data directory of an embedded Postgres if there is none. It is made beside its place and moved there once it
- * is whole, so a process that is killed meanwhile leaves only what a later call removes. Call it under the home's lock.
+ * Creates the data directory of an embedded Postgres if there is none. It is created next to its place and renamed
+ * when complete, so a killed process leaves only remains that a later call removes. Call it under the home's lock.
  */
 export async function createDataDirectory(directory: string): Promise<void> {
   if (existsSync(join(directory, 'PG_VERSION'))) return;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const begun = `${basename(directory)}.new-`;
   for (const name of await readdir(dirname(directory))) {
-    // A process that outlived who started it may still write there: then it stays until the next time.
+    // An orphaned process may still write there; then it stays until the next call.
     if (name.startsWith(begun)) await rm(join(dirname(directory), name), { recursive: true }).catch(() => 0);
   }
   const made = await mkdtemp(join(dirname(directory), begun));
@@ -41,7 +41,7 @@ const INITIALIZE = `
   await db.close();
 `;
 
-/** Runs initdb in a process of its own, because it leaves 450 MB behind for the life of the process that ran it. */
+/** Runs initdb in a separate process, because it takes 450 MB for that process's lifetime. */
 export async function initialize(directory: string): Promise<void> {
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', INITIALIZE, directory]);
 }

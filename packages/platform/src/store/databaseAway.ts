@@ -1,4 +1,4 @@
-/** Node's codes of a connection that broke or cannot be made. */
+/** Node's error codes of a failed connection. */
 const NETWORK = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,13 +10,13 @@ const NETWORK = new Set([
   'EAI_AGAIN',
 ]);
 
-/** What `pg` says without any code. */
+/** `pg`'s messages without an error code. */
 const SAID_BY_PG =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout)/;
 
 /**
- * Whether an error says that the database cannot be reached now: Postgres' classes 08 (connection), 53 (resources),
- * 57 (the operator stops it), and a network that does not answer.
+ * Whether an error means that the database is unreachable now: Postgres' classes 08 (connection), 53 (resources), 57
+ * (shutdown by the operator), or a network failure.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

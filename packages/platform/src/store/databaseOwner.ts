@@ -7,9 +7,9 @@ import { migrate } from './migrate.ts';
 import { CONTROL_PLANE_MIGRATIONS } from './migrations.ts';
 import type { Schema } from './schema.ts';
 
-/** A platform's hold on a database that others could open too. */
+/** A platform's exclusive ownership of a database. */
 export interface DatabaseOwner {
-  /** Resolves when another platform has the database: this one has to end. */
+  /** Resolves when another platform has taken the database: this one must end. */
   readonly lost: Promise<PlatformError>;
   release(): Promise<void>;
 }
@@ -19,12 +19,12 @@ const OWNER_LOCK = 735_104_227;
 const RETRY_MS = 1_000;
 
 /**
- * Makes this process the one platform on a Postgres server's database, by an advisory lock on a connection of its own:
- * two control planes on one database would both build every revision. The lock ends with the process, however it ends.
+ * Makes this process the only platform on a Postgres database, by an advisory lock on a separate connection: two
+ * control planes would both build every revision. The lock ends with the process, however it ends.
  *
- * When the connection breaks, the lock is taken again at once, and then every second until the server answers;
- * `onTrouble` is called for each failure. If another platform has the lock by then, `lost` resolves. (The embedded
- * database needs none of this: its data directory is locked.)
+ * If the connection breaks, the lock is retried at once, and then every second until the server answers; `onTrouble`
+ * is called for each failure. If another platform has the lock by then, `lost` resolves. (The embedded database locks
+ * its data directory instead.)
  * @throws PlatformError SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */
 export async function ownDatabase(
@@ -55,7 +55,7 @@ export async function ownDatabase(
     );
     const { mine = false, pid = 0 } = rows[0] ?? {};
     if (mine) return { client, pid };
-    // A server may take hours to notice that a connection is broken. Until then the lock is still ours.
+    // A server may take hours to notice a broken connection. Until then the lock is still ours.
     const isOurs = held !== undefined && (await holderOf(client)) === held.pid;
     await client.end();
     if (isOurs) throw new Error('The server has not noticed yet that the connection is broken.');
@@ -113,33 +113,34 @@ function inUse(message: string): PlatformError {
   });
 }
 
-/** The platform's database, open and up to date. */
+/** The platform's open and migrated database. */
 export interface Database {
   readonly kysely: Kysely<Schema>;
-  /** A `postgres://` URL that this process connects to with `pg`. Carries a password, and leads to everything. */
+  /** A `postgres://` URL for `pg` in this process. It contains a password with full access. */
   readonly connectionString: string;
-  /** What the passwords of agents' roles are derived from, where the database is the embedded one. */
+  /** The secret for the passwords of agents' roles, if the database is embedded. */
   readonly embeddedSecret?: string;
   close(): Promise<void>;
 }
 
 /**
- * Opens the database and brings the control plane's tables up to date.
- * @throws PlatformError SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_NEWER; SLIPWAY_HOME_IN_USE for the embedded one.
+ * Opens the database and migrates the control plane's tables.
+ * @throws PlatformError SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_NEWER; SLIPWAY_HOME_IN_USE for the embedded
+ * one.
  */
 export async function openDatabase(options: {
-  /** The home directory; the embedded database lies in its `postgres/`. */
+  /** The home directory; the embedded database is in its `postgres/`. */
   home: string;
   /** Any Postgres, from version 13. Default: the embedded one. */
   databaseUrl?: string;
-  /** Called for connections that broke while idle, which the pool replaces, and about crashes of the embedded database. */
+  /** Called for broken idle connections, which the pool replaces, and for crashes of the embedded database. */
   onConnectionError?: (error: Error) => void;
-  /** Called after each query, with how long it took. */
+  /** Called after each query, with its duration. */
   onQuery?: (seconds: number, result: 'ok' | 'error') => void;
 }): Promise<Database> {
   let closing = false;
   const onConnectionError = (error: Error): void => {
-    // While it closes, the embedded server says good-bye to connections that are on their way out already.
+    // While closing, the embedded server also ends connections that are closing already.
     if (!closing) options.onConnectionError?.(error);
   };
   const embedded =
@@ -183,7 +184,7 @@ function unreachable(cause: unknown, place: string): PlatformError {
   });
 }
 
-/** A database's URL as errors show it. */
+/** A database's URL for errors. */
 function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return 'the database URL (which does not read as a URL)';
   const parsed = new URL(url);

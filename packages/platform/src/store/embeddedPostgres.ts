@@ -8,26 +8,26 @@ import { createDataDirectory } from './dataDirectory.ts';
 import { lockHome } from './homeLock.ts';
 import { type PgliteThread, startPgliteThread } from './pgliteThread.ts';
 
-/** A Postgres inside this process, reachable by the Postgres protocol from this machine. */
+/** A Postgres inside this process, which other processes of this machine reach by the Postgres protocol. */
 export interface EmbeddedPostgres {
-  /** With a password that is new each time. */
+  /** Its password is new each time. */
   readonly connectionString: string;
-  /** What the passwords of agents' roles are derived from (`agentPassword`). */
+  /** The secret for the passwords of agents' roles (`agentPassword`). */
   readonly secret: string;
   close(): Promise<void>;
 }
 
-/** How long until an engine that could not be opened again is tried once more, in milliseconds. */
+/** The delay between attempts to reopen a failed engine, in milliseconds. */
 const REOPEN_AFTER_MS = 1_000;
 
 /**
- * Opens the embedded Postgres in `<home>/postgres`, creating it if it is missing (about 160 MB resident: one per machine,
- * not one per agent). Its data directory belongs to one process at a time.
+ * Opens the embedded Postgres in `<home>/postgres`, and creates it if missing (about 160 MB resident: one per
+ * machine, not one per agent). Only one process at a time may use its data directory.
  *
- * Decision: when the engine crashes it is opened again, as Postgres does after the crash of one of its processes: what
- * was committed is there, connections are cut and made again at the same address. Where it cannot be opened (a full
- * disk, say) it is tried every second, and queries fail meanwhile: what agents serve from memory goes on.
- * @param onTrouble - called for every crash and every opening that failed.
+ * Decision: a crashed engine is reopened, as Postgres restarts after a crash. Committed data remains; connections are
+ * cut and can be made again at the same address. If reopening fails (for example, a full disk), it is retried every
+ * second. Queries fail meanwhile, but agents keep serving from memory.
+ * @param onTrouble - called for every crash and every failed attempt to open.
  * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */
 export async function openEmbeddedPostgres(
@@ -52,7 +52,7 @@ export async function openEmbeddedPostgres(
     }
   };
 
-  /** Undefined when it was closed meanwhile. */
+  /** Undefined if it was closed meanwhile. */
   const openAgain = async (port: number): Promise<PgliteThread | undefined> => {
     while (!closing.signal.aborted) {
       try {

@@ -12,27 +12,27 @@ export interface HomeLock {
   release(): Promise<void>;
 }
 
-/** What the lock's file says about its holder. */
+/** The holder in the lock's file. */
 interface Holder {
   readonly pid: number;
-  /** When the process started, as the system counts it; empty if the system does not show it. */
+  /** The process's start time as the system counts it; empty if the system does not show it. */
   readonly started: string;
   readonly host: string;
-  /** Makes the text of each lock its own. */
+  /** Makes each lock's text unique. */
   readonly nonce: string;
 }
 
 const HEARTBEAT_MS = 5_000;
-/** A holder on another machine (or container) counts as gone after this long without a heartbeat. */
+/** How long a holder on another machine (or container) may be silent before it counts as gone, in milliseconds. */
 const FOREIGN_STALE_MS = 30_000;
-/** Taking a stale lock over takes milliseconds. */
+/** Replacing a stale lock takes milliseconds; an older claim is abandoned. */
 const CLAIM_STALE_MS = 10_000;
 const CLAIM_PAUSE_MS = 20;
 
 /**
- * Takes the lock `<home>/<name>.lock`, so that one home has one owner: two engines in one data directory destroy it.
- * The lock of a process that was killed is taken over at once (its process id and start time are compared); one
- * that another machine or container left behind, 30 s after its last heartbeat.
+ * Takes the lock `<home>/<name>.lock`, so that a home has one owner: two engines in one data directory destroy it.
+ * The lock of a killed process is taken over at once (by process id and start time), one from another machine or
+ * container 30 s after its last heartbeat.
  * @throws PlatformError SLIPWAY_HOME_IN_USE while another process holds it.
  */
 export async function lockHome(home: string, name: string): Promise<HomeLock> {
@@ -53,7 +53,7 @@ export async function lockHome(home: string, name: string): Promise<HomeLock> {
   }
   const heartbeat = setInterval(() => {
     const now = new Date();
-    // A heartbeat that cannot be written (disk full) must not end the process: only foreign hosts look at it.
+    // A failed heartbeat (disk full) must not end the process: only foreign hosts read it.
     utimes(path, now, now).catch(() => undefined);
   }, HEARTBEAT_MS);
   heartbeat.unref();
@@ -70,13 +70,13 @@ export async function lockHome(home: string, name: string): Promise<HomeLock> {
   };
 }
 
-/** Locks of this very process: a process id does not identify them. */
+/** Locks of this process, which its process id does not distinguish. */
 const held = new Set<string>();
 
 async function take(path: string, written: string, home: string): Promise<void> {
   for (;;) {
     try {
-      // A hard link appears whole or not at all, and only one of several can be first.
+      // Creating a hard link is atomic, and only one process succeeds.
       await link(written, path);
       return;
     } catch (error) {
@@ -99,9 +99,10 @@ async function take(path: string, written: string, home: string): Promise<void> 
 }
 
 /**
- * Puts our lock in the place of a stale one. Only who holds the claim to that very lock may, and it stands until the
- * place is taken: of several that found it stale, one takes it, and a fresh lock is never taken for the stale one.
- * False: another process was faster, so look again.
+ * Replaces a stale lock with ours. Only the holder of the claim for that lock may do so, and the claim lasts until
+ * the lock is replaced. So only one of several processes takes it, and a fresh lock is never mistaken for the stale
+ * one.
+ * False: another process was faster, so check again.
  */
 async function replaceStale(path: string, stale: string, written: string): Promise<boolean> {
   const claim = `${path}.${createHash('sha256').update(stale).digest('hex').slice(0, 16)}.claim`;
@@ -121,7 +122,7 @@ async function replaceStale(path: string, stale: string, written: string): Promi
   }
 }
 
-/** Gives whoever is taking a stale lock over a moment; a claim whose maker was killed does not count for ever. */
+/** Waits a moment for the process that replaces a stale lock. The claim of a killed process expires. */
 async function waitForClaim(claim: string): Promise<void> {
   const madeAt = await timeOf(claim);
   if (madeAt === undefined) return;
@@ -134,17 +135,17 @@ async function read(path: string): Promise<{ text: string; holder: Holder | unde
   return text === undefined ? undefined : { text, holder: parseHolder(text) };
 }
 
-/** When a file was written last, in ms; undefined if it is not there. */
+/** The time of a file's last change, in ms; undefined if it does not exist. */
 async function timeOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(ifThere))?.mtimeMs;
 }
 
-/** Makes of a file that is not there `undefined`. */
+/** Turns a missing file into `undefined`. */
 function ifThere(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
 
-/** A file that does not read as a lock (cut off by a full disk, say) has no holder. */
+/** An invalid lock file (for example, truncated by a full disk) has no holder. */
 function parseHolder(text: string): Holder | undefined {
   try {
     const value = JSON.parse(text) as Partial<Holder> | null;
@@ -167,11 +168,11 @@ async function isHeld(path: string, holder: Holder | undefined): Promise<boolean
   return (await startTime(holder.pid)) === holder.started;
 }
 
-/** When a process started, so that a process id used again is not taken for the old one. Only Linux shows it. */
+/** The start time of a process, to detect a reused process id. Only Linux shows it. */
 async function startTime(pid: number): Promise<string> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(ifThere);
   if (line === undefined) return '';
-  // The name, in parentheses, may hold anything; the start time is the 20th field after it.
+  // The name, in parentheses, may contain anything; the start time is the 20th field after it.
   const ticks = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
   return `${boot.trim()}:${ticks}`;
@@ -182,27 +183,27 @@ function describe(holder: Holder | undefined): string {
 }
 
 /**
- * Whether a process of that id lives on this machine, whoever it belongs to. One that has ended does not, although its
- * number is kept until whoever started it has asked how it ended: in a container that may be never.
+ * Whether a process with that id runs on this machine, of any user. A zombie does not count, although its id stays
+ * taken until its parent reads its exit code: in a container that may be never.
  */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // A process of another user lives, too.
+    // EPERM: a process of another user, which is alive.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   return !ENDED.has(stateOf(pid));
 }
 
-/** Letters for the states of a process that runs nothing any more. */
+/** The states of a process that has ended. */
 const ENDED: ReadonlySet<string> = new Set(['Z', 'X']);
 
 /** The letter of a process's state; empty except on Linux. */
 function stateOf(pid: number): string {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // It follows the name, which stands in parentheses and may hold anything.
+    // It follows the name, which is in parentheses and may contain anything.
     return line.charAt(line.lastIndexOf(')') + 2);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 
 import { PlatformError } from '../errors.ts';
 
-/** The key from which the platform's other keys are derived: 32 bytes. Never leaves the process. */
+/** The key that the platform's other keys are derived from: 32 bytes. Never leaves the process. */
 export type MasterKey = Buffer;
 
 /** The master key's file in a platform's home. */
 const MASTER_KEY_FILE = 'master.key';
 
-/** Whether the master key comes from the environment, and not from its file. */
+/** Whether the master key comes from the environment instead of its file. */
 export function isMasterKeyGiven(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['SLIPWAY_MASTER_KEY'] ?? '') !== '';
 }
 
 /**
- * The master key: `SLIPWAY_MASTER_KEY` (64 hexadecimal digits, or 44 characters of base64) where it is set, else
- * `<home>/master.key`, created once with mode 0600. Whoever loses it loses the stored secrets.
- * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID when the value is not 32 bytes.
+ * The master key: `SLIPWAY_MASTER_KEY` (64 hexadecimal digits, or 44 characters of base64) if set, else
+ * `<home>/master.key`, created once with mode 0600. Without it, the stored secrets are lost.
+ * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes.
  */
 export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv = process.env): Promise<MasterKey> {
   const given = env['SLIPWAY_MASTER_KEY'];
@@ -28,15 +28,15 @@ export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv = proce
 }
 
 /**
- * The platform's API key: what was given, else `<home>/api.key`, created once with mode 0600.
- * The key looks like `slipway_` and 43 characters of base64url.
+ * The platform's API key: the given one, else `<home>/api.key`, created once with mode 0600. A key is `slipway_` and
+ * 43 characters of base64url.
  */
 export async function loadApiKey(home: string, given?: string): Promise<string> {
   if (given !== undefined && given !== '') return given;
   return readOrCreate(home, join(home, 'api.key'), () => `slipway_${randomBytes(32).toString('base64url')}`);
 }
 
-/** A 32-byte key for one purpose, from the master key: one purpose's key reveals nothing about the others. */
+/** Derives a 32-byte key for one purpose from the master key: it reveals nothing about the other keys. */
 export function deriveKey(
   master: MasterKey,
   purpose: 'secrets' | 'uploads' | 'idempotency' | 'containers',
@@ -45,8 +45,8 @@ export function deriveKey(
 }
 
 /**
- * Reads a key from its text.
- * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID when it is not 32 bytes; `place` says where it was.
+ * Parses a key.
+ * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID if it is not 32 bytes; `place` is its origin.
  */
 function decodeKey(text: string, place: string): MasterKey {
   const trimmed = text.trim();
@@ -60,7 +60,7 @@ function decodeKey(text: string, place: string): MasterKey {
   return key;
 }
 
-/** Reads the file, or creates it whole: of two processes that create it at once, both read the same content. */
+/** Reads the file, or creates it atomically: two processes that create it at once read the same content. */
 export async function readOrCreate(home: string, path: string, create: () => string): Promise<string> {
   const existing = await readIfThere(path);
   if (existing !== undefined) return existing;
@@ -77,7 +77,7 @@ export async function readOrCreate(home: string, path: string, create: () => str
   return (await readFile(path, 'utf8')).trim();
 }
 
-/** The text of a file, without white space at its ends; undefined where it is not there. */
+/** The trimmed text of a file; undefined if it does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).trim();
@@ -88,13 +88,13 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * The file of the next master key. It exists from the start of a rotation until every stored secret is sealed with the
- * new key; until then both keys are needed to open secrets.
+ * The file of the next master key. It exists from the start of a rotation until every stored secret is sealed with
+ * it. Until then, opening secrets needs both keys.
  */
 const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
 
 /**
- * The key of a rotation that has not come to its end; undefined where there is none.
+ * The key of an unfinished rotation; undefined if there is none.
  * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID.
  */
 export async function pendingMasterKey(home: string): Promise<MasterKey | undefined> {
@@ -103,7 +103,7 @@ export async function pendingMasterKey(home: string): Promise<MasterKey | undefi
   return text === undefined ? undefined : decodeKey(text, path);
 }
 
-/** The key that follows: of a rotation that was begun before, or a new one. It is on the disk before it is used. */
+/** The next master key: that of an unfinished rotation, or a new one. It is on disk before it is used. */
 export async function nextMasterKey(home: string): Promise<MasterKey> {
   const path = join(home, NEXT_KEY_FILE);
   const text = await readOrCreate(home, path, () => randomBytes(32).toString('hex'));
@@ -111,13 +111,13 @@ export async function nextMasterKey(home: string): Promise<MasterKey> {
   return decodeKey(text, path);
 }
 
-/** Ends a rotation: nothing is left that needs the key before. */
+/** Ends a rotation: nothing needs the old key any more. */
 export async function adoptNextMasterKey(home: string): Promise<void> {
   await rename(join(home, NEXT_KEY_FILE), join(home, MASTER_KEY_FILE));
   await syncDirectory(home);
 }
 
-/** What was renamed is there after a power cut, too. */
+/** Makes a rename survive a power failure. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -2,21 +2,21 @@ import { sql, type Kysely } from 'kysely';
 
 import { PlatformError } from '../errors.ts';
 
-/** One forward step of a schema: statements that run in one transaction. */
+/** One forward migration of a schema: statements in one transaction. */
 export interface Migration {
-  /** Unique in its list; steps run in the order of the list, and the order never changes. */
+  /** Unique in its list. Migrations run in list order, which never changes. */
   readonly name: string;
   readonly sql: readonly string[];
 }
 
-/** The lock that migrating processes take in turn, on any Postgres: an arbitrary constant. */
+/** The lock between migrating processes, on any Postgres: an arbitrary constant. */
 const MIGRATION_LOCK = 735_104_226;
 
 /**
- * Brings a schema up to date: runs the steps that `ledger` does not list yet, each in a transaction together with
- * its line in the ledger. Forward only. Several processes may do it at once: they wait for one another.
- * @param ledger The name of the table that remembers which steps have run; one per list of migrations.
- * @throws PlatformError SLIPWAY_DATABASE_NEWER where the ledger lists a step that this version does not know.
+ * Migrates a schema: runs the migrations that `ledger` does not list, each in a transaction with its ledger entry.
+ * Forward only. Concurrent processes wait for each other.
+ * @param ledger The table of applied migrations; one per list.
+ * @throws PlatformError SLIPWAY_DATABASE_NEWER if the ledger lists a migration that this version does not know.
  */
 export async function migrate<S>(
   kysely: Kysely<S>,
@@ -42,7 +42,7 @@ export async function migrate<S>(
   });
 }
 
-/** Asked without a lock, and of a role that may not make tables, too: mostly there is nothing to do. */
+/** Needs neither a lock nor the right to create tables; usually there is nothing to migrate. */
 async function isUpToDate<S>(
   kysely: Kysely<S>,
   { ledger, migrations }: { ledger: string; migrations: readonly Migration[] },

@@ -1,6 +1,6 @@
 import type { Migration } from './migrate.ts';
 
-/** The control plane's tables, step by step. A step that was released is never edited: add the next one. */
+/** The migrations of the control plane's tables. Never edit a released one: add the next. */
 export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
   {
     name: '001 the first release',
@@ -75,7 +75,7 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
         sha256 text
       )`,
       `create index uploads_of on uploads (deployment_id)`,
-      // It keeps the id of its deployment when that is deleted: it tells whose the feedback is.
+      // It keeps the id of a deleted deployment, because the id determines the owner of the feedback.
       `create table tracing_projects (
         id uuid primary key,
         tenant_id uuid not null,

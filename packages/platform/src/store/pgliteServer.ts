@@ -21,7 +21,7 @@ import {
   type WireMessage,
 } from './wireMessages.ts';
 
-/** An embedded Postgres that other processes of this machine reach by the Postgres protocol. */
+/** An embedded Postgres that serves other processes of this machine by the Postgres protocol. */
 export interface PgliteServer {
   readonly port: number;
   /** Closes every connection; the database itself stays open. */
@@ -29,29 +29,29 @@ export interface PgliteServer {
 }
 
 /**
- * How long a connection may hold the database between two messages of one transaction, in milliseconds. There is
- * one session for all: a process that is stopped inside a transaction would otherwise stop everybody.
+ * How long a connection may hold the database between two messages of a transaction, in milliseconds. All share one
+ * session, so a process that stops inside a transaction would block all others.
  */
 const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
- * Serves a PGlite to several connections at once, on loopback. PGlite is one session, so connections take turns: a
- * turn is everything up to Sync (or one simple query), and goes on while a transaction is open. docs/dependencies.md
- * says why `@electric-sql/pglite-socket` does not serve here.
+ * Serves a PGlite to several connections on loopback. PGlite is one session, so connections take turns: a turn is
+ * everything up to Sync (or one simple query), and continues while a transaction is open. docs/dependencies.md
+ * explains why `@electric-sql/pglite-socket` is not used.
  *
- * What sharing a session means for callers: `SET`, temporary tables, `LISTEN` and session advisory locks are shared
- * by all; transactions, their locks and named prepared statements are not. `COPY FROM STDIN` is refused.
+ * Callers share `SET`, temporary tables, `LISTEN` and session advisory locks, but not transactions, their locks and
+ * named prepared statements. `COPY FROM STDIN` is refused.
  *
- * A connection of an agent's role has that role for its turns, and can send only statements that cannot end that:
- * see `refusalOfAgent`.
+ * A connection of an agent's role has that role in its turns, and may send only statements that cannot change it: see
+ * `refusalOfAgent`.
  */
 export async function servePglite(options: {
   db: PGlite;
-  /** Of every user but agents' roles, whose passwords are derived from it (`agentPassword`). */
+  /** The password of every user except agents' roles, whose passwords are derived from it (`agentPassword`). */
   password: string;
-  /** On loopback. Default: a free one. */
+  /** On loopback. Default: a free port. */
   port?: number;
-  /** Called when the engine itself gave up, which is no SQL error: what it answers from then on is worth nothing. */
+  /** Called when the engine itself fails, not for SQL errors: its later answers are not reliable. */
   onEngineFailure?: (error: unknown) => void;
   /** Default {@link IDLE_IN_TRANSACTION_MS}. */
   idleInTransactionMs?: number;
@@ -81,10 +81,10 @@ export async function servePglite(options: {
   };
 }
 
-/** Statement names are the session's, so each connection's are made unique across all of them. */
+/** The session's statement names are shared, so each connection's names are made unique. */
 let statementsNamed = 0;
 
-/** One client of the embedded database: start-up, password, then messages gathered into turns. */
+/** One client of the embedded database: start-up, password, then messages collected into turns. */
 class PgliteConnection implements TurnOwner {
   readonly #socket: Socket;
   readonly #password: string;
@@ -101,7 +101,7 @@ class PgliteConnection implements TurnOwner {
     this.#password = options.password;
     this.#turns = options.turns;
     this.#socket.on('data', (data) => this.#read(data));
-    // What went wrong on the line is of no interest to others: 'close' follows and cleans up.
+    // 'close' follows a connection error, and cleans up.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.on('close', () => this.#leave());
   }
@@ -110,7 +110,7 @@ class PgliteConnection implements TurnOwner {
     return this.#role;
   }
 
-  /** Sends a piece of an answer. The bytes are copied: they are a window on the engine's memory. */
+  /** Sends a part of an answer. Copies the bytes, which are a view of the engine's memory. */
   send(data: Uint8Array): void {
     if (this.#socket.writable) this.#socket.write(Buffer.from(data));
   }
@@ -144,7 +144,7 @@ class PgliteConnection implements TurnOwner {
         this.send(askForPassword());
         return true;
       case 'cancel':
-        // There is no other backend to signal: the query that is running is the one that blocks this line.
+        // There is no other backend to signal: the running query blocks this thread.
         this.#socket.end();
         return false;
       case 'unknown':
@@ -176,7 +176,7 @@ class PgliteConnection implements TurnOwner {
     }
     this.#phase = 'open';
     this.#role = role;
-    // What else a client says at its start (options, settings) would be the session's.
+    // Other start-up parameters (options, settings) would apply to the shared session.
     const bytes = role === undefined ? this.#startup : startup({ user: 'postgres', database: 'postgres' });
     this.#turns.take({ owner: this, bytes, leavesBatchOpen: false });
   }

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 
-/** The engine's code, compiled: a `WebAssembly.Module`, of which Node's types know nothing. */
+/** The engine's compiled code: a `WebAssembly.Module`, for which Node has no types. */
 type Engine = object;
 declare const WebAssembly: { compile(code: Uint8Array): Promise<Engine> };
 
-/** Where a PGlite serves. */
+/** Where to serve a PGlite. */
 interface PglitePlace {
   /** The data directory. */
   readonly directory: string;
@@ -14,22 +14,22 @@ interface PglitePlace {
   readonly port: number;
 }
 
-/** What the thread gets; it answers with its port once it serves. */
+/** The thread's data; it answers with its port once it serves. */
 export type PgliteThreadData = PglitePlace & { readonly engine: Engine };
 
-/** A PGlite that serves in a thread of its own. */
+/** A PGlite that serves in a separate thread. */
 export interface PgliteThread {
   readonly port: number;
   /** Resolves when the thread has ended: without an error only after `close`. Never rejects. */
   readonly ended: Promise<Error | undefined>;
-  /** Says good-bye to its connections, closes the data directory and ends the thread. */
+  /** Ends its connections, closes the data directory and ends the thread. */
   close(): Promise<void>;
 }
 
 /**
- * Starts PGlite in a thread of its own: a query takes the thread that it runs in until it is answered, and the platform's
- * own thread has requests of agents to pass on meanwhile.
- * @throws what the engine or its server said where they do not start.
+ * Starts PGlite in a separate thread, because a query blocks its thread, and the platform's own thread must forward
+ * agents' requests meanwhile.
+ * @throws the error of the engine or its server.
  */
 export async function startPgliteThread(place: PglitePlace): Promise<PgliteThread> {
   const workerData: PgliteThreadData = { ...place, engine: await compiledEngine() };
@@ -61,7 +61,7 @@ export async function startPgliteThread(place: PglitePlace): Promise<PgliteThrea
 
 let engine: Engine | undefined;
 
-/** Compiled once per process: the next thread, after a crash say, has what V8 has optimized meanwhile (0.3 s of 0.9). */
+/** Compiled once per process: the next thread, for example after a crash, reuses V8's optimized code (0.3 s of 0.9). */
 async function compiledEngine(): Promise<Engine> {
   const code = new URL('./pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
   engine ??= await WebAssembly.compile(await readFile(code));
@@ -69,8 +69,8 @@ async function compiledEngine(): Promise<Engine> {
 }
 
 /**
- * The thread's module lies beside this one. Where this one runs from its source, so does that; and as a thread does not
- * take over what makes its process read TypeScript, it is loaded by a line that does.
+ * The thread's module, next to this one. Run from source, a thread does not inherit the process's TypeScript loader,
+ * so a line of code registers it.
  */
 function entryPoint(): URL {
   if (!import.meta.url.endsWith('.ts')) return new URL('./pgliteWorker.js', import.meta.url);

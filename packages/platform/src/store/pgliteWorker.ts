@@ -5,11 +5,11 @@ import { PGlite } from '@electric-sql/pglite';
 import { servePglite } from './pgliteServer.ts';
 import type { PgliteThreadData } from './pgliteThread.ts';
 
-// What runs in the thread of `pgliteThread.ts`. Whatever is thrown here ends the thread, and the other side is told.
+// The code of the thread in `pgliteThread.ts`. An error here ends the thread and is reported to the other side.
 const { directory, password, port, engine } = workerData as PgliteThreadData;
 const db = await PGlite.create(directory, {
   pgliteWasmModule: engine,
-  // The default of 128 MB is taken at the start, and costs that much memory whatever is in the database.
+  // The default of 128 MB is allocated at the start, whatever is in the database.
   startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'],
 });
 const server = await servePglite({
@@ -17,7 +17,7 @@ const server = await servePglite({
   password,
   port,
   onEngineFailure: (error) => {
-    // Out of the connection that met it: the engine's memory is not to be trusted any more.
+    // Throw outside of the connection's code, to end the thread: the engine's memory is not reliable any more.
     queueMicrotask(() => {
       throw error;
     });

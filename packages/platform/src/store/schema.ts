@@ -8,12 +8,12 @@ import type { RevisionStatus } from '../controlPlane/revisionStates.ts';
 type Time = ColumnType<Date, Date, Date>;
 /** An optional point in time. */
 type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>;
-/** JSON kept as it came: an object when read, its text when written. */
+/** JSON: an object when read, its text when written. */
 type Json = JSONColumnType<Record<string, unknown>>;
 
 /**
- * One deployment; names are unique per tenant. `source_config` and the secrets are what was asked for last; revisions hold their own copies, and
- * the `source_revision_config` of a deployment is that of its latest revision.
+ * A deployment; names are unique per tenant. `source_config` and the secrets are the last requested ones; each
+ * revision has its own copy. A deployment's `source_revision_config` is that of its latest revision.
  */
 export interface DeploymentsTable {
   id: string;
@@ -27,40 +27,40 @@ export interface DeploymentsTable {
   /** The list of secrets, sealed with the deployment's id as context. */
   sealed_secrets: string;
   image_version: string | null;
-  /** Whose names it was made in; what a request that names nothing is answered by. */
+  /** The vocabulary that it was created in, for answers to requests that do not determine one. */
   vocabulary: Generated<Vocabulary>;
   latest_revision_id: string | null;
   active_revision_id: string | null;
-  /** Whether the tracing project goes with the deployment when it is deleted. */
+  /** Whether to delete the tracing project with the deployment. */
   delete_tracing_project: Generated<boolean>;
   created_at: Time;
   updated_at: Time;
 }
 
-/** One revision, with the configuration that it was created with: redeploying it brings all of that back. */
+/** A revision with its original configuration, which a redeploy restores. */
 export interface RevisionsTable {
   id: string;
   deployment_id: string;
   /** The order of creation across all deployments. */
   number: Generated<string>;
   status: ColumnType<RevisionStatus, RevisionStatus, RevisionStatus>;
-  /** Why it has that status, in words; null where there is nothing to say. */
+  /** The reason of its status, as text; null if there is none. */
   status_reason: string | null;
   source: string;
   source_config: Json;
   source_revision_config: Json;
   sealed_secrets: string;
-  /** When this revision was last asked for, as a count: creation and each redeploy take the next one. */
+  /** The order of its last request: creation and each redeploy take the next number. */
   requested: Generated<string>;
-  /** What asked for it last. */
+  /** The kind of its last request. */
   requested_by: 'create' | 'patch' | 'push' | 'redeploy';
-  /** How often a restart of the platform found it half done since it was last asked for. */
+  /** How many restarts of the platform found it unfinished since its last request. */
   restarts: Generated<number>;
-  /** When it was last built with success; null where it never was. */
+  /** When it was last built successfully; null if never. */
   built_at: OptionalTime;
-  /** Where the built agent is, relative to the home; null where it was never built, or removed again. */
+  /** The built agent's folder, relative to the home; null if it was never built or was removed. */
   agent_dir: string | null;
-  /** The graph configuration as the builder resolved it, relative to `agent_dir`. */
+  /** The graph configuration file that the builder resolved, relative to `agent_dir`. */
   agent_graph_config: string | null;
   deployed_at: OptionalTime;
   created_at: Time;
@@ -71,41 +71,41 @@ export interface RevisionsTable {
 interface RevisionTransitionsTable {
   id: Generated<string>;
   revision_id: string;
-  /** Null for the first one. */
+  /** Null for the first entry. */
   from_status: string | null;
   to_status: string;
   reason: string | null;
   at: Time;
 }
 
-/** What the builder and the agent of a revision wrote. */
+/** The output of a revision's builder and agent. */
 interface RevisionLogsTable {
   id: Generated<string>;
   revision_id: string;
-  /** Which part of the revision's life it is from. */
+  /** The part of the revision's life that it is from. */
   stage: 'build' | 'deploy';
   line: string;
   at: Time;
 }
 
-/** One object path handed out by an upload-url endpoint. */
+/** An object path from an upload-url endpoint. */
 interface UploadsTable {
   object_path: string;
   deployment_id: string;
   created_at: Time;
-  /** When its content was complete on disk; null before. */
+  /** When its upload was complete on disk; null before. */
   uploaded_at: OptionalTime;
   /** Bytes. */
   size: ColumnType<string | null, number | null | undefined, number | null>;
   sha256: string | null;
 }
 
-/** A tracing project. One is created with each deployment, under the same name; names are unique per tenant. */
+/** A tracing project. One is created with each deployment, under its name; names are unique per tenant. */
 interface TracingProjectsTable {
   id: string;
   tenant_id: string;
   name: string;
-  /** The deployment it was created with, which may be deleted by now. */
+  /** Its deployment, which may be deleted by now. */
   deployment_id: string | null;
   created_at: Time;
 }
@@ -117,53 +117,53 @@ export interface ListenersTable {
   version: string | null;
   /** `cluster` or `docker`. */
   compute_type: string;
-  /** The operator's name of the compute; a tenant has it once. */
+  /** The operator's name of the compute, unique per tenant. */
   compute_id: string;
   compute_config: Json;
-  /** Whose names it was made in; see {@link DeploymentsTable}. */
+  /** The vocabulary that it was created in; see {@link DeploymentsTable}. */
   vocabulary: Generated<Vocabulary>;
   created_at: Time;
   updated_at: Time;
 }
 
-/** An integration with a host of git repositories. */
+/** An integration with a git host. */
 export interface IntegrationsTable {
   id: string;
   tenant_id: string;
-  /** A tenant has it once. */
+  /** Unique per tenant. */
   name: string;
-  /** What the addresses of its repositories begin with. */
+  /** The beginning of its repositories' addresses. */
   url_prefix: string;
-  /** Goes with a token. */
+  /** The user name for a token. */
   username: string;
-  /** Where the token or the key is: `env:NAME` or `file:/path`; null where none is needed. */
+  /** A reference to the token or key: `env:NAME` or `file:/path`; null if none is needed. */
   credential: string | null;
-  /** Where the secret is that signs its pushes; null where it sends none. */
+  /** A reference to the secret that signs its pushes; null if it sends none. */
   webhook_secret: string | null;
   created_at: Time;
 }
 
-/** One delivery of a webhook, by the id that its sender gave it. */
+/** A webhook delivery, by its sender's id. */
 interface PushDeliveriesTable {
   integration_id: string;
   delivery_id: string;
-  /** What it was answered. */
+  /** The answer to it. */
   answer: Json;
   at: Time;
 }
 
-/** A key under which a deployment was created, so that the same request does not create it again. */
+/** An idempotency key of a created deployment, so that the same request does not create another. */
 interface IdempotencyKeysTable {
   tenant_id: string;
   key: string;
   /** A keyed digest of the request. */
   fingerprint: string;
-  /** What was answered, without the secrets. */
+  /** The answer, without secrets. */
   answer: Json;
   created_at: Time;
 }
 
-/** The id that the database shares with its home: one row at most. */
+/** The id that the database shares with its home: at most one row. */
 interface PlatformInstanceTable {
   only_row: Generated<boolean>;
   id: string;
@@ -188,13 +188,13 @@ export interface Schema extends AccessTables {
 export interface ApiKeysTable {
   id: string;
   name: string;
-  /** How the key begins. */
+  /** The beginning of the key. */
   prefix: string;
   /** SHA-256 of the key, in hexadecimal. */
   key_hash: string;
   scope: Scope;
   tenant_ids: string[];
-  /** The id of the key that made it, or `operator`. */
+  /** The id of the key that created it, or `operator`. */
   created_by: string;
   created_at: Time;
   expires_at: OptionalTime;
@@ -202,7 +202,7 @@ export interface ApiKeysTable {
   last_used_at: OptionalTime;
 }
 
-/** One change that was asked for. */
+/** A requested change. */
 interface AuditEntriesTable {
   id: Generated<string>;
   at: Time;
@@ -218,7 +218,7 @@ interface AuditEntriesTable {
   user_agent: string | null;
 }
 
-/** The tables of who may do what, and of who did. */
+/** The tables of API keys and the audit log. */
 interface AccessTables {
   api_keys: ApiKeysTable;
   audit_entries: AuditEntriesTable;

@@ -2,11 +2,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 import { PlatformError } from '../errors.ts';
 
-/** Encrypts and decrypts small values that are stored. */
+/** Encrypts and decrypts small stored values. */
 export interface Sealing {
-  /** `context` (an id) is bound in: a sealed value copied to another row does not open there. */
+  /** `context` (an id) is authenticated: a sealed value copied to another row does not open there. */
   seal(plaintext: string, context: string): string;
-  /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG when key, context or value are not those it was sealed with. */
+  /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG if key, context or value differ from those it was sealed with. */
   open(sealed: string, context: string): string;
 }
 
@@ -61,8 +61,8 @@ function wrongKey(cause?: unknown): PlatformError {
 export type RotatingSealing = ReturnType<typeof createRotatingSealing>;
 
 /**
- * Makes a sealing whose key changes: it seals with the newest key, and opens what that one or the one before has sealed. Two
- * are enough: a rotation begins when the one before it has come to its end, and nothing stored is older.
+ * Makes a sealing whose key changes. It seals with the newest key, and opens values of that key and the previous one.
+ * Two are enough, because a rotation begins only after the previous one has ended, so no stored value is older.
  */
 export function createRotatingSealing(key: Buffer) {
   let newest = { key, sealing: createSealing(key) };
@@ -71,7 +71,7 @@ export function createRotatingSealing(key: Buffer) {
     try {
       return sealing.open(sealed, context);
     } catch {
-      // Both keys are tried: an authenticated value opens only with the key that sealed it.
+      // Try both keys: an authenticated value opens only with the key that sealed it.
       return undefined;
     }
   };
@@ -81,7 +81,7 @@ export function createRotatingSealing(key: Buffer) {
       if (before === undefined) return newest.sealing.open(sealed, context);
       return opened(newest.sealing, sealed, context) ?? before.open(sealed, context);
     },
-    /** From now on this key seals; the newest key again changes nothing. */
+    /** Seals with this key from now on; the newest key again changes nothing. */
     rotateTo: (next: Buffer): void => {
       if (next.equals(newest.key)) return;
       before = newest.sealing;

@@ -2,31 +2,31 @@ import type { PGlite } from '@electric-sql/pglite';
 
 import { query, sync } from './wireMessages.ts';
 
-/** Who takes turns: one connection. */
+/** A connection that takes turns. */
 export interface TurnOwner {
-  /** The role that it has in its turns; undefined: the session's own, a superuser. */
+  /** Its role in its turns; undefined: the session's own, a superuser. */
   readonly role?: string | undefined;
-  /** A piece of the answer; valid only during the call. */
+  /** Sends a part of the answer; the data is valid only during the call. */
   send(data: Uint8Array): void;
   /** Ends the connection with a fatal error. */
   end(sqlState: string, text: string): void;
 }
 
-/** What one connection wants done in one go. */
+/** One turn of a connection. */
 interface Turn {
   readonly owner: TurnOwner;
   readonly bytes: Buffer;
-  /** True after Flush: the batch goes on, so no other session may come in between. */
+  /** True after Flush: the batch continues, so no other connection may come in between. */
   readonly leavesBatchOpen: boolean;
 }
 
-/** The order in which connections use the one session. */
+/** Schedules the connections on the one session. */
 export type Turns = ReturnType<typeof createTurns>;
 
 /**
- * Turns on one PGlite: first come, first served, except that whoever is inside a transaction goes on alone.
- * `idleInTransactionMs` is how long it may hold the session without a next message before it is cut off;
- * `onEngineFailure` is told when the engine itself gave up, after the connection that met it.
+ * Schedules turns on one PGlite: first come, first served, but a connection inside a transaction continues alone.
+ * `idleInTransactionMs` limits how long it may hold the session without a next message. `onEngineFailure` is called
+ * when the engine itself fails, after its connection was ended.
  */
 export function createTurns(
   db: PGlite,
@@ -34,14 +34,14 @@ export function createTurns(
 ) {
   let waiting: Turn[] = [];
   let running: Promise<void> | undefined;
-  /** Who holds the session: inside a transaction, or after Flush inside an extended batch. */
+  /** The connection that holds the session: inside a transaction, or after Flush inside an extended batch. */
   let holder: TurnOwner | undefined;
   let patience: NodeJS.Timeout | undefined;
-  /** The role that the session has now; `unknown` after a change that failed. */
+  /** The session's current role; not known after a failed change. */
   let role: string | undefined;
   let isRoleKnown = true;
 
-  /** Inside a transaction there is nothing to do: the session has the role of its holder already. */
+  /** Inside a transaction this does nothing, because the session already has its holder's role. */
   const takeRole = async (wanted: string | undefined): Promise<void> => {
     if (isRoleKnown && wanted === role) return;
     isRoleKnown = false;
@@ -70,7 +70,7 @@ export function createTurns(
           db.execProtocolRawStream(turn.bytes, { onRawData: (data) => turn.owner.send(data) }),
         );
       } catch (error) {
-        // Not an SQL error, which is an answer: the engine itself gave up.
+        // Not an SQL error, which is an answer: the engine itself failed.
         turn.owner.end('XX000', error instanceof Error ? error.message : 'The embedded database failed.');
         options.onEngineFailure(error);
       }
@@ -100,12 +100,12 @@ export function createTurns(
   };
 
   return {
-    /** Queues a turn's bytes; they are run when the owner's transaction or all earlier turns are over. */
+    /** Queues a turn, which runs after the owner's transaction or all earlier turns. */
     take,
-    /** Forgets what a closed connection still wanted, and ends the transaction that it left open. */
+    /** Drops the queued turns of a closed connection, and ends its open transaction. */
     leave: (owner: TurnOwner, cleanup: readonly Buffer[]): void => {
       waiting = waiting.filter((turn) => turn.owner !== owner);
-      // Runs after what this connection has running, and before anybody else's turn if it holds the session.
+      // Runs after this connection's current turn, and before all others if it holds the session.
       take({ owner, bytes: Buffer.concat([sync(), query('ROLLBACK'), ...cleanup]), leavesBatchOpen: false });
     },
     /** Resolves when nothing runs or waits. */

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 
 /**
- * The few messages of the Postgres wire protocol (version 3) that serving an embedded Postgres to others takes.
- * See "Message Formats" in the Postgres manual: a type byte, a length that counts itself, a body.
+ * The messages of the Postgres wire protocol (version 3) that serving an embedded Postgres needs. See "Message
+ * Formats" in the Postgres manual: a type byte, a length that includes itself, a body.
  */
 
-/** What a connection asks before it is a session: packets without a type byte. */
+/** The kinds of start-up packets, which have no type byte. */
 export type StartupKind = 'encryption' | 'cancel' | 'startup' | 'unknown';
 
 const SSL_REQUEST = 80_877_103;
@@ -13,11 +13,11 @@ const GSS_ENCRYPTION_REQUEST = 80_877_104;
 const CANCEL_REQUEST = 80_877_102;
 const PROTOCOL_3 = 196_608;
 
-/** Reads one untyped packet off the front of `buffer`; undefined while it is not complete. */
+/** Reads one untyped packet from the front of `buffer`; undefined if it is incomplete. */
 export function readStartup(buffer: Buffer): { kind: StartupKind; packet: Buffer } | undefined {
   if (buffer.length < 8) return undefined;
   const length = buffer.readInt32BE(0);
-  // Postgres itself refuses start-up packets over 10,000 bytes.
+  // Postgres itself rejects start-up packets over 10,000 bytes.
   if (length < 8 || length > 10_000) return { kind: 'unknown', packet: buffer };
   if (buffer.length < length) return undefined;
   return { kind: startupKind(buffer.readInt32BE(4)), packet: buffer.subarray(0, length) };
@@ -29,7 +29,7 @@ function startupKind(code: number): StartupKind {
   return code === PROTOCOL_3 ? 'startup' : 'unknown';
 }
 
-/** The user that a start-up packet names: parameters are pairs of strings, each ended by a zero. */
+/** The user in a start-up packet, whose parameters are pairs of zero-terminated strings. */
 export function userOf(packet: Buffer): string | undefined {
   const strings = packet.toString('utf8', 8).split('\0');
   for (let i = 0; i + 1 < strings.length && strings[i] !== ''; i += 2) {
@@ -47,18 +47,18 @@ export function startup(parameters: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** A complete message with its type byte, one character. */
+/** A complete message. `type` is its type byte, as a character. */
 export interface WireMessage {
   readonly type: string;
-  /** The whole message, type byte and length included. */
+  /** The whole message, including type byte and length. */
   readonly bytes: Buffer;
 }
 
-/** Reads one typed message off the front of `buffer`; undefined while it is not complete, null when it is none. */
+/** Reads one typed message from the front of `buffer`; undefined if it is incomplete, null if it is invalid. */
 export function readMessage(buffer: Buffer): WireMessage | undefined | null {
   if (buffer.length < 5) return undefined;
   const length = buffer.readInt32BE(1);
-  // Postgres's own limit of a message is 1 GB.
+  // Postgres limits a message to 1 GB.
   if (length < 4 || length > 0x3fff_ffff) return null;
   if (buffer.length < length + 1) return undefined;
   return { type: String.fromCharCode(buffer[0] ?? 0), bytes: buffer.subarray(0, length + 1) };
@@ -87,12 +87,12 @@ export function closeStatement(name: string): Buffer {
   return writeMessage('C', Buffer.from(`S${name}\0`));
 }
 
-/** The server's request for a password in clear text: the line never leaves this machine. */
+/** The server's request for a clear-text password, which never leaves this machine. */
 export function askForPassword(): Buffer {
   return writeMessage('R', Buffer.from([0, 0, 0, 3]));
 }
 
-/** Whether a password message carries this password; takes the same time however much of it is right. */
+/** Whether a password message has this password; compares in constant time. */
 export function isPassword(message: WireMessage, password: string): boolean {
   if (message.type !== 'p') return false;
   const given = message.bytes.subarray(5, -1);
@@ -101,22 +101,22 @@ export function isPassword(message: WireMessage, password: string): boolean {
 }
 
 /**
- * Whether a message asks for `COPY … FROM STDIN`. Asked of the text alone, so a literal that reads like one counts too:
- * the embedded engine never comes back from it (it waits for input that cannot arrive while it waits).
+ * Whether a message requests `COPY … FROM STDIN`. It checks only the text, so a literal that reads like it also
+ * matches. The embedded engine would block forever on it, waiting for input that cannot arrive.
  */
 export function isCopyFromStdin(message: WireMessage): boolean {
   if (message.type !== 'Q' && message.type !== 'P') return false;
   return /\bcopy\b[^;]*\bfrom\s+stdin\b/i.test(message.bytes.toString('latin1'));
 }
 
-/** A fatal error, as Postgres words it. */
+/** A fatal error in Postgres' format. */
 export function fatalError(sqlState: string, text: string): Buffer {
   return writeMessage('E', Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0M${text}\0\0`));
 }
 
 /**
- * The message with the name of its prepared statement replaced, where it has one. Unnamed statements stay so.
- * Parse, Bind, Describe and Close are the messages that name statements.
+ * The message with its prepared statement's name replaced, if it has one. Unnamed statements stay unnamed. Parse,
+ * Bind, Describe and Close name statements.
  */
 export function renameStatement(message: WireMessage, rename: (name: string) => string): Buffer {
   const body = message.bytes.subarray(5);
@@ -127,10 +127,10 @@ export function renameStatement(message: WireMessage, rename: (name: string) => 
   return writeMessage(message.type, Buffer.concat([body.subarray(0, start), name, body.subarray(end)]));
 }
 
-/** Where a message's body has the name of a statement; undefined if it names none. */
+/** The position of the statement's name in a message's body; undefined if it names none. */
 function startOfStatementName(type: string, body: Buffer): number | undefined {
   if (type === 'P') return 0;
-  // The name of the portal is before it.
+  // The portal's name comes first.
   if (type === 'B') return body.indexOf(0) + 1;
   const isAboutStatement = (type === 'D' || type === 'C') && body[0] === 'S'.charCodeAt(0);
   return isAboutStatement ? 1 : undefined;

@@ -11,18 +11,18 @@ import type { FeedbackOutcome, FeedbackReader, TracingStore } from './tracingSto
 const RunOfPath = z.object({ run_id: Uuid });
 
 /**
- * The tracing service's addresses: `POST` and `GET /api/v1/feedback/tokens/{token_id}` record feedback (contract 001,
- * "Endpoints"; the link is its own credential, and may be called from any web page), and
- * `GET /api/v1/runs/{run_id}/feedback` reads back what was recorded, for those whom `guard` lets through.
+ * The routes of the tracing service. `POST` and `GET /api/v1/feedback/tokens/{token_id}` record feedback (contract
+ * 001, "Endpoints"); the link is its own credential, and any web page may call it. `GET
+ * /api/v1/runs/{run_id}/feedback` returns recorded feedback to callers that `guard` admits.
  *
  * Answers `{"recorded": true, "key": …}`; 404 for an unknown link, 410 for an expired one, 422 `{detail: […]}`.
- * Errors are thrown as `HttpProblem`: the app that mounts these routes turns them into answers.
+ * Errors are thrown as `HttpProblem`, which the mounting app turns into answers.
  */
 export function feedbackRoutes(options: {
   tracing: TracingStore;
-  /** Lets only those through who may read feedback back. Default: everybody may. */
+  /** Admits only callers that may read feedback. Default: admits all. */
   guard?: MiddlewareHandler;
-  /** Whose feedback a request reads. */
+  /** The reader of a request's feedback. */
   readerOf: (c: Context) => FeedbackReader;
 }): Hono {
   const { tracing, guard, readerOf } = options;

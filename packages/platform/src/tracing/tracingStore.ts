@@ -8,13 +8,13 @@ import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */
+/** How long a feedback link is valid by default, in seconds: 30 days. */
 const FEEDBACK_LINK_SECONDS = 30 * 86_400;
 
 type Time = ColumnType<Date, Date | undefined, Date>;
 
 interface FeedbackTokensTable {
-  /** SHA-256 of the token, hex: what is stored cannot be called. */
+  /** SHA-256 of the token, hex, so that a stored value cannot be used as a link. */
   token_hash: string;
   run_id: string;
   key: string;
@@ -24,7 +24,7 @@ interface FeedbackTokensTable {
   expires_at: Time;
 }
 
-/** What was recorded on a run under one key (contract 001, "Feedback submission fields"). */
+/** Feedback on a run under one key (contract 001, "Feedback submission fields"). */
 interface FeedbackTable {
   id: Generated<string>;
   token_hash: string;
@@ -44,29 +44,28 @@ interface TracingTables {
   'slipway_tracing.feedback': FeedbackTable;
 }
 
-/** Who reads feedback: a tenant reads what is on its deployments' runs, an agent what is on its own. */
+/** A reader of feedback: a tenant reads that of its deployments' runs, an agent that of its own. */
 export type FeedbackReader = { readonly tenantId: string } | { readonly deploymentId: string };
 
-/** What became of a submission: recorded, or why the link does not work. */
+/** The result of a submission: recorded, or why the link does not work. */
 export type FeedbackOutcome =
   { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
 
-/** The table that lists which steps of the tracing tables have run. */
+/** The table of applied tracing migrations. */
 export const TRACING_LEDGER = 'slipway_tracing_migrations';
 
-/** Makes the tracing tables where they are missing, in any database that the caller has open. */
+/** Creates missing tracing tables in any open database. */
 export async function openTracing<Tables>(kysely: Kysely<Tables>): Promise<TracingStore> {
   await migrate(kysely, { ledger: TRACING_LEDGER, migrations: MIGRATIONS });
-  // Tables are told apart by their schema's name, so the caller's own tables do not matter here.
+  // The schema's name separates these tables from the caller's own.
   return new TracingStore(kysely as unknown as Kysely<TracingTables>);
 }
 
 /**
- * Feedback on runs, and the pre-signed links through which it comes.
+ * Feedback on runs, and its pre-signed links.
  *
- * A link records one piece of feedback: its first submission creates it, every further one replaces it as a whole.
- * So a client that did not hear the answer may send the same again, and a person may change their mind; neither
- * counts twice.
+ * A link records one piece of feedback: the first submission creates it, each further one replaces it. So a client
+ * that got no answer may repeat it, and a person may change their mind; neither counts twice.
  */
 export class TracingStore {
   readonly #db: Kysely<TracingTables>;
@@ -76,8 +75,8 @@ export class TracingStore {
   }
 
   /**
-   * One link per key (contract 001, "Feedback object"), each with a random token of its own, bound to
-   * the run and the key. `tracingUrl` is the address of the service that serves {@link feedbackRoutes}.
+   * Creates one link per key (contract 001, "Feedback object"), each with a random token, bound to the run and the
+   * key. `tracingUrl` is the address of the service with the {@link feedbackRoutes}.
    */
   async createFeedbackLinks(options: {
     tracingUrl: string;
@@ -111,7 +110,7 @@ export class TracingStore {
     );
   }
 
-  /** Records what came through a link, replacing what came through it before. */
+  /** Records a submission of a link, replacing an earlier one. */
   async record(token: string, submission: FeedbackSubmission): Promise<FeedbackOutcome> {
     const hash = hashOf(token);
     const link = await this.#db
@@ -139,8 +138,8 @@ export class TracingStore {
   }
 
   /**
-   * What was recorded on a run, oldest first. For a tenant: only where the tracing project of the run's deployment is
-   * the tenant's; that one is there for as long as the feedback matters, longer than the deployment.
+   * The feedback on a run, oldest first. A tenant gets it only if the tracing project of the run's deployment is the
+   * tenant's. The project exists as long as its feedback, longer than the deployment.
    */
   async feedbackOf(runId: string, reader: FeedbackReader) {
     const rows = await this.#db
@@ -159,14 +158,14 @@ export class TracingStore {
   }
 }
 
-/** Whether a piece of feedback came through a link of a deployment, in SQL that has the feedback. */
+/** Whether feedback came through a deployment's link, in SQL that has the feedback. */
 function isFrom(deploymentId: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from slipway_tracing.feedback_tokens as tokens
     where tokens.token_hash = slipway_tracing.feedback.token_hash and tokens.deployment_id = ${deploymentId})`;
 }
 
-/** Whether the tracing project of a piece of feedback is a tenant's, in SQL that has the feedback. */
+/** Whether feedback belongs to a tenant's tracing project, in SQL that has the feedback. */
 function isOf(tenantId: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from slipway_tracing.feedback_tokens as tokens
@@ -182,7 +181,7 @@ function json(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value);
 }
 
-/** The tables, step by step. A step that was released is never edited: add the next one. */
+/** The migrations of the tables. Never edit a released one: add the next. */
 const MIGRATIONS: readonly Migration[] = [
   {
     name: '001 feedback and its links',
@@ -226,7 +225,7 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A tracing project of that name exists: the deployment cannot have its own (contract 000; answered with 409). */
+/** A tracing project of that name exists, so the deployment cannot create its own (contract 000; answered with 409). */
 export class TracingProjectExists extends PlatformError {
   readonly projectName: string;
 
@@ -241,8 +240,9 @@ export class TracingProjectExists extends PlatformError {
 }
 
 /**
- * Creates the tracing project of a deployment, which takes the deployment's name (contract 000, "What the service
- * does"). Decision: its name is unique within the tenant, as the deployment's is. `db` may be a transaction, so that both come into being together. Answers the project's id.
+ * Creates a deployment's tracing project under the deployment's name (contract 000, "What the service does").
+ * Decision: its name is unique within the tenant, like the deployment's. `db` may be a transaction that creates both.
+ * Returns the project's id.
  * @throws TracingProjectExists
  */
 export async function createTracingProject<Tables extends Pick<Schema, 'tracing_projects'>>(
