@@ -17,42 +17,44 @@ import { isLoopback } from './http/loopback.ts';
 import { createLogger } from './http/logger.ts';
 import { openAgentSocket, openProxy } from './runtime/containedAgent.ts';
 
-/** How one agent is served. */
+/** Options of a served agent. */
 export interface ServeAgentOptions {
   /** The agent's folder. */
   dir: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   /** Default `127.0.0.1`. */
   host?: string;
-  /** Serves on an address that other machines reach also without a key. Default: refused. */
+  /** Allows an address that other machines reach without a key. Default: refused. */
   isOpen?: boolean;
   /**
-   * The line on stdout when it is ready. With it nothing else is printed there: what the agent itself prints goes to
+   * The line on stdout when it is ready. With it, nothing else is printed there: the agent's own output goes to
    * stderr. Default: a line for people.
    */
   readyLine?: (url: string) => string;
-  /** The variables of OpenTelemetry by which it sends its spans. Default: those that the platform gave; else none. */
+  /** The OpenTelemetry variables for its spans. Default: the platform's; else none. */
   traces?: TraceVariables;
   /** The graph configuration, relative to `dir`. Default `graph.json`, or `langgraph.json`. */
   config?: string;
 }
 
 /**
- * Serves one agent's Run API in this process until SIGTERM or SIGINT, then drains and exits 0 (a second signal
- * exits at once). With `SLIPWAY_EXIT_WITH_PARENT=1` (the default where a deployment id is given) it also ends when its
- * stdin does: it dies with the platform, however that dies. A graph that cannot be loaded exits 1, with the reason as
- * the last line on stderr. What an agent's code does to the process ends only its own run: an unhandled rejection, an
- * uncaught error, `process.exit`; where somebody starts it again, a standstill of the event loop ends it.
+ * Serves one agent's Run API in this process until SIGTERM or SIGINT, then drains and exits 0 (a second signal exits
+ * at once). With `SLIPWAY_EXIT_WITH_PARENT=1` (the default with a deployment id) it also ends when its stdin closes,
+ * so it ends with the platform in any case. A graph that cannot be loaded exits 1, with the reason as the last line
+ * on stderr.
  *
- * Its settings come from the environment (`docs/run-api.md`); without a database it keeps an embedded one under
+ * An unhandled rejection, an uncaught error or `process.exit` in an agent's code ends only its own run. A supervised
+ * process ends if its event loop stands still.
+ *
+ * Its settings come from the environment (`docs/run-api.md`). Without a database it keeps an embedded one under
  * `SLIPWAY_HOME` (default `.slipway` in `DIR`).
  */
 export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   const dir = resolve(options.dir);
   let log = createLogger();
   const exit = keepProcessExit();
-  // What an agent's code leaves unhandled is logged, and ends only its own run: others are being served.
+  // Errors that an agent's code leaves unhandled are logged, and end only its own run.
   process.on('unhandledRejection', (reason) =>
     log.error({ err: reason }, 'a promise of the agent was rejected'),
   );
@@ -68,7 +70,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     log = log.child({ deployment, revision });
     refuseOpen(options, environment.serverOptions.apiKey);
     enter(dir);
-    // Loading an agent takes seconds: a port that is taken is found before.
+    // Loading an agent takes seconds, so check the port first.
     await refuseTakenPort(options);
     const { sockets, serverOptions } = environment;
     const proxy = sockets === undefined ? undefined : await openProxy(sockets);
@@ -90,17 +92,17 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     return;
   }
   const { exitWithParent, drainMs, stallMs } = environment;
-  // At a breakpoint of a debugger the loop stands still.
+  // A debugger's breakpoint also stops the loop.
   if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
   const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
   const ended = untilAskedToEnd(parentGone, exit);
   process.stdout.write(options.readyLine?.(server.url) ?? `Serving ${dir} at ${server.url}\n`);
   await ended;
-  // The agent's own timers and sockets may still be open: they have nothing left to serve.
+  // The agent's own timers and sockets may still be open, but serve nothing.
   exit((await shutDown(server, drainMs, parentGone, log)) ? 0 : 1);
 }
 
-/** @throws PlatformError SLIPWAY_AGENT_OPEN if everybody on the network could run the agent. */
+/** @throws PlatformError SLIPWAY_AGENT_OPEN if any client on the network could run the agent. */
 function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, apiKey: string | undefined) {
   if (isOpen || apiKey !== undefined || isLoopback(host)) return;
   throw new PlatformError('SLIPWAY_AGENT_OPEN', `Every client that reaches ${host} could run this agent.`, {
@@ -109,7 +111,7 @@ function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, a
   });
 }
 
-/** Nothing of OpenTelemetry is loaded unless spans are wanted. */
+/** Loads OpenTelemetry only for spans. */
 async function openSpans(
   variables: TraceVariables | undefined,
   {
@@ -130,7 +132,7 @@ async function refuseTakenPort({ port, host }: ServeAgentOptions): Promise<void>
   await tried.close(0);
 }
 
-/** @throws PlatformError SLIPWAY_USAGE where it is no folder that this process may enter. */
+/** @throws PlatformError SLIPWAY_USAGE if this process cannot enter the folder. */
 function enter(dir: string): void {
   try {
     process.chdir(dir);
@@ -144,8 +146,8 @@ function enter(dir: string): void {
 }
 
 /**
- * Drains and closes. A parent that is gone, or closes its end, has nobody waiting for runs: no patience from then on. A
- * database that died with the platform keeps nobody: there is a limit.
+ * Drains and closes. If the parent is gone or closes its end, no client waits for runs, so the drain ends. There is a
+ * limit, because a database that ended with the platform would block it.
  */
 async function shutDown(
   server: AgentServer,
@@ -164,7 +166,7 @@ async function shutDown(
   return Promise.race([closed, delay(drainMs + HAND_OVER_MS, false)]);
 }
 
-/** Resolves when the process is to end: it got a signal, or its parent is gone. */
+/** Resolves when the process should end: on a signal, or when the parent is gone. */
 function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never): Promise<void> {
   return new Promise((resolve) => {
     const onSignal = () => {
@@ -178,7 +180,7 @@ function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never)
   });
 }
 
-/** Aborted when the parent closes its end of our stdin, or is gone. */
+/** Aborted when the parent closes its end of stdin, or is gone. */
 function endOfParent(): AbortSignal {
   const gone = new AbortController();
   for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => gone.abort());
@@ -186,7 +188,7 @@ function endOfParent(): AbortSignal {
   return gone.signal;
 }
 
-/** One line: code, what happened, and what to do. */
+/** One line: code, message and hint. */
 function describeError(error: unknown): string {
   if (!(error instanceof PlatformError))
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -195,7 +197,7 @@ function describeError(error: unknown): string {
   return `${code}: ${message}${/[.!?]$/.test(message) ? '' : ':'} ${hint}`;
 }
 
-/** An agent's code called `process.exit`: its run ends with this error, and the server goes on serving the others. */
+/** An agent's code called `process.exit`: its run ends with this error, and the server keeps serving. */
 class ProcessExitRefused extends Error {
   constructor(code: number | string | null | undefined) {
     super(`The graph called process.exit(${code ?? ''}): the server continues.`);
@@ -204,9 +206,9 @@ class ProcessExitRefused extends Error {
 }
 
 /**
- * Takes `process.exit` away from the agent's code, and gives it to who really ends the process. Decision: an agent's
- * code is trusted, and yet a library that ends the process on an error must not take other people's runs along.
- * `process.kill` and `process.abort` are left alone: after them the platform starts the agent again.
+ * Disables `process.exit` for the agent's code, and returns the real one. Decision: an agent's code is trusted, but a
+ * library that exits on an error must not end other runs. `process.kill` and `process.abort` still work: the platform
+ * then restarts the agent.
  */
 function keepProcessExit(): (code: number) => never {
   const exit = process.exit.bind(process);
@@ -217,11 +219,11 @@ function keepProcessExit(): (code: number) => never {
 }
 
 /**
- * Ends this process when its event loop stands still for `limitMs`: code that never yields blocks every run, every
- * request and every signal handler, and nothing inside the loop can stop it. Whoever supervises the process (the
- * platform) starts it again, and its runs are taken up as after a crash.
+ * Ends this process if its event loop stands still for `limitMs`: code that never yields blocks every run, request
+ * and signal handler, and nothing inside the loop can stop it. The supervisor (the platform) restarts the process,
+ * and its runs are claimed as after a crash.
  *
- * A thread of its own looks; it says why on stderr and sends SIGKILL. Resolves once it looks.
+ * A separate thread watches; it writes the reason to stderr and sends SIGKILL. Resolves once it watches.
  */
 async function watchEventLoop(limitMs: number): Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(4));
@@ -234,10 +236,10 @@ async function watchEventLoop(limitMs: number): Promise<void> {
   });
 }
 
-/** How often within the limit it is looked. Looks are counted, not time: a machine that slept has not stood still. */
+/** Checks per limit. Checks are counted instead of time, because a machine that slept has not stood still. */
 const LOOKS = 5;
 
-/** Plain JavaScript for a thread: it must not depend on the loop that it watches, so it writes to the file itself. */
+/** Plain JavaScript for a thread. It must not depend on the watched loop, so it writes to the file itself. */
 const WATCHER = `
 const { writeSync } = require('node:fs');
 const { workerData: { beats, limitMs, looks } } = require('node:worker_threads');

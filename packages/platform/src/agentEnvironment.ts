@@ -7,21 +7,21 @@ import { PlatformError } from './errors.ts';
 import { takeTraces } from './agentServer/traces/traceVariables.ts';
 import { unpackEnvironment } from './runtime/childEnvironment.ts';
 
-/** How long the event loop may stand still by default, in seconds. */
+/** The default limit for a standstill of the event loop, in seconds. */
 const STALL_SECONDS = 30;
 
-/** What the environment says about an agent server. */
+/** An agent server's settings from the environment. */
 export type AgentEnvironment = ReturnType<typeof readAgentEnvironment>;
 
 /**
- * Reads what `docs/run-api.md` lists, and takes the settings of an agent server out of the environment: they are ours,
- * and agents' code sees the environment.
+ * Reads the variables in `docs/run-api.md`, and removes an agent server's settings from the environment, because the
+ * agent's code sees it.
  * @throws PlatformError SLIPWAY_AGENT_SETTING_INVALID
  */
 export function readAgentEnvironment(dir: string) {
   unpackEnvironment();
   const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
-  // A deployment id comes from the platform, which holds the other end of our stdin and starts the agent again.
+  // A deployment id means the platform: it holds the other end of stdin, and restarts the agent.
   const supervised = deploymentId !== undefined;
   const traces = takeTraces();
   const stallSeconds = takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0) ?? (supervised ? STALL_SECONDS : 0);
@@ -47,15 +47,15 @@ export function readAgentEnvironment(dir: string) {
   };
   return {
     serverOptions,
-    /** By which it sends its spans. `undefined`: it makes none. */
+    /** The variables for its spans. `undefined`: no spans. */
     traces,
-    /** The folder of its sockets, where it runs in a container without a network. */
+    /** The folder of its sockets, in a container without a network. */
     sockets: take('SLIPWAY_AGENT_SOCKETS'),
-    /** Whether it ends when its stdin does. */
+    /** Whether it ends when its stdin closes. */
     exitWithParent: (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (supervised ? '1' : '0')) === '1',
     /** How long running runs may continue after SIGTERM, in milliseconds. */
     drainMs: takeNumber('SLIPWAY_AGENT_DRAIN_MS', 0) ?? DRAIN_MS,
-    /** After how long a standstill of the event loop the process ends itself, in milliseconds; 0 for never. */
+    /** The limit for a standstill of the event loop, in milliseconds; 0 for none. */
     stallMs: stallSeconds * 1_000,
   };
 }

@@ -1,4 +1,4 @@
-// What the platform starts for each revision, as a process of its own: `agentMain.js DIR [--config FILE]`. It prints
+// The program that the platform starts for each revision: `agentMain.js DIR [--config FILE]`. It prints
 // `{"event":"ready","url":…}` once the agent answers.
 import { parseArgs } from 'node:util';
 

@@ -37,66 +37,65 @@ import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
-/** How a platform is started. */
+/** Options of a platform. */
 export interface PlatformOptions {
-  /** Its directory, created where it is missing: keys, uploads, builds, and the embedded database. */
+  /** Its directory, created if missing: keys, uploads, builds, and the embedded database. */
   home: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   /** Default `127.0.0.1`. */
   host?: string;
   /** Any Postgres. Default: the embedded one in `<home>/postgres`. */
   databaseUrl?: string;
-  /** Start although home and database do not belong together; they do from then on. Default: refuse. */
+  /** Pair home and database even if they do not belong together. Default: refuse. */
   adoptDatabase?: boolean;
   /** Default: the one in `<home>/api.key`, created at the first start. */
   apiKey?: string;
-  /** Under which it is reached from outside, where that is not how requests reach it (behind a proxy). */
+  /** Its address from outside, if that differs from the requests' (behind a proxy). */
   publicUrl?: string;
-  /** Whose names the control plane speaks: the contract's, its public relative's, or (default) both. */
+  /** The vocabulary of the control plane: the contract's, the public API's, or (default) both. */
   vocabulary?: SpokenVocabulary;
-  /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
+  /** The timeout from an agent's start to its first answer, in milliseconds. Default: 60,000. */
   readyTimeoutMs?: number;
   /** How many builds run at once. Default: 2. */
   buildSlots?: number;
-  /** How often the branches are asked about that deployments follow, in ms; 0: never. Default: 60,000. */
+  /** How often to poll the branches that deployments follow, in ms; 0: never. Default: 60,000. */
   gitPollMs?: number;
-  /** What a build may use. Default: `DEFAULT_BUILD_LIMITS`. */
+  /** The limits of a build. Default: `DEFAULT_BUILD_LIMITS`. */
   buildLimits?: BuildLimits;
-  /** Of each key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
+  /** Per key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
   rateLimit?: RateLimit | 'none';
-  /** Addresses and networks of proxies before it, whose `X-Forwarded-For` is believed. Default: none. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. Default: none. */
   trustedProxies?: readonly string[];
-  /** The largest body of a request to the control plane, in bytes. Default: 1 MB. */
+  /** The largest request body of the control plane, in bytes. Default: 1 MB. */
   bodyMaxBytes?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   uploadMaxBytes?: number;
-  /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
+  /** How long to keep the audit log, in milliseconds. Default: a year. */
   auditKeptMs?: number;
-  /** Called for each request that was answered, for traces. */
+  /** Called for each answered request, for traces. */
   onAnswered?: (answered: Answered) => void;
-  /** The variables of OpenTelemetry by which agents send their spans. Default: they make none. */
+  /** The OpenTelemetry variables for agents' spans. Default: no spans. */
   agentTraces?: TraceVariables;
   /**
-   * Where metrics are served (`GET /metrics`): a listener of their own, which asks for no key and is for the operator's
-   * network alone. Default: nowhere.
+   * The address of `GET /metrics`: a separate listener without a key, for the operator's network only. Default: none.
    */
   metrics?: { readonly host: string; readonly port: number };
   /** Default: JSON lines on stderr. */
   log?: Logger;
-  /** How revisions are built and their agents started. Default: for real. */
+  /** Replaces the builder and the start of agents. Default: the real ones. */
   buildRevision?: BuildRevision;
   startAgent?: StartAgent;
-  /** The command that containers are run with, by name or path. Default: `docker`. */
+  /** The container command, by name or path. Default: `docker`. */
   dockerCommand?: string;
   /**
-   * What agents run as. `auto`: containers on Linux if an engine answers and has the image, else processes. Default:
-   * `process`. Builds are processes in any case.
+   * How agents run. `auto`: containers on Linux if an engine answers and has the image, else processes. Default:
+   * `process`. Builds are always processes.
    */
   isolation?: Isolation | 'auto';
-  /** What agents in containers run in: an image that has this version of Node as `node`. Default: Node's own. */
+  /** The image of agents in containers, with this version of Node as `node`. Default: Node's own. */
   agentImage?: string;
-  /** Addresses, networks and names that agents in containers reach although they are not public. Default: none. */
+  /** Non-public addresses, networks and names that agents in containers may reach. Default: none. */
   egressAllow?: readonly string[];
 }
 
@@ -105,24 +104,24 @@ export interface Platform {
   /** The control plane's base URL: `http://host:port`. */
   readonly url: string;
   readonly apiKey: string;
-  /** Resolves when another platform has taken its database: this one must stop. */
+  /** Resolves when another platform has taken its database: this one must end. */
   readonly lost: Promise<PlatformError>;
-  /** Takes no more requests, lets those in flight and the agents finish (about 10 s), and closes the database. */
+  /** Accepts no more requests, lets open ones and the agents finish (about 10 s), and closes the database. */
   close(): Promise<void>;
 }
 
-/** What each key may ask of the control plane where nothing else is said. */
+/** The default rate limit of a key on the control plane. */
 export const RATE_LIMIT: RateLimit = { perSecond: 500, burst: 5_000 };
 const CLOSE_GRACE_MS = 10_000;
 const CLOSE_LIMIT_MS = 20_000;
 const HEALTH_TIMEOUT_MS = 2_000;
 
 /**
- * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of its
- * deployments (`/agents/{deployment_id}/…`), feedback (`/api/v1/…`) and `/health`. Resolves when it listens; agents
- * that served before it was last stopped come back in the background, and requests wait for them.
- * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_NEWER,
- * SLIPWAY_INSTANCE_MISMATCH, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_MASTER_KEY_INVALID.
+ * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of
+ * its deployments (`/agents/{deployment_id}/…`), feedback (`/api/v1/…`) and `/health`. Resolves when it listens.
+ * Agents that served before the last stop are restarted in the background, and requests wait for them.
+ * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_IN_USE,
+ * SLIPWAY_DATABASE_NEWER, SLIPWAY_INSTANCE_MISMATCH, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_MASTER_KEY_INVALID.
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const log = options.log ?? createLogger();
@@ -136,7 +135,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const masterKey = await loadMasterKey(options.home);
     const nextMasterKey = await pendingMasterKey(options.home);
     const apiKey = await loadApiKey(options.home, options.apiKey);
-    // First of all: a platform that may not work on a database must not change its tables either.
+    // First: a platform that may not use a database must not change its tables.
     const owner =
       options.databaseUrl === undefined
         ? undefined
@@ -162,13 +161,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       options.buildRevision ?? ((of) => buildRevision({ ...of, limits: options.buildLimits }));
     const tracing = await openTracing(database.kysely);
     const storage = createAgentStorage(database);
-    // Of the embedded one it is known that roles can be made; it is made ready with its first agent.
+    // The embedded database allows roles; it is prepared with the first agent.
     if (options.databaseUrl !== undefined) await storage.prepare();
     const agentKeyOf = createAgentKeys();
     const gateway = createGateway({ agentKeyOf });
     undo.push(() => gateway.close());
 
-    // The listener's own address is part of what agents are told, and known only once it listens.
+    // Agents get the listener's address, which is known only once it listens.
     let url = '';
     const access = createAccess({
       operatorKey: apiKey,
@@ -260,10 +259,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 }
 
-/** The image that agents in containers run in: the Node that builds them. */
+/** The default image of agents in containers: the Node that builds them. */
 const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 
-/** What the operator is told at the start. */
+/** What the start logs for the operator. */
 const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
   container:
     "agents run in containers that are kept apart; builds run as the platform's user: a deploy key can do in a build what the operator can",
@@ -271,7 +270,7 @@ const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
     "agents and builds run as the platform's user (isolation: process): a deploy key can do what the operator can",
 };
 
-/** Containers if the engine answers and has the image: a deployment must not wait for, or fail by, a registry by default. */
+/** Containers if the engine answers and has the image: by default, a deployment must not depend on a registry. */
 async function isolationOf(
   asked: Isolation | 'auto',
   dockerCommand: string,
@@ -287,8 +286,8 @@ async function isolationOf(
 }
 
 /**
- * Requests in flight end with the agents that serve them, so both are ended side by side. Whatever does not end in time
- * is left: the next start takes it up, as after a kill.
+ * Open requests end with their agents, so both stop concurrently. Work that does not end in time is abandoned: the
+ * next start resumes it, as after a kill.
  */
 async function shutDown(listening: Listening, controlPlane: ControlPlane, log: Logger): Promise<void> {
   const ended = Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()]).then(() => true);
@@ -296,7 +295,7 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   log.error('the platform did not stop in time; the next start continues its work');
 }
 
-/** Requests to agents go to the gateway, if `admit` lets them; all others are the app's. */
+/** Routes requests to agents to the gateway, if `admit` allows them, and all others to the app. */
 function listenerOf(
   app: Hono,
   gateway: Gateway,
@@ -327,7 +326,7 @@ function listenerOf(
 
 const AGENT_PATH = /^\/agents\/(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?<rest>[/?].*)?$/is;
 
-/** Which deployment a path is for, and the path as its agent gets it; undefined where it is for none. */
+/** The deployment of a path, and the path for its agent; undefined if it is no agent's. */
 function agentPath(url: string): { deploymentId: string; path: string } | undefined {
   const groups = AGENT_PATH.exec(url)?.groups;
   if (groups?.['id'] === undefined) return undefined;
@@ -335,7 +334,7 @@ function agentPath(url: string): { deploymentId: string; path: string } | undefi
   return { deploymentId: groups['id'].toLowerCase(), path: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** Loaded only where metrics are served. */
+/** Loaded only if metrics are served. */
 async function openMetrics(where: NonNullable<PlatformOptions['metrics']>): Promise<ServedMetrics> {
   const { serveMetrics } = await import('./metrics/serveMetrics.ts');
   return serveMetrics(where);

@@ -5,32 +5,32 @@ import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import { PlatformError } from './errors.ts';
 import { type PlatformOptions, RATE_LIMIT } from './platform.ts';
 
-/** What the options of `slipway platform` say of the platform. */
+/** The options of `slipway platform`. */
 export interface PlatformSettings {
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   home: string;
   /** Default `127.0.0.1`. */
   host?: string;
   /** Any Postgres; default: the embedded one. */
   databaseUrl?: string;
-  /** Whose names the control plane speaks. Default: `both`. */
+  /** The vocabulary of the control plane. Default: `both`. */
   vocabulary?: SpokenVocabulary;
-  /** Requests a second of each key, in the long run; 0: any number. Default: 500. */
+  /** Long-term requests per second of each key; 0: unlimited. Default: 500. */
   rateLimit?: number;
-  /** Requests of each key at once. Default: ten seconds of them. */
+  /** Requests of each key at once. Default: ten seconds' worth. */
   rateBurst?: number;
-  /** Of a request to the control plane, in MB (1,048,576 bytes). Default: 1. */
+  /** The largest request body of the control plane, in MB (1,048,576 bytes). Default: 1. */
   maxBody?: number;
-  /** Of an upload, in MB. Default: 200. */
+  /** The largest upload, in MB. Default: 200. */
   maxUpload?: number;
-  /** How long the record of changes is kept, in days. Default: 365. */
+  /** How long to keep the audit log, in days. Default: 365. */
   keepAudit?: number;
-  /** Start although home and database do not belong together. */
+  /** Pair home and database even if they do not belong together. */
   adoptDatabase?: boolean;
-  /** What agents run as. Default: `auto`. */
+  /** How agents run. Default: `auto`. */
   isolation?: PlatformOptions['isolation'];
-  /** `host:port` on which metrics are served. Default: nowhere. */
+  /** `host:port` for metrics. Default: none. */
   metrics?: string;
 }
 
@@ -38,8 +38,8 @@ const MEGABYTE = 1_048_576;
 const DAY_MS = 86_400_000;
 
 /**
- * How the platform is started: by the options of `slipway platform` and by the environment (docs/environment.md).
- * @throws PlatformError SLIPWAY_USAGE where a variable is not what it has to be.
+ * The platform's options, from those of `slipway platform` and the environment (docs/environment.md).
+ * @throws PlatformError SLIPWAY_USAGE if a variable is invalid.
  */
 export function platformOptionsOf(
   options: PlatformSettings,

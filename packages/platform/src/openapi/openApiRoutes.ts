@@ -78,13 +78,13 @@ function headersOf(type: string): Record<string, string> {
   };
 }
 
-/** Made when it is first asked for: a platform whose description is never read pays nothing for it. */
+/** Made on first use: a platform whose documents are never read pays nothing. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-/** The page at `/docs`. Scripts and styles are files of their own: the page's policy lets nothing inline through. */
+/** The page at `/docs`. Scripts and styles are separate files, because the page's policy forbids inline ones. */
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -106,7 +106,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Starts the page. `validatorUrl: null` keeps it from sending the document to a validator on the net. */
+/** Starts the page. `validatorUrl: null` keeps it from sending the document to a validator on the internet. */
 const PAGE_SCRIPT = `window.ui = SwaggerUIBundle({
   dom_id: '#api',
   urls: [
@@ -123,7 +123,7 @@ const PAGE_SCRIPT = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** A plain bar instead of the package's own, and lines that do not run over the edge of a narrow screen. */
+/** Replaces the package's bar with a plain one, and wraps long lines on narrow screens. */
 const PAGE_STYLE = `body { margin: 0; background: #fafafa; }
 .swagger-ui .topbar { background: #1b2733; padding: 8px 0; }
 .swagger-ui .topbar .link { visibility: hidden; width: 0; }
