@@ -24,9 +24,9 @@ export type Gateway = ReturnType<typeof createGateway>;
 /**
  * Makes a gateway: one stable address per deployment, whichever revision serves it.
  *
- * A request goes to the agent that is active at its arrival, and stays there until it has ended. If that agent never
- * saw it, or it is a read without an answer, the gateway waits for the then active agent and sends it there. So
- * neither a switch nor an agent's restart fails a request, unless a crashed agent had taken it.
+ * A request goes to the agent that is active at its arrival, and stays there until it has ended. It is sent again if
+ * that agent never saw it, or if it is a read without an answer: the gateway waits for an active agent and sends it
+ * there. So neither a switch nor a restart fails a request, unless a crashed agent had taken it.
  */
 export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayOptions = {}) {
   const deployments = new Map<string, Deployment>();

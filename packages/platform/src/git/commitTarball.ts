@@ -19,8 +19,8 @@ const KEPT = 'refs/slipway/source';
 /**
  * Fetches one commit, without its history, and makes a gzipped tarball of its tree in `scratch`.
  *
- * The builder gets the tree as an archive, never as a checkout. So the rules for uploaded sources apply to it (links
- * that lead outside, too many files), no hooks or filters run, and the workspace has no `.git` with its origin.
+ * The builder gets the tree as an archive, never as a checkout. So the rules for uploaded sources apply (links that
+ * lead outside, too many files). No hooks or filters run, and the workspace has no `.git` with its origin.
  * Decision: submodules are not fetched, because the source chooses their addresses, not a person with that
  * permission. Their directories stay empty, and the log says so. Git LFS files stay pointers.
  * @returns The tarball's path.

@@ -6,7 +6,7 @@ import { openMetrics } from './openMetrics.ts';
 import { createFigures } from './readFigures.ts';
 import { measureAnswer } from './requestMetrics.ts';
 
-/** Where the platform's parts report to. */
+/** The metrics that the platform's parts report to. */
 export interface ServedMetrics {
   /** `http://host:port/metrics`. */
   readonly url: string;

@@ -31,8 +31,8 @@ const CLAIM_PAUSE_MS = 20;
 
 /**
  * Takes the lock `<home>/<name>.lock`, so that a home has one owner: two engines in one data directory destroy it.
- * The lock of a killed process is taken over at once (by process id and start time), one from another machine or
- * container 30 s after its last heartbeat.
+ * The lock of a killed process is taken over at once (by process id and start time). One from another machine or
+ * container is taken over 30 s after its last heartbeat.
  * @throws PlatformError SLIPWAY_HOME_IN_USE while another process holds it.
  */
 export async function lockHome(home: string, name: string): Promise<HomeLock> {

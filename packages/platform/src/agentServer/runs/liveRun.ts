@@ -116,7 +116,7 @@ export class LiveRun {
     this.channel.close(hasMoved(ending) ? new Moved(`Run ${this.runId}`) : undefined);
   }
 
-  /** Where the events of this attempt are stored, set at its start. */
+  /** The log that stores the events of this attempt, set at its start. */
   set log(log: EventLog) {
     this.#log = log;
   }

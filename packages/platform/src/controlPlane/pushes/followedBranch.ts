@@ -69,8 +69,8 @@ export async function followedBranches(
 
 /**
  * Follows a branch to a commit: creates the revision that is built from it. The deployment is locked until the
- * transaction ends. So if several parties see a push (a webhook, its repetition, a poll, the next process after a
- * kill), one creates the revision, and the others find it.
+ * transaction ends. Several parties may see a push: a webhook, its repetition, a poll, the next process after a
+ * kill. One creates the revision, and the others find it.
  * @param mayFollow - decides from the branch's state under the lock.
  * @returns The new revision's id; undefined if none was created.
  */
