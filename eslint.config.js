@@ -22,6 +22,7 @@ const ARROWS = {
   metrics: ['activities', 'clients', 'messages', 'temporal', '@slipway/contract'],
   inspection: ['temporal', 'config', 'artifact', 'clients', 'messages'],
   dashboard: ['inspection', 'temporal', 'config', 'artifact', 'clients', 'identity', 'messages'],
+  hooks: ['temporal', 'config', 'messages'],
   rehearsal: ['activities', 'artifact', 'clients', 'temporal', 'config', 'worker.ts', 'messages'],
   cli: [
     'messages',
@@ -35,6 +36,7 @@ const ARROWS = {
     'rehearsal',
     'inspection',
     'dashboard',
+    'hooks',
     'metrics',
     'worker.ts',
     'traces',

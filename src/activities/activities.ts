@@ -4,6 +4,8 @@ import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
+import type { HookHours, HookOrder } from '../domain/hooks/hookEvent.ts';
+import type { HookFacts } from '../domain/hooks/hookFacts.ts';
 import type { Statement } from '../domain/identity/statement.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
@@ -323,6 +325,31 @@ export interface Activities {
     readonly statement: Statement;
     readonly at: string;
   }): Promise<Attempted<{ identity: Required<Pick<Actor, 'who' | 'proved'>> }>>;
+
+  /**
+   * What the guards of a hook's rule ask about a target, and whether a person must approve at this moment.
+   *
+   * @param input.hours - when a person must approve. Absent: never.
+   * @param input.at - milliseconds since 1970.
+   */
+  lookForHook(input: {
+    readonly workflowId: string;
+    readonly hours?: HookHours;
+    readonly at: number;
+  }): Promise<Attempted<{ facts: HookFacts }>>;
+
+  /**
+   * Asks a target for what a hook's rule says. Asked again under the same id, nothing is done twice.
+   *
+   * @param input.serving - the revision that a rollback leaves. Default: what serves when the target looks.
+   * @returns what came of it, in a few words.
+   */
+  carryOutOrder(input: {
+    readonly order: HookOrder;
+    readonly requestId: string;
+    readonly serving?: string;
+    readonly by: Actor;
+  }): Promise<Attempted<{ note: string }>>;
 
   /** Reads the checks that a revision passed. */
   readChecks(input: {

@@ -10,6 +10,7 @@ import { pollActivities, type Poller } from './deployment/pollActivities.ts';
 import { RequestRates } from './deployment/requestRates.ts';
 import { revisionPollerActivities } from './deployment/revisionPoller.ts';
 import { freezeActivities } from './freeze/freezeActivities.ts';
+import { hookActivities } from './hooks/hookActivities.ts';
 import { identityActivities } from './identity/identityActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
 import { noticeActivities } from './notify/noticeActivities.ts';
@@ -67,6 +68,7 @@ export function createActivities(
     ...recoveryActivities(openArtifactStore, pollUntil),
     ...noticeActivities(connections, dashboard),
     ...identityActivities(connections),
+    ...hookActivities(),
   });
   return { activities, close: () => connections.close() };
 }

@@ -26,6 +26,7 @@ import {
   typeProblem,
   unless,
 } from './fields.ts';
+import { hookProblems, Hooks } from './hookSchema.ts';
 import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
@@ -290,12 +291,14 @@ export const Config = z
       'What is released on one target once it is verified on another',
     ),
     notify: Notify.default([]).describe('Receivers of notices about the targets'),
+    hooks: Hooks.default({}).describe('What "slipway hooks" is told by alerts and other products, by name'),
   })
-  .superRefine(({ promotions, notify, targets, checks, steps }: LooseConfig, context) => {
+  .superRefine(({ promotions, notify, hooks, targets, checks, steps }: LooseConfig, context) => {
     const names = Object.keys(targets ?? {});
     for (const { path, message } of [
       ...promotionProblems(promotions ?? {}, names),
       ...notifyProblems(notify, names),
+      ...hookProblems(hooks, targets ?? {}, Object.keys(promotions ?? {})),
       ...stepProblems(checks, steps),
     ]) {
       context.addIssue({ code: 'custom', path: [...path], message });
@@ -307,6 +310,7 @@ export type Config = z.infer<typeof Config>;
 interface LooseConfig {
   readonly promotions?: LoosePromotions | null;
   readonly notify?: unknown;
+  readonly hooks?: unknown;
   readonly targets?: object | null;
   readonly checks?: unknown;
   readonly steps?: unknown;

@@ -24,6 +24,13 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_PAYLOAD_UNREADABLE: { exitCode: 1, title: 'An encrypted payload could not be decrypted' },
   SLIPWAY_CODEC_OPEN: { exitCode: 1, title: 'The codec server would be open to everybody on the network' },
   SLIPWAY_JUDGE_INPUTS_INVALID: { exitCode: 1, title: 'The judge’s inputs cannot be used' },
+  // Hooks
+  SLIPWAY_HOOK_UNKNOWN: { exitCode: 1, title: 'There is no hook of that name' },
+  SLIPWAY_HOOK_FORGED: { exitCode: 4, title: 'The delivery to a hook was not signed with its secret' },
+  SLIPWAY_HOOK_STALE: { exitCode: 4, title: 'The delivery to a hook was signed too long ago' },
+  SLIPWAY_HOOK_PAYLOAD: { exitCode: 1, title: 'The delivery to a hook is not of its form' },
+  SLIPWAY_HOOK_TOO_LARGE: { exitCode: 1, title: 'The delivery to a hook is too large' },
+  SLIPWAY_HOOK_BUSY: { exitCode: 6, title: 'The hooks’ listener works on too many deliveries' },
   // Artifacts
   SLIPWAY_ARTIFACT_NOT_FOUND: { exitCode: 1, title: 'The artifact is not in the artifact store' },
   SLIPWAY_ARTIFACT_TOO_LARGE: { exitCode: 1, title: 'The artifact is larger than 200 MB' },

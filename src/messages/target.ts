@@ -66,6 +66,8 @@ export interface RollbackMessage extends Sender {
   readonly trace?: string;
   /** The record with the proof of the sender's identity. */
   readonly identity?: string;
+  /** `false`: the target is not put on hold. Default: it is. */
+  readonly hold?: false;
 }
 
 /** The message `hold` or `unhold`. */
@@ -112,6 +114,7 @@ export function readRollbackMessage(
     from: serving,
     ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
     ...(identity === undefined ? {} : { identity }),
+    ...(isRecord(raw) && raw['hold'] === false ? { hold: false as const } : {}),
     requestedBy: readActor(fields, origin),
   };
 }

@@ -1,3 +1,4 @@
+import type { HookState } from '../domain/hooks/hookState.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
@@ -18,6 +19,7 @@ export const WORKFLOW_TYPES = {
   promotion: 'promotion',
   promotionPlaces: 'promotionPlaces',
   promotionTurn: 'promotionTurn',
+  hook: 'hook',
 } as const;
 
 /**
@@ -96,3 +98,16 @@ export interface NoticeResult {
   /** Whether the target was informed of the failed deliveries. */
   readonly reported: boolean;
 }
+
+/** What a hook starts from. */
+export interface HookInput {
+  /** Its name in `slipway.yaml`. */
+  readonly name: string;
+  /** Absent: it is new. */
+  readonly state?: HookState;
+  /** Continue as new once the history is this long. Default: when the server suggests it, at the latest 1,500. */
+  readonly continueAsNewAfterEvents?: number;
+}
+
+/** The workflow of a hook, as those see it who start it. */
+export type HookWorkflow = (input: HookInput) => Promise<void>;

@@ -148,10 +148,16 @@ interface Row {
 
 /**
  * Every activity that is called under a step, at its longest: each call that one attempt can make. `recallTarget` is
- * called under none (`recoveryActivities.test.ts`), and so are `pollRevisions` and `proveIdentity`.
+ * called under none (`recoveryActivities.test.ts`), and so are `pollRevisions`, `proveIdentity`, and those of hooks.
  */
 const ROWS: Readonly<
-  Record<Exclude<keyof Activities, 'recallTarget' | 'pollRevisions' | 'proveIdentity'>, Row>
+  Record<
+    Exclude<
+      keyof Activities,
+      'recallTarget' | 'pollRevisions' | 'proveIdentity' | 'lookForHook' | 'carryOutOrder'
+    >,
+    Row
+  >
 > = {
   findDeployment: { steps: [['find', []]], input: { target: BY_NAME } },
   createDeployment: { steps: [['create', []]], input: { target, artifact: TARBALL } },

@@ -6,6 +6,7 @@ import type { Activities, JudgementInput } from '../../src/activities/activities
 import { lockActivities } from '../../src/activities/deployment/lockActivities.ts';
 import { RequestRates } from '../../src/activities/deployment/requestRates.ts';
 import { revisionPollerActivities } from '../../src/activities/deployment/revisionPoller.ts';
+import { hookActivities } from '../../src/activities/hooks/hookActivities.ts';
 import { pausesUntil, pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { lineActivities } from '../../src/activities/promotion/lineActivities.ts';
 import { type Place, placesOf } from '../../src/activities/promotion/places.ts';
@@ -243,6 +244,7 @@ function betweenWorlds(
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
+    ...hookActivities(),
     ...recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),

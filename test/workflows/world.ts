@@ -50,6 +50,8 @@ export type ActivityName = Exclude<
   | 'recallTarget'
   | 'keepTarget'
   | 'awaitWork'
+  | 'lookForHook'
+  | 'carryOutOrder'
 >;
 
 /** One call as the world saw it. Times are milliseconds of one clock. */

@@ -1,4 +1,5 @@
 import type { CheckSections } from './checks.ts';
+import type { HookSections } from './hooks.ts';
 import type { MachineSections } from './machine.ts';
 import type { PlanSections } from './plans.ts';
 import type { PlatformSections } from './platform.ts';
@@ -18,6 +19,7 @@ type Sections = readonly [
   SourceSections,
   StatusSections,
   PromotionSections,
+  HookSections,
   PlanSections,
   CheckSections,
 ];

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 
 import { commandTable, SILENT } from './commandTable.ts';
+import { addHookCommands } from './hookCommands.ts';
 import { addJudgeCommand } from './judgeCommand.ts';
 import { addLookCommands } from './lookCommands.ts';
 import { addMachineCommands } from './machineCommands.ts';
@@ -39,6 +40,7 @@ export function buildProgram({ version, versionText = version, onExit }: Program
   addMessageCommands(table);
   program.commandsGroup('Run on this machine:');
   addMachineCommands(table);
+  addHookCommands(table);
   program.helpCommand('help [command]', 'Show the help of a command');
   return program;
 }

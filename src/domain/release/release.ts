@@ -182,6 +182,8 @@ export interface RollbackRequest {
   readonly requestedBy: Actor;
   /** The record with the proof of who asked. Absent: there is none, and the name is claimed. */
   readonly identity?: string;
+  /** The target is not put on hold. Absent: it is. */
+  readonly hold?: false;
 }
 
 /** What a target sends the running release about a rollback. */

@@ -156,10 +156,14 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
   };
 }
 
-/** No release that waits, and none that is asked for later, deploys again what a person wants to leave. */
+/**
+ * No release that waits deploys again what a person wants to leave, and none that is asked for later, unless the request
+ * says otherwise.
+ */
 function hold({ state, now }: RollbackSituation, request: RollbackRequest): TargetState {
   const { requestId, requestedBy: by } = request;
   const rejected = rejectWaiting(state, 'a manual rollback', by, now, () => true);
+  if (request.hold === false) return seen(rejected, request);
   return { ...seen(rejected, request), hold: state.hold ?? { since: now, by, requestId } };
 }
 

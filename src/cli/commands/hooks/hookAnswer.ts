@@ -1,0 +1,49 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { answerHook } from '../../../temporal/client/hooks/hookClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { withTemporal } from '../../openTemporal.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
+import { listeningHooks } from './listeningHooks.ts';
+
+/** The options of `slipway hooks approve` and `slipway hooks reject`. */
+export interface HookAnswerOptions {
+  readonly config?: string;
+  readonly reason?: string;
+}
+
+/**
+ * `slipway hooks approve EVENT` and `slipway hooks reject EVENT`: answers what waits for a person after an event.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if nothing waits for it.
+ */
+export async function runHookAnswerCommand(
+  context: CommandContext,
+  approved: boolean,
+  event: string,
+  options: HookAnswerOptions,
+): Promise<number> {
+  const { output } = context;
+  const file = await loadConfig(options.config);
+  const hooks = await listeningHooks(context, file);
+  const { who, from, reason } = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  return withTemporal(context, async (temporal) => {
+    for (const hook of hooks) {
+      try {
+        await answerHook(temporal, hook, { event, approved, who, from, reason });
+      } catch (error) {
+        if (error instanceof SlipwayError && error.code === 'SLIPWAY_WRONG_MOMENT') continue;
+        throw error;
+      }
+      output.event({ event: 'hook_answer', hook: hook.name, id: event, approved });
+      output.print(
+        `${event} of ${hook.name} is ${approved ? 'approved' : 'rejected'}: slipway hooks list ${hook.name}`,
+      );
+      return 0;
+    }
+    throw new SlipwayError('SLIPWAY_WRONG_MOMENT', `no event "${event}" waits for approval`, {
+      hint: 'list the events: slipway hooks list',
+    });
+  });
+}

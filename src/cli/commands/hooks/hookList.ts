@@ -1,0 +1,60 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
+import { decisionText } from '../../../domain/hooks/hookText.ts';
+import { viewHook } from '../../../temporal/client/hooks/hookClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { withTemporal } from '../../openTemporal.ts';
+import { MARKS, type Style } from '../../ui/style.ts';
+import { agoText } from '../../ui/text.ts';
+import { listeningHooks } from './listeningHooks.ts';
+
+/** The options of `slipway hooks list [HOOK]`. */
+interface HookListOptions {
+  readonly config?: string;
+  /** How many events of each hook are shown. */
+  readonly last: number;
+}
+
+/**
+ * `slipway hooks list [HOOK]`: the events that hooks were told, newest first, and what became of them.
+ *
+ * @returns the exit code.
+ */
+export async function runHookListCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  { config: path, last }: HookListOptions,
+): Promise<number> {
+  const { output } = context;
+  const hooks = await listeningHooks(context, await loadConfig(path), wanted);
+  return withTemporal(context, async (temporal) => {
+    for (const hook of hooks) {
+      const state = await viewHook(temporal, hook);
+      const rows = (state?.rows ?? []).slice(-last).reverse();
+      output.print(output.style.strong(hook.name));
+      if (rows.length === 0) output.print('  was told nothing yet');
+      for (const row of rows) {
+        output.event({ event: 'hook_event', hook: hook.name, ...row });
+        for (const line of rowLines(row, Date.now(), output.style)) output.print(`  ${line}`);
+      }
+    }
+    return 0;
+  });
+}
+
+function rowLines(row: HookRow, now: number, style: Style): readonly string[] {
+  const { id, title, status, at, deliveries, decisions } = row;
+  const times = deliveries === 1 ? '' : `, delivered ${deliveries} times`;
+  return [
+    `${title} ${style.faint(`${status}, ${agoText(at, now)}${times}, ${id}`)}`,
+    ...(decisions.length === 0
+      ? [style.faint('  no rule is for it')]
+      : decisions.map((decision) => `  ${mark(decision, style)} ${decisionText(decision)}`)),
+  ];
+}
+
+function mark({ state }: HookDecision, style: Style): string {
+  if (state === 'carried_out') return style.good(MARKS.done);
+  if (state === 'failed') return style.bad(MARKS.failed);
+  return state === 'needs_approval' || state === 'waiting' ? style.warn(MARKS.running) : '-';
+}

@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+
+import { loadConfig } from '../../../config/loadConfig.ts';
+import type { HookRule } from '../../../config/hookSchema.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { frozenAt } from '../../../domain/freeze/freeze.ts';
+import { counted, decide, type HookVerdict } from '../../../domain/hooks/decide.ts';
+import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
+import { type HookFacts, NO_FACTS, targetFacts } from '../../../domain/hooks/hookFacts.ts';
+import { EMPTY_HOOK, type HookState, isAsking } from '../../../domain/hooks/hookState.ts';
+import type { ReadEvent } from '../../../hooks/forms/form.ts';
+import { readEvents } from '../../../hooks/forms/forms.ts';
+import { guardsOf, type ListeningHook, matchRules } from '../../../hooks/listeningHook.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { viewHook } from '../../../temporal/client/hooks/hookClient.ts';
+import { readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
+import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { listeningHooks } from './listeningHooks.ts';
+
+/** The options of `slipway hooks try HOOK PAYLOAD`. */
+interface HookTryOptions {
+  readonly config?: string;
+  /** The value of `X-GitHub-Event`. */
+  readonly event?: string;
+}
+
+type Trial = Omit<EventOf<'hook_trial'>, 'event'>;
+
+/**
+ * `slipway hooks try HOOK PAYLOAD`: what each rule of a hook would do at this moment if it were sent a payload. Nothing is
+ * told to the hook or to a target. Where Temporal cannot be asked, only which rules match.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_HOOK_UNKNOWN, SLIPWAY_HOOK_PAYLOAD.
+ */
+export async function runHookTryCommand(
+  context: CommandContext,
+  wanted: string,
+  payload: string,
+  options: HookTryOptions,
+): Promise<number> {
+  const { output } = context;
+  const [hook] = await listeningHooks(context, await loadConfig(options.config), wanted);
+  if (hook === undefined) throw new SlipwayError('SLIPWAY_HOOK_UNKNOWN', `no hook "${wanted}"`);
+  const header = (name: string): string | undefined =>
+    name === 'x-github-event' ? options.event : undefined;
+  const events = readEvents(hook.config.form, { body: await readPayload(payload), header });
+  if (events.length === 0) output.print('the payload has no events');
+  const temporal = await openOrSay(context);
+  try {
+    const state = temporal === undefined ? undefined : ((await viewHook(temporal, hook)) ?? EMPTY_HOOK);
+    for (const event of events) {
+      output.print(
+        `${output.style.strong(event.title)} ${output.style.faint(`${event.status}, ${event.id}`)}`,
+      );
+      for (const trial of await tryEvent({ hook, temporal, state }, event)) {
+        output.event({ event: 'hook_trial', ...trial });
+        output.print(`  ${trialText(trial)}`);
+      }
+    }
+    return 0;
+  } finally {
+    await temporal?.close();
+  }
+}
+
+/** What a trial looks at. Absent: Temporal could not be asked. */
+interface Looked {
+  readonly hook: ListeningHook;
+  readonly temporal: TemporalConnection | undefined;
+  readonly state: HookState | undefined;
+}
+
+async function tryEvent(looked: Looked, event: ReadEvent): Promise<readonly Trial[]> {
+  const { hook, state } = looked;
+  const isKnown = state?.seen.includes(event.id) === true;
+  const trials: Trial[] = [];
+  for (const { rule, targets, problem } of matchRules(hook, event)) {
+    const about = { hook: hook.name, id: event.id, title: event.title, rule: rule.name, do: rule.do };
+    if (problem !== undefined) trials.push({ ...about, target: null, outcome: 'no_match', note: problem });
+    for (const target of targets) {
+      const tried = isKnown
+        ? ({ outcome: 'duplicate', note: 'it arrived before, and counts once' } as const)
+        : await tryRule(looked, rule, target, event);
+      trials.push({ ...about, target, ...tried });
+    }
+  }
+  return trials;
+}
+
+async function tryRule(
+  { hook, temporal, state }: Looked,
+  rule: HookRule,
+  target: string,
+  event: ReadEvent,
+): Promise<Pick<Trial, 'outcome' | 'note'>> {
+  if (temporal === undefined || state === undefined)
+    return { outcome: 'unknown', note: 'it matches; Temporal could not be asked about its guards' };
+  const guards = guardsOf(rule, event);
+  const now = Date.now();
+  const before = state.tallies[tallyKey(rule.name, { target })] ?? { counted: [] };
+  const situation = {
+    ...{ guards, event, now },
+    tally: counted(before, guards, now),
+    isAsking: isAsking(state, { rule: rule.name, target }),
+  };
+  const first = decide(situation);
+  const verdict =
+    first.kind === 'look'
+      ? decide({
+          ...situation,
+          facts: await look(temporal, hook.targets.get(target) ?? '', guards.approval, now),
+        })
+      : first;
+  return { outcome: verdict.kind === 'look' ? 'unknown' : verdict.kind, note: verdictText(verdict) };
+}
+
+async function look(
+  temporal: TemporalConnection,
+  workflowId: string,
+  hours: ReturnType<typeof guardsOf>['approval'],
+  now: number,
+): Promise<HookFacts> {
+  const view = await viewTarget(temporal, workflowId);
+  const running = view?.running ?? null;
+  const progress = running === null ? undefined : await readProgress(temporal, running.workflowId);
+  const facts = view === undefined ? NO_FACTS : targetFacts(view.state, running, progress);
+  const needsApproval =
+    hours !== undefined && frozenAt([{ name: 'approval', then: 'wait', ...hours }], now) !== null;
+  return { ...facts, needsApproval };
+}
+
+function verdictText(verdict: HookVerdict): string {
+  if (verdict.kind === 'not_met' || verdict.kind === 'ask') return verdict.note;
+  return 'every guard is met';
+}
+
+const OUTCOMES: Readonly<Record<Trial['outcome'], string>> = {
+  act: 'would act',
+  ask: 'would ask a person',
+  not_met: 'would not act',
+  no_match: 'is not for it',
+  duplicate: 'would not act',
+  unknown: 'matches',
+};
+
+function trialText({ rule, target, do: action, outcome, note }: Trial): string {
+  const what = target === null ? '' : ` (${action} ${target})`;
+  return `${rule}${what} ${OUTCOMES[outcome]}: ${note}`;
+}
+
+async function readPayload(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'the payload could not be read', { place: path, cause: error });
+  }
+}
+
+async function openOrSay(context: CommandContext): Promise<TemporalConnection | undefined> {
+  try {
+    return await openTemporal(context);
+  } catch (error) {
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
+    context.output.note(context.output.style.warn(`${error.message}: only which rules match is shown`));
+    return undefined;
+  }
+}

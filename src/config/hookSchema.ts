@@ -1,0 +1,170 @@
+import { z } from 'zod';
+
+import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/check.ts';
+import { freezeProblem } from '../domain/freeze/freeze.ts';
+import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { Duration, SecretReference, Text, TimeZone, unless } from './fields.ts';
+import { meantWord, namedTwice } from './nearestWord.ts';
+
+/** The products that tell a hook something, by the form of what they send. */
+export const HOOK_FORMS = ['alertmanager', 'grafana', 'github', 'langsmith', 'generic'] as const;
+export type HookForm = (typeof HOOK_FORMS)[number];
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const Name = z.string().regex(NAME, 'expected letters, digits, dots and dashes, 64 at most');
+
+const Pattern = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.strictObject({
+    matches: z
+      .string()
+      .max(PATTERN_MAX_CHARACTERS)
+      .superRefine(unless(patternProblem))
+      .describe('A regular expression that the value matches'),
+  }),
+]);
+
+const ApprovalHours = z
+  .strictObject({
+    from: Text.describe('When the hours begin: "22:00" for every day, or "Fri 18:00"'),
+    until: Text.describe('When they end, written as from is'),
+    timeZone: TimeZone.default('UTC'),
+    within: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
+  })
+  .superRefine((hours, context) => {
+    const problem = freezeProblem(hours);
+    if (problem !== null)
+      context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
+  });
+
+const COUNT_MAX = 100;
+
+const Rule = z
+  .strictObject({
+    name: Name.describe('What it is called, once in the hook'),
+    status: z
+      .enum(['firing', 'resolved', 'any'])
+      .default('firing')
+      .describe('Of an alert. What has no status counts as firing. Default: firing'),
+    match: z
+      .record(Text, Pattern)
+      .default({})
+      .describe(
+        'What fields of the event must be, by dot path: labels.alertname. Default: every event matches',
+      ),
+    do: z.enum(HOOK_ACTIONS).describe('What is asked of the target'),
+    targets: z
+      .array(Text)
+      .min(1)
+      .max(20)
+      .optional()
+      .describe(
+        'The targets; needed by everything but promotion. With targetFrom: those that an event may name',
+      ),
+    targetFrom: Text.optional().describe(
+      'The dot path of the field that names the target. Default: all targets',
+    ),
+    promotion: Text.optional().describe('The promotion to begin; needed by promotion, and only by it'),
+    ifYoungerThan: Duration.optional().describe(
+      'Only if what serves was released at most so long ago, and the event began after that',
+    ),
+    ifRevision: Text.optional().describe(
+      'Only if this field of the event, by dot path, names what serves: its revision, release, commit or artifact',
+    ),
+    atLeast: z
+      .strictObject({
+        count: z.int().min(2).max(COUNT_MAX).describe('How many events'),
+        within: Duration.describe('Within how long'),
+      })
+      .optional()
+      .describe('Only once so many events have matched'),
+    atMostOnePer: Duration.optional().describe('At most once in so long, for each target'),
+    approvalBetween: ApprovalHours.optional().describe('When a person must approve it first'),
+    hold: z
+      .boolean()
+      .optional()
+      .describe('Whether a rollback puts the target on hold, as a person’s does. Default: true'),
+  })
+  .superRefine((rule, context) => {
+    const wrong = (path: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const isPromotion = rule.do === 'promotion';
+    if (isPromotion !== (rule.promotion !== undefined))
+      wrong('promotion', isPromotion ? 'expected, for do: promotion' : 'only for do: promotion');
+    if (isPromotion === (rule.targets !== undefined))
+      wrong('targets', isPromotion ? 'not for do: promotion' : `expected, for do: ${rule.do}`);
+    if (isPromotion && rule.targetFrom !== undefined) wrong('targetFrom', 'not for do: promotion');
+    if (rule.do !== 'rollback' && rule.hold !== undefined) wrong('hold', 'only for do: rollback');
+  });
+
+const Hook = z.strictObject({
+  form: z.enum(HOOK_FORMS).describe('The product that sends, which decides the form and the signature'),
+  secret: SecretReference.describe('The key of the signature, or the token or password that is sent'),
+  on: z
+    .array(Rule)
+    .min(1)
+    .max(50)
+    .superRefine((rules, context) => {
+      for (const { path, message } of namedTwice(rules, 'rules'))
+        context.addIssue({ code: 'custom', path, message });
+    })
+    .describe('What follows from which events'),
+});
+
+/** `hooks` of `slipway.yaml`, by name. */
+export const Hooks = z.record(Name, Hook);
+export type HookConfig = z.infer<typeof Hook>;
+export type HookRule = HookConfig['on'][number];
+
+interface FieldIssue {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What is wrong with the hooks as a whole: targets and promotions that there are not, and releases without a proof. */
+export function hookProblems(
+  hooks: unknown,
+  targets: object,
+  promotions: readonly string[],
+): readonly FieldIssue[] {
+  const names = Object.keys(targets);
+  const ofRule = (rule: unknown, path: FieldIssue['path']): readonly FieldIssue[] => {
+    if (!isRecord(rule)) return [];
+    const named: readonly unknown[] = Array.isArray(rule['targets']) ? rule['targets'] : [];
+    const unknownTargets = named.flatMap((target, at) => {
+      if (typeof target !== 'string' || names.length === 0 || names.includes(target)) return [];
+      const message = `slipway.yaml has no target of that name; ${meantWord(target, names)}`;
+      return [{ path: [...path, 'targets', at], message }];
+    });
+    const unproved = named.flatMap((target, at) => {
+      if (rule['do'] !== 'release' || !asksForProof(targets, target)) return [];
+      const message =
+        'asks for "approval.identity", which hooks cannot prove: release on it with "slipway release"';
+      return [{ path: [...path, 'targets', at], message }];
+    });
+    const { promotion } = rule;
+    const isUnknown = typeof promotion === 'string' && !promotions.includes(promotion);
+    const unknownPromotion = isUnknown
+      ? [
+          {
+            path: [...path, 'promotion'],
+            message: `slipway.yaml has no promotion of that name${promotions.length === 0 ? '' : `; ${meantWord(promotion, promotions)}`}`,
+          },
+        ]
+      : [];
+    return [...unknownTargets, ...unproved, ...unknownPromotion];
+  };
+  return Object.entries(isRecord(hooks) ? hooks : {}).flatMap(([name, hook]) => {
+    const rules: readonly unknown[] = isRecord(hook) && Array.isArray(hook['on']) ? hook['on'] : [];
+    return rules.flatMap((rule, index) => ofRule(rule, ['hooks', name, 'on', index]));
+  });
+}
+
+function asksForProof(targets: object, name: unknown): boolean {
+  const target: unknown = Object.entries(targets).find(([other]) => other === name)?.[1];
+  const approval = isRecord(target) ? target['approval'] : undefined;
+  return isRecord(approval) && approval['identity'] !== undefined;
+}

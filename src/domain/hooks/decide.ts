@@ -1,0 +1,138 @@
+import { formatDuration } from '../duration.ts';
+import type { Instant } from '../scalars.ts';
+import type { HookEvent, HookGuards } from './hookEvent.ts';
+import type { HookFacts } from './hookFacts.ts';
+
+/** What a rule did before on a target. Times are milliseconds since 1970, oldest first. */
+export interface HookTally {
+  /** When events that count arrived: those since the rule acted last. */
+  readonly counted: readonly number[];
+  /** When the rule acted last. Absent: it has not, as far as is known. */
+  readonly actedAt?: number;
+}
+
+/** What becomes of an event, by one rule on one target. */
+export type HookVerdict =
+  /** The target's facts are needed first. */
+  | { readonly kind: 'look' }
+  | { readonly kind: 'not_met'; readonly note: string }
+  /** `serving`, also below: the revision that the event is about, if the target knows it. */
+  | { readonly kind: 'ask'; readonly untilMs: number; readonly note: string; readonly serving?: string }
+  | { readonly kind: 'act'; readonly serving?: string };
+
+/** What a verdict rests on. */
+export interface HookSituation {
+  readonly guards: HookGuards;
+  readonly event: Pick<HookEvent, 'began'>;
+  /** With the event itself. */
+  readonly tally: HookTally;
+  /** Another event of the rule waits for a person's approval on this target. */
+  readonly isAsking: boolean;
+  /** Absent: not looked up yet. */
+  readonly facts?: HookFacts;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Decides about an event by the guards of a rule. Those that need no look at the target are asked first. */
+export function decide(situation: HookSituation): HookVerdict {
+  const { guards, event, facts, now } = situation;
+  const past = pastProblem(situation);
+  if (past !== undefined) return { kind: 'not_met', note: past };
+  if (!needsFacts(guards)) return { kind: 'act' };
+  if (facts === undefined) return { kind: 'look' };
+  const problem = ageProblem(guards, event, facts, now) ?? revisionProblem(guards, facts);
+  if (problem !== undefined) return { kind: 'not_met', note: problem };
+  if (guards.approval !== undefined && facts.needsApproval) {
+    const { from, until, timeZone, withinMs } = guards.approval;
+    const note = `a person must approve from ${from} until ${until} (${timeZone})`;
+    return { kind: 'ask', untilMs: now + withinMs, note, ...servingOf(facts) };
+  }
+  return { kind: 'act', ...servingOf(facts) };
+}
+
+/** The tally after an event that arrived at this moment. What is too old to count is left out. */
+export function counted(tally: HookTally, { atLeast }: HookGuards, at: number): HookTally {
+  if (atLeast === undefined) return tally;
+  const recent = tally.counted.filter((time) => at - time <= atLeast.withinMs);
+  return { ...tally, counted: [...recent, at].slice(-atLeast.count) };
+}
+
+/** The tally once the rule has acted: the next time, it needs as many events again. */
+export function acted(at: number): HookTally {
+  return { counted: [], actedAt: at };
+}
+
+function needsFacts({ youngerThanMs, revision, approval }: HookGuards): boolean {
+  return youngerThanMs !== undefined || revision !== undefined || approval !== undefined;
+}
+
+function pastProblem({ guards, tally, isAsking, now }: HookSituation): string | undefined {
+  const { atLeast, atMostOncePerMs } = guards;
+  if (isAsking) return 'an earlier event waits for approval';
+  const sinceMs = tally.actedAt === undefined ? Infinity : now - tally.actedAt;
+  if (atMostOncePerMs !== undefined && sinceMs < atMostOncePerMs)
+    return `the rule acted ${formatDuration(sinceMs)} ago: at most once per ${formatDuration(atMostOncePerMs)}`;
+  if (atLeast !== undefined && tally.counted.length < atLeast.count)
+    return `event ${tally.counted.length} of ${atLeast.count} within ${formatDuration(atLeast.withinMs)}`;
+  return undefined;
+}
+
+function ageProblem(
+  { youngerThanMs }: HookGuards,
+  { began }: Pick<HookEvent, 'began'>,
+  { serving, running }: HookFacts,
+  now: number,
+): string | undefined {
+  if (youngerThanMs === undefined) return undefined;
+  if (running?.kind === 'release') {
+    return beganBefore(began, running.startedAt)
+      ? `the event began before ${running.releaseId}, which runs`
+      : undefined;
+  }
+  if (serving === null) return 'the target does not know what serves';
+  const { release, releasedAt, releaseBegan } = serving;
+  if (release === null || releasedAt === null)
+    return 'the target does not know when what serves was released';
+  const ageMs = now - Date.parse(releasedAt);
+  if (ageMs > youngerThanMs)
+    return `${release} was released ${formatDuration(ageMs)} ago: longer than ${formatDuration(youngerThanMs)}`;
+  return beganBefore(began, releaseBegan) ? `the event began before ${release}` : undefined;
+}
+
+function beganBefore(began: Instant | undefined, releaseBegan: Instant | null): boolean {
+  if (began === undefined || releaseBegan === null) return false;
+  return Date.parse(began) < Date.parse(releaseBegan);
+}
+
+/** The shortest beginning of an id or a commit that counts as naming it. */
+const PREFIX_MIN_CHARACTERS = 7;
+
+function revisionProblem({ revision }: HookGuards, { serving, running }: HookFacts): string | undefined {
+  if (revision === undefined) return undefined;
+  if (revision === null || revision === '') return 'the event does not name the revision';
+  const wanted = revision.toLowerCase();
+  const isNamed = (...names: readonly (string | null)[]): boolean =>
+    names.some((name) => name !== null && isNameOf(wanted, name.toLowerCase()));
+  const runs = running?.kind === 'release' && isNamed(running.revisionId, running.releaseId);
+  if (runs) return undefined;
+  if (serving === null) return 'the target does not know what serves';
+  const { copies, release, commit, artifact } = serving;
+  return isNamed(...copies, release, commit, artifact)
+    ? undefined
+    : `"${revision.slice(0, PREFIX_SHOWN)}" does not serve`;
+}
+
+/** A release is named whole, because release-1 begins release-12. */
+function isNameOf(wanted: string, name: string): boolean {
+  if (wanted === name) return true;
+  if (/^release-\d+$/u.test(name) || wanted.length < PREFIX_MIN_CHARACTERS) return false;
+  return name.startsWith(wanted) || name.replace(/^sha256:/u, '').startsWith(wanted);
+}
+
+const PREFIX_SHOWN = 80;
+
+/** What the target is to leave. During a release, only the control plane knows what serves. */
+function servingOf({ serving, running }: HookFacts): { readonly serving?: string } {
+  return serving === null || running !== null ? {} : { serving: serving.revisionId };
+}

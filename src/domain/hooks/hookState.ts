@@ -1,0 +1,263 @@
+import type { Actor } from '../actor.ts';
+import { type Bound, cutText, jsonBytes, newest } from '../bounds.ts';
+import type { Instant } from '../scalars.ts';
+import { acted, counted, type HookTally } from './decide.ts';
+import type { HookAction, HookDelivery, HookEvent, HookMatch, HookOrder } from './hookEvent.ts';
+import { tallyKey } from './hookEvent.ts';
+
+/** What became of an event, by one rule on one target. */
+export interface HookDecision {
+  readonly rule: string;
+  readonly target: string;
+  readonly do: HookAction;
+  /**
+   * `waiting`: it is decided soon. `needs_approval`: a person must approve. `carried_out`: the target was asked. `not_met`: a
+   * guard was not met. `rejected`: a person rejected it, or nobody approved in time. `failed`: the target could not be asked.
+   */
+  readonly state: 'waiting' | 'needs_approval' | 'carried_out' | 'not_met' | 'rejected' | 'failed';
+  readonly note: string;
+  /** With `needs_approval`: until when it waits. */
+  readonly until?: Instant;
+}
+
+/** An event, and what became of it. */
+export interface HookRow extends Omit<HookEvent, 'began'> {
+  /** When it arrived first. */
+  readonly at: Instant;
+  /** How often it was delivered. */
+  readonly deliveries: number;
+  /** Empty: no rule matched. */
+  readonly decisions: readonly HookDecision[];
+}
+
+/** An event that waits for its verdict, by one rule on one target. */
+export interface HookWork {
+  readonly event: HookEvent;
+  readonly rule: string;
+  readonly target: string;
+  readonly guards: HookMatch['guards'];
+  /** When it arrived, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Work that waits for a person's approval. */
+export interface HookAsk {
+  readonly work: HookWork;
+  /** In milliseconds since 1970. */
+  readonly untilMs: number;
+  /** The revision that the event is about. Absent: not known. */
+  readonly serving?: string;
+  /** Absent: no person has answered. */
+  readonly answer?: { readonly approved: boolean; readonly by: Actor };
+}
+
+/** Everything that a hook carries from run to run. Plain data, bounded. */
+export interface HookState {
+  /** Oldest first. */
+  readonly rows: readonly HookRow[];
+  /** The ids of events that matched a rule, so that each counts once. Oldest first. */
+  readonly seen: readonly string[];
+  /** By {@link tallyKey}. */
+  readonly tallies: Readonly<Record<string, HookTally>>;
+  /** The newest order of each rule and target that something waits for, by {@link tallyKey}. */
+  readonly orders: Readonly<Record<string, HookOrder>>;
+  /** Oldest first. */
+  readonly queue: readonly HookWork[];
+  readonly asks: readonly HookAsk[];
+}
+
+export const EMPTY_HOOK: HookState = { rows: [], seen: [], tallies: {}, orders: {}, queue: [], asks: [] };
+
+const MATCHED: Bound = { items: 100, bytes: 200_000 };
+const UNMATCHED: Bound = { items: 50, bytes: 50_000 };
+const SEEN_MAX = 10_000;
+const QUEUE: Bound = { items: 200, bytes: 200_000 };
+const ASKS_MAX = 20;
+const TALLIES_MAX = 500;
+const ORDERS_MAX_BYTES = 600_000;
+const NOTE_MAX_BYTES = 1_000;
+
+/** How an event was taken. */
+export interface HookAnswer {
+  readonly id: string;
+  /** `taken`: a rule matches, and it is decided soon. `duplicate`: it arrived before. `unmatched`: no rule matches. */
+  readonly disposition: 'taken' | 'duplicate' | 'unmatched';
+  /** What became of it so far. Of a duplicate that arrived long ago: empty. */
+  readonly decisions: readonly HookDecision[];
+}
+
+/** Takes events: each counts once, however often it is delivered. */
+export function takeDelivery(
+  state: HookState,
+  { events, orders }: HookDelivery,
+  now: number,
+): { readonly state: HookState; readonly answers: readonly HookAnswer[] } {
+  const seen = new Set(state.seen);
+  const rows = new Map(state.rows.map((row) => [row.id, row]));
+  const next = { orders: { ...state.orders }, queue: [...state.queue] };
+  let room = QUEUE.bytes - jsonBytes(state.queue);
+  let orderRoom = ORDERS_MAX_BYTES - jsonBytes(state.orders);
+  const wait = (work: HookWork, order: HookOrder): string | undefined => {
+    room -= jsonBytes(work) + 1;
+    if (next.queue.length >= QUEUE.items || room < 0) return 'too many events wait';
+    const key = tallyKey(work.rule, order);
+    const known = next.orders[key];
+    orderRoom -= jsonBytes(order) - (known === undefined ? 0 : jsonBytes(known));
+    if (orderRoom < 0) return 'the releases that events wait for are too large';
+    next.orders[key] = order;
+    next.queue.push(work);
+    return undefined;
+  };
+  const answers = events.map(({ matches, ...event }): HookAnswer => {
+    const { id, title, status } = event;
+    const earlier = rows.get(id);
+    if (earlier !== undefined) rows.set(id, { ...earlier, deliveries: earlier.deliveries + 1 });
+    if (earlier !== undefined || seen.has(id))
+      return { id, disposition: 'duplicate', decisions: earlier?.decisions ?? [] };
+    const decisions = matches.flatMap(({ rule, guards, order: index }): HookDecision[] => {
+      const order = orders[index];
+      if (order === undefined) return [];
+      const { target } = order;
+      const problem = wait({ event, rule, target, guards, at: now }, order);
+      const decided = { rule, target, do: order.do };
+      return [
+        problem === undefined
+          ? { ...decided, state: 'waiting', note: 'it is decided soon' }
+          : { ...decided, state: 'failed', note: problem },
+      ];
+    });
+    rows.set(id, { id, title, status, at: new Date(now).toISOString(), deliveries: 1, decisions });
+    if (decisions.length > 0) seen.add(id);
+    return { id, disposition: decisions.length > 0 ? 'taken' : 'unmatched', decisions };
+  });
+  return {
+    state: {
+      ...state,
+      ...next,
+      rows: keptRows([...rows.values()]),
+      seen: [...seen].slice(-SEEN_MAX),
+    },
+    answers,
+  };
+}
+
+/** Counts the event that waits longest. `order`: what its rule asks for. */
+export function takeWork(
+  state: HookState,
+):
+  | {
+      readonly state: HookState;
+      readonly work: HookWork;
+      readonly order: HookOrder;
+      readonly tally: HookTally;
+    }
+  | undefined {
+  const [work, ...queue] = state.queue;
+  if (work === undefined) return undefined;
+  const key = tallyKey(work.rule, work);
+  const order = state.orders[key];
+  if (order === undefined) return takeWork({ ...state, queue });
+  const tally = counted(state.tallies[key] ?? { counted: [] }, work.guards, work.at);
+  return { state: { ...state, queue, tallies: withTally(state, key, tally) }, work, order, tally };
+}
+
+/** Whether an event of a rule waits for approval on a target. */
+export function isAsking({ asks }: HookState, { rule, target }: Pick<HookWork, 'rule' | 'target'>): boolean {
+  return asks.some(({ work }) => work.rule === rule && work.target === target);
+}
+
+/** Has a person asked about an event. */
+export function ask(state: HookState, asked: HookAsk, note: string): HookState {
+  if (state.asks.length >= ASKS_MAX)
+    return settle(state, asked.work, 'failed', 'too many events wait for approval');
+  const until = new Date(asked.untilMs).toISOString();
+  return decided({ ...state, asks: [...state.asks, asked] }, asked.work, {
+    state: 'needs_approval',
+    note,
+    until,
+  });
+}
+
+/** Records the answer of a person to everything that waits for approval of an event; `null`: nothing does. */
+export function answerAsk(
+  state: HookState,
+  eventId: string,
+  answer: NonNullable<HookAsk['answer']>,
+): HookState | null {
+  const isMeant = ({ work, answer: given }: HookAsk): boolean =>
+    work.event.id === eventId && given === undefined;
+  if (!state.asks.some(isMeant)) return null;
+  return { ...state, asks: state.asks.map((asked) => (isMeant(asked) ? { ...asked, answer } : asked)) };
+}
+
+/** What waits for approval no longer: a person has answered, or its time is over. */
+export function settledAsk({ asks }: HookState, now: number): HookAsk | undefined {
+  return asks.find(({ answer, untilMs }) => answer !== undefined || untilMs <= now);
+}
+
+/** Records what became of an event. What it waited for is let go. */
+export function settle(
+  state: HookState,
+  work: HookWork,
+  how: HookDecision['state'],
+  note: string,
+  actedAt?: number,
+): HookState {
+  const asks = state.asks.filter((asked) => asked.work !== work);
+  const key = tallyKey(work.rule, work);
+  const tallies = actedAt === undefined ? state.tallies : withTally(state, key, acted(actedAt));
+  return withoutOrder(decided({ ...state, asks, tallies }, work, { state: how, note }), key);
+}
+
+function decided(
+  state: HookState,
+  { event, rule, target }: HookWork,
+  { state: how, note, until }: Pick<HookDecision, 'state' | 'note' | 'until'>,
+): HookState {
+  const rows = state.rows.map((row) =>
+    row.id === event.id
+      ? {
+          ...row,
+          decisions: row.decisions.map((decision) =>
+            decision.rule === rule && decision.target === target
+              ? {
+                  ...{ rule, target, do: decision.do, state: how },
+                  note: cutText(note, NOTE_MAX_BYTES),
+                  ...(until === undefined ? {} : { until }),
+                }
+              : decision,
+          ),
+        }
+      : row,
+  );
+  return { ...state, rows };
+}
+
+function withTally({ tallies }: HookState, key: string, tally: HookTally): HookState['tallies'] {
+  const { [key]: _, ...others } = tallies;
+  return Object.fromEntries([...Object.entries(others), [key, tally] as const].slice(-TALLIES_MAX));
+}
+
+/** Lets an order go that nothing waits for. */
+function withoutOrder(state: HookState, key: string): HookState {
+  const works = [...state.queue, ...state.asks.map(({ work }) => work)];
+  if (works.some((work) => tallyKey(work.rule, work) === key)) return state;
+  const { [key]: _, ...orders } = state.orders;
+  return { ...state, orders };
+}
+
+/** Events that something still waits for are kept; of the others, those that no rule matched go first. */
+function keptRows(rows: readonly HookRow[]): readonly HookRow[] {
+  const isLive = ({ decisions }: HookRow): boolean =>
+    decisions.some(({ state }) => state === 'waiting' || state === 'needs_approval');
+  const matched = newest(
+    rows.filter((row) => row.decisions.length > 0 && !isLive(row)),
+    MATCHED,
+  );
+  const unmatched = newest(
+    rows.filter(({ decisions }) => decisions.length === 0),
+    UNMATCHED,
+  );
+  const kept = new Set([...matched, ...unmatched]);
+  return rows.filter((row) => isLive(row) || kept.has(row));
+}

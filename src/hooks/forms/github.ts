@@ -1,0 +1,37 @@
+import { fieldText } from '../../domain/hooks/hookMatch.ts';
+import { eventOf, type Form } from './form.ts';
+import { forged, hmac, isSame } from './signatures.ts';
+
+/**
+ * GitHub's webhooks. GitHub signs the body alone: the body identifies the event, not the delivery's id, which whoever sends
+ * it again could change.
+ */
+export const github: Form = {
+  authenticate({ header, body }, secret) {
+    const signature = header('x-hub-signature-256');
+    if (signature === undefined) throw forged('the request has no header X-Hub-Signature-256');
+    if (!isSame(signature, `sha256=${hmac(secret, body)}`))
+      throw forged('the signature is not that of the body');
+  },
+  read(payload, { header, body }) {
+    const event = header('x-github-event') ?? 'unknown';
+    const fields = { ...payload, event };
+    return [eventOf({ identity: [event, body], fields, ...aboutOf(fields, event) })];
+  },
+};
+
+/** What is said of an event to people, and when it began. */
+function aboutOf(fields: object, event: string): { readonly title: string; readonly began?: string } {
+  const [words, began] = ABOUT[event] ?? [['action'], ''];
+  const texts = [...words, 'repository.full_name'].map((path) => fieldText(fields, path));
+  const title = [event, ...texts].filter((text) => text !== undefined && text !== '').join(' ');
+  return { title, began: fieldText(fields, began) };
+}
+
+const ABOUT: Readonly<Record<string, readonly [words: readonly string[], began: string]>> = {
+  deployment_status: [['deployment.environment', 'deployment_status.state'], 'deployment_status.created_at'],
+  workflow_run: [
+    ['workflow_run.name', 'workflow_run.conclusion', 'workflow_run.head_branch'],
+    'workflow_run.created_at',
+  ],
+};

@@ -1,0 +1,136 @@
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+
+import { resolveSecret } from '../config/secretReference.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import type { HookAnswer } from '../domain/hooks/hookState.ts';
+import { tellHook } from '../temporal/client/hooks/hookClient.ts';
+import type { TemporalConnection } from '../temporal/client/connection.ts';
+import type { Received } from './forms/form.ts';
+import { FORMS, readEvents } from './forms/forms.ts';
+import { HookRefusal } from './hookRefusal.ts';
+import { HookTeller, type Tell } from './hookTeller.ts';
+import { Intake, RETRY_AFTER_S } from './intake.ts';
+import { deliveryOf, type ListeningHook, type RequestSource } from './listeningHook.ts';
+
+/** The longest body: 256 KiB. */
+export const BODY_MAX_BYTES = 262_144;
+/** How long a body may take to arrive, in milliseconds. */
+const BODY_WITHIN_MS = 10_000;
+
+/** What listening rests on. */
+export interface HookOptions {
+  readonly hooks: readonly ListeningHook[];
+  readonly temporal: TemporalConnection;
+  /** Where the hooks' secrets are: `env:NAME`. They are read for each request, so that a new one counts at once. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly source: RequestSource;
+  /** Told about each request that was answered. Default: nobody is. */
+  readonly onAnswered?: (answered: Answered) => void;
+  /** Default: the clock. Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** How a request was answered. */
+export interface Answered {
+  /** The name in the address: of no hook, if the status is 404. */
+  readonly hook: string;
+  readonly status: number;
+  /** Why it was refused. Absent: it was not. */
+  readonly error?: SlipwayError;
+  readonly answers: readonly HookAnswer[];
+}
+
+/** `POST /hooks/NAME` takes what a product sends; `GET /health` answers. It keeps no state. */
+export function hookRoutes({ temporal, environment, source, now = Date.now, ...options }: HookOptions): Hono {
+  const { hooks, onAnswered = () => undefined } = options;
+  const app = new Hono();
+  const intake = new Intake();
+  const listening = new Map(
+    hooks.map((hook) => {
+      const tell: Tell = (delivery) => tellHook(temporal, hook, delivery);
+      return [hook.name, { hook, teller: new HookTeller(tell) }];
+    }),
+  );
+  const tooLarge = (): never => {
+    throw new HookRefusal(413, 'SLIPWAY_HOOK_TOO_LARGE', `the body is longer than ${BODY_MAX_BYTES} bytes`);
+  };
+  app.onError((error, c) => {
+    const refusal = refusalOf(error);
+    onAnswered({ hook: c.req.param('name') ?? '', status: refusal.status, error: refusal, answers: [] });
+    return refused(c, refusal);
+  });
+  app.get('/health', (c) => c.json({ status: 'ok' }));
+  app.post('/hooks/:name', bodyLimit({ maxSize: BODY_MAX_BYTES, onError: tooLarge }), async (c) =>
+    intake.within(declaredBytes(c), async () => {
+      const name = c.req.param('name');
+      const found = listening.get(name);
+      if (found === undefined)
+        throw new HookRefusal(404, 'SLIPWAY_HOOK_UNKNOWN', 'there is no hook at this address');
+      const { hook, teller } = found;
+      const received = { body: await bodyOf(c), header: (header: string) => c.req.header(header) };
+      FORMS[hook.config.form].authenticate(received, resolveSecret(hook.config.secret, environment), now());
+      const answers = await tellAbout(hook, teller, received, source);
+      const status = answers.some(({ disposition }) => disposition === 'taken') ? 202 : 200;
+      onAnswered({ hook: name, status, answers });
+      return c.json({ events: answers }, status);
+    }),
+  );
+  return app;
+}
+
+async function tellAbout(
+  hook: ListeningHook,
+  teller: HookTeller,
+  received: Received,
+  source: RequestSource,
+): Promise<readonly HookAnswer[]> {
+  const events = readEvents(hook.config.form, received);
+  if (events.length === 0) return [];
+  return teller.tell(await deliveryOf(hook, events, source));
+}
+
+async function bodyOf(c: Context): Promise<Uint8Array> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const refusal = new HookRefusal(408, 'SLIPWAY_HOOK_PAYLOAD', 'the body did not arrive in time');
+    timer = setTimeout(() => reject(refusal), BODY_WITHIN_MS);
+  });
+  try {
+    return new Uint8Array(await Promise.race([c.req.arrayBuffer(), late]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How long the body is, as far as the sender says so. */
+function declaredBytes(c: Context): number {
+  const length = Number(c.req.header('content-length') ?? BODY_MAX_BYTES);
+  return Number.isInteger(length) && length >= 0 ? Math.min(length, BODY_MAX_BYTES) : BODY_MAX_BYTES;
+}
+
+/** Everything that the sender cannot mend is 503: it sends it again later. */
+function refusalOf(error: unknown): HookRefusal {
+  if (error instanceof HookRefusal) return error;
+  if (!(error instanceof SlipwayError))
+    return new HookRefusal(503, 'SLIPWAY_INTERNAL', 'the listener failed', { cause: error });
+  const { code, message, place, hint } = error;
+  return new HookRefusal(503, code, message, { place, hint, cause: error });
+}
+
+/** The answer names no address, reference or hint of ours if it is not the sender's fault. */
+function refused(c: Context, { status, code, message, hint }: HookRefusal): Response {
+  const isOurs = status === 503 && code !== 'SLIPWAY_HOOK_BUSY';
+  if (status === 503) c.header('retry-after', String(RETRY_AFTER_S));
+  if (status === 408) c.header('connection', 'close');
+  return c.json(
+    {
+      error: {
+        code,
+        message: isOurs ? 'the event was not taken: send it again later' : message,
+        hint: isOurs ? undefined : hint,
+      },
+    },
+    status,
+  );
+}

@@ -1,0 +1,85 @@
+import { jsonBytes } from '../domain/bounds.ts';
+import type { HookDelivery } from '../domain/hooks/hookEvent.ts';
+import type { HookAnswer } from '../domain/hooks/hookState.ts';
+
+/** Tells a hook's workflow about events. */
+export type Tell = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>;
+
+/** What one message carries: Temporal takes 2 MB. */
+const MESSAGE_MAX_EVENTS = 500;
+const MESSAGE_MAX_BYTES = 800_000;
+
+/** A delivery whose sender waits. */
+interface Waiting {
+  readonly delivery: HookDelivery;
+  readonly bytes: number;
+  readonly answer: (answers: readonly HookAnswer[]) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * Tells a hook's workflow about deliveries, one message at a time. What arrives meanwhile goes together in the next one: so
+ * a flood costs few messages, and a single delivery does not wait.
+ */
+export class HookTeller {
+  readonly #tell: Tell;
+  #waiting: Waiting[] = [];
+  #isTelling = false;
+
+  constructor(tell: Tell) {
+    this.#tell = tell;
+  }
+
+  /** @returns how the events were taken, which are kept then. */
+  tell(delivery: HookDelivery): Promise<readonly HookAnswer[]> {
+    return new Promise((answer, fail) => {
+      this.#waiting.push({ delivery, bytes: jsonBytes(delivery), answer, fail });
+      if (!this.#isTelling) void this.#tellAll();
+    });
+  }
+
+  async #tellAll(): Promise<void> {
+    this.#isTelling = true;
+    while (this.#waiting.length > 0) {
+      const together = this.#takeTogether();
+      try {
+        const answers = await this.#tell(joined(together.map(({ delivery }) => delivery)));
+        let from = 0;
+        for (const { delivery, answer } of together) {
+          const until = from + delivery.events.length;
+          answer(answers.slice(from, until));
+          from = until;
+        }
+      } catch (error) {
+        for (const { fail } of together) fail(error);
+      }
+    }
+    this.#isTelling = false;
+  }
+
+  /** The deliveries that wait longest, as many as one message carries; at least one. */
+  #takeTogether(): readonly Waiting[] {
+    let events = 0;
+    let bytes = 0;
+    const tooMany = this.#waiting.findIndex(({ delivery, bytes: more }, index) => {
+      events += delivery.events.length;
+      bytes += more;
+      return index > 0 && (events > MESSAGE_MAX_EVENTS || bytes > MESSAGE_MAX_BYTES);
+    });
+    return this.#waiting.splice(0, tooMany === -1 ? this.#waiting.length : tooMany);
+  }
+}
+
+/** Several deliveries as one. */
+function joined(deliveries: readonly HookDelivery[]): HookDelivery {
+  let offset = 0;
+  const events = deliveries.flatMap((delivery) => {
+    const from = offset;
+    offset += delivery.orders.length;
+    return delivery.events.map((event) => ({
+      ...event,
+      matches: event.matches.map((match) => ({ ...match, order: match.order + from })),
+    }));
+  });
+  return { events, orders: deliveries.flatMap(({ orders }) => orders) };
+}

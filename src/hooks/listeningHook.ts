@@ -1,0 +1,123 @@
+import type { HookConfig, HookRule } from '../config/hookSchema.ts';
+import type { HookDelivery, HookGuards, HookMatch, HookOrder } from '../domain/hooks/hookEvent.ts';
+import { fieldText, mismatch } from '../domain/hooks/hookMatch.ts';
+import type { PromotionRequest } from '../domain/promotion/promotion.ts';
+import type { ReleaseRequest } from '../domain/release/release.ts';
+import type { HookPlace } from '../temporal/client/hooks/hookClient.ts';
+import type { ReadEvent } from './forms/form.ts';
+
+/** A hook that is listened for. */
+export interface ListeningHook extends HookPlace {
+  readonly config: HookConfig;
+  /** The targets that its rules may ask: the id of each one's workflow, by its name. */
+  readonly targets: ReadonlyMap<string, string>;
+  /** The target that each promotion of its rules releases on. */
+  readonly promotions: ReadonlyMap<string, string>;
+}
+
+/** What only the folder of `slipway.yaml` has: the source, and the files of judges. */
+export interface RequestSource {
+  /** @throws SlipwayError SLIPWAY_ARTIFACT_…. */
+  release(target: string): Promise<ReleaseRequest>;
+  promotion(name: string): Promise<PromotionRequest>;
+}
+
+/** A rule, and whether it is for an event. */
+export interface RuleMatch {
+  readonly rule: HookRule;
+  /** The targets that are asked. */
+  readonly targets: readonly string[];
+  /** Why no target is asked; `undefined`: one is. */
+  readonly problem: string | undefined;
+}
+
+/** Holds an event against each rule of a hook. */
+export function matchRules({ config, promotions }: ListeningHook, event: ReadEvent): readonly RuleMatch[] {
+  return config.on.map((rule) => {
+    const problem = mismatch(rule, event, event.fields);
+    if (problem !== undefined) return { rule, targets: [], problem };
+    const { targets = [], targetFrom, promotion } = rule;
+    if (promotion !== undefined)
+      return { rule, targets: [promotions.get(promotion) ?? ''], problem: undefined };
+    if (targetFrom === undefined) return { rule, targets, problem: undefined };
+    const named = fieldText(event.fields, targetFrom);
+    const isListed = named !== undefined && targets.includes(named);
+    return isListed
+      ? { rule, targets: [named], problem: undefined }
+      : { rule, targets: [], problem: `"${targetFrom}" names none of ${targets.join(', ')}` };
+  });
+}
+
+/** What of a rule's guards an event answers. */
+export function guardsOf(rule: HookRule, { fields }: Pick<ReadEvent, 'fields'>): HookGuards {
+  const { ifYoungerThan, ifRevision, atLeast, atMostOnePer, approvalBetween } = rule;
+  return {
+    ...(ifYoungerThan === undefined ? {} : { youngerThanMs: ifYoungerThan }),
+    ...(ifRevision === undefined ? {} : { revision: revisionIn(fields, ifRevision) }),
+    ...(atLeast === undefined ? {} : { atLeast: { count: atLeast.count, withinMs: atLeast.within } }),
+    ...(atMostOnePer === undefined ? {} : { atMostOncePerMs: atMostOnePer }),
+    ...(approvalBetween === undefined ? {} : { approval: hoursOf(approvalBetween) }),
+  };
+}
+
+const REVISION_MAX_CHARACTERS = 200;
+
+function revisionIn(fields: unknown, path: string): string | null {
+  return fieldText(fields, path)?.slice(0, REVISION_MAX_CHARACTERS) ?? null;
+}
+
+function hoursOf({ from, until, timeZone, within }: NonNullable<HookRule['approvalBetween']>) {
+  return { from, until, timeZone, withinMs: within };
+}
+
+/**
+ * What a hook's workflow is told about events. What is asked of a target is made once for all of them.
+ *
+ * @throws what the source throws.
+ */
+export async function deliveryOf(
+  hook: ListeningHook,
+  events: readonly ReadEvent[],
+  source: RequestSource,
+): Promise<HookDelivery> {
+  const orders: Promise<HookOrder>[] = [];
+  const indexes = new Map<string, number>();
+  const indexOf = (rule: HookRule, target: string): number => {
+    const key = `${rule.name} ${target}`;
+    const known = indexes.get(key);
+    if (known !== undefined) return known;
+    indexes.set(key, orders.length);
+    return orders.push(orderOf(hook, rule, target, source)) - 1;
+  };
+  const matched = events.map(({ fields, ...event }) => {
+    const matches = matchRules(hook, { ...event, fields }).flatMap(({ rule, targets }): HookMatch[] =>
+      [...new Set(targets)].map((target) => ({
+        rule: rule.name,
+        guards: guardsOf(rule, { fields }),
+        order: indexOf(rule, target),
+      })),
+    );
+    return { ...event, matches };
+  });
+  return { events: matched, orders: await Promise.all(orders) };
+}
+
+/** What a rule asks of a target. */
+export async function orderOf(
+  { targets }: ListeningHook,
+  rule: HookRule,
+  target: string,
+  source: RequestSource,
+): Promise<HookOrder> {
+  const at = { target, workflowId: targets.get(target) ?? '' };
+  switch (rule.do) {
+    case 'rollback':
+      return { ...at, do: 'rollback', ...(rule.hold === false ? { hold: false as const } : {}) };
+    case 'release':
+      return { ...at, do: 'release', request: await source.release(target) };
+    case 'promotion':
+      return { ...at, do: 'promotion', request: await source.promotion(rule.promotion ?? '') };
+    default:
+      return { ...at, do: rule.do };
+  }
+}

@@ -1,0 +1,129 @@
+import { createHash, randomUUID } from 'node:crypto';
+
+import {
+  QueryNotRegisteredError,
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { HookDelivery } from '../../../domain/hooks/hookEvent.ts';
+import type { HookAnswer, HookState } from '../../../domain/hooks/hookState.ts';
+import {
+  type AnswerHookMessage,
+  answerHookUpdate,
+  hookQuery,
+  tellHookUpdate,
+} from '../../../messages/hooks.ts';
+import {
+  type HookWorkflow,
+  WORKFLOW_TASK_TIMEOUT_MS,
+  WORKFLOW_TYPES,
+} from '../../../messages/workflowTypes.ts';
+import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { isWorkerSilent, temporalError } from '../temporalError.ts';
+import { noWorker, requireWorker } from '../workerPresence.ts';
+
+/** A hook of a `slipway.yaml`, as Temporal knows it. */
+export interface HookPlace {
+  /** Its name in the file. */
+  readonly name: string;
+  readonly workflowId: string;
+}
+
+/**
+ * The workflow id of a hook: hooks of one name in two repositories are two. One that may ask other targets than before is
+ * another hook, which has been told nothing yet.
+ *
+ * @param targets - the workflow ids of the targets that its rules may ask.
+ */
+export function hookWorkflowId(name: string, targets: readonly string[]): string {
+  const identity = [...new Set(targets)].sort().join('\n');
+  return `hook:${name}:${createHash('sha256').update(identity).digest('hex').slice(0, IDENTITY_CHARACTERS)}`;
+}
+
+const IDENTITY_CHARACTERS = 12;
+/** How long a listener waits for a worker, in milliseconds: the sender waits for it. */
+const TELL_TIMEOUT_MS = 8_000;
+
+/**
+ * Tells a hook about events, and starts it where it is new. It is kept once this returns.
+ *
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE: then the same events may be told again, since each
+ * counts once.
+ */
+export async function tellHook(
+  { client, settings }: TemporalConnection,
+  { name, workflowId }: HookPlace,
+  delivery: HookDelivery,
+): Promise<readonly HookAnswer[]> {
+  try {
+    return await client.withDeadline(Date.now() + TELL_TIMEOUT_MS, () =>
+      client.workflow.executeUpdateWithStart(tellHookUpdate, {
+        args: [delivery],
+        updateId: randomUUID(),
+        startWorkflowOperation: new WithStartWorkflowOperation<HookWorkflow>(WORKFLOW_TYPES.hook, {
+          workflowId,
+          taskQueue: settings.taskQueue,
+          workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          args: [{ name }],
+          staticSummary: `hook ${name}`,
+        }),
+      }),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
+      const within = `within ${TELL_TIMEOUT_MS / 1_000} s`;
+      throw noWorker(settings, `no worker took the event ${within}`, error);
+    }
+    throw refusal(error) ?? temporalError(error, settings);
+  }
+}
+
+/**
+ * What a hook was told; `undefined`: nothing yet.
+ *
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function viewHook(
+  temporal: TemporalConnection,
+  { workflowId }: HookPlace,
+): Promise<HookState | undefined> {
+  const { client, settings } = temporal;
+  try {
+    await requireWorker(temporal);
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).query(hookQuery),
+    );
+  } catch (error) {
+    // Its first workflow task is still to come.
+    if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError) return undefined;
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * Approves or rejects what waits for approval of an event.
+ *
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if nothing waits for it; SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function answerHook(
+  temporal: TemporalConnection,
+  { workflowId }: HookPlace,
+  message: AnswerHookMessage,
+): Promise<void> {
+  const { client, settings } = temporal;
+  try {
+    await requireWorker(temporal);
+    await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).executeUpdate(answerHookUpdate, { args: [message] }),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError)
+      throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the hook was told nothing yet');
+    throw refusal(error) ?? temporalError(error, settings);
+  }
+}

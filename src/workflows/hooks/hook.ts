@@ -1,0 +1,180 @@
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from '@temporalio/workflow';
+
+import type { Activities } from '../../activities/activities.ts';
+import { decide } from '../../domain/hooks/decide.ts';
+import { type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
+import {
+  answerAsk,
+  ask,
+  EMPTY_HOOK,
+  type HookAsk,
+  type HookState,
+  type HookWork,
+  isAsking,
+  settle,
+  settledAsk,
+  takeDelivery,
+  takeWork,
+} from '../../domain/hooks/hookState.ts';
+import { describeHook, hookActor, hookRequestId } from '../../domain/hooks/hookText.ts';
+import {
+  answerHookUpdate,
+  deliveryProblem,
+  hookQuery,
+  readAnswerHook,
+  tellHookUpdate,
+} from '../../messages/hooks.ts';
+import type { HookInput } from '../../messages/workflowTypes.ts';
+import { explain, refuse } from '../failure.ts';
+import { RunLength } from '../target/runLength.ts';
+import { takeUnknownSignals } from '../unknownSignals.ts';
+
+/** How long a target may take to be asked: a worker or Temporal may be away for a while. */
+const ASKED_WITHIN = '10 minutes';
+
+/**
+ * What a hook of `slipway.yaml` was told. It keeps each event once, decides by the guards of the rules that match it, and
+ * asks targets as people do. Listeners keep nothing: any number of them tell it.
+ */
+export async function hook({
+  name,
+  state: carried = EMPTY_HOOK,
+  continueAsNewAfterEvents,
+}: HookInput): Promise<void> {
+  let state: HookState = carried;
+  const runLength = new RunLength(continueAsNewAfterEvents);
+  const { lookForHook, carryOutOrder } = proxyActivities<Activities>({
+    startToCloseTimeout: '35 seconds',
+    scheduleToCloseTimeout: ASKED_WITHIN,
+    retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
+  });
+  const change = (next: HookState): void => {
+    state = next;
+    runLength.note();
+    setCurrentDetails(describeHook(name, state));
+  };
+
+  setHandler(
+    tellHookUpdate,
+    (delivery) => {
+      runLength.updateTaken();
+      const taken = takeDelivery(state, delivery, Date.now());
+      change(taken.state);
+      return taken.answers;
+    },
+    {
+      description: 'Take events; each counts once',
+      validator: (delivery) => {
+        const problem = deliveryProblem(delivery);
+        if (problem !== undefined) refuse(problem);
+      },
+    },
+  );
+  setHandler(
+    answerHookUpdate,
+    (raw) => {
+      runLength.updateTaken();
+      const answer = readAnswerHook(raw);
+      if (typeof answer === 'string') return refuse(answer);
+      const { event, approved, by } = answer;
+      const next = answerAsk(state, event, { approved, by });
+      if (next === null) return refuse(`no event "${event}" waits for approval`, 'SLIPWAY_WRONG_MOMENT');
+      change(next);
+      return approved;
+    },
+    {
+      description: 'Approve or reject what waits for approval of an event',
+      validator: (raw) => {
+        const answer = readAnswerHook(raw);
+        if (typeof answer === 'string') refuse(answer);
+      },
+    },
+  );
+  setHandler(hookQuery, () => state, { description: 'Events, and what became of them' });
+
+  const act = async (work: HookWork, order: HookOrder, serving?: string): Promise<void> => {
+    const requestId = hookRequestId(work);
+    try {
+      const { note } = await carryOutOrder({ order, requestId, serving, by: hookActor(name, work) });
+      change(settle(state, work, 'carried_out', note, Date.now()));
+    } catch (error) {
+      change(settle(state, work, 'failed', explain(error).message));
+    }
+  };
+  const answerOf = async ({ work, serving, answer }: HookAsk): Promise<void> => {
+    const order = state.orders[tallyKey(work.rule, work)];
+    if (answer?.approved === true && order !== undefined) return act(work, order, serving);
+    const why = answer === undefined ? 'no person approved in time' : `rejected by ${answer.by.who}`;
+    change(settle(state, work, 'rejected', why));
+  };
+  const decideNext = async ({
+    work,
+    order,
+    tally,
+  }: NonNullable<ReturnType<typeof takeWork>>): Promise<void> => {
+    const { guards, event } = work;
+    const situation = { guards, event, tally, isAsking: isAsking(state, work), now: Date.now() };
+    let verdict = decide(situation);
+    if (verdict.kind === 'look') {
+      try {
+        const { facts } = await lookForHook({
+          workflowId: order.workflowId,
+          hours: guards.approval,
+          at: Date.now(),
+        });
+        verdict = decide({ ...situation, isAsking: isAsking(state, work), facts, now: Date.now() });
+      } catch (error) {
+        change(settle(state, work, 'failed', explain(error).message));
+        return;
+      }
+    }
+    if (verdict.kind === 'act') await act(work, order, verdict.serving);
+    else if (verdict.kind === 'not_met') change(settle(state, work, 'not_met', verdict.note));
+    else if (verdict.kind === 'ask') {
+      const { untilMs, serving, note } = verdict;
+      change(ask(state, { work, untilMs, serving }, note));
+    }
+  };
+
+  change(state);
+  for (;;) {
+    takeUnknownSignals(() => undefined);
+    const answered = settledAsk(state, Date.now());
+    if (answered !== undefined) {
+      await answerOf(answered);
+      continue;
+    }
+    if (runLength.isReached) {
+      // What waits goes over to the next run.
+      if (await runLength.canEnd(() => false))
+        await continueAsNew<typeof hook>({ name, state, continueAsNewAfterEvents });
+      runLength.note();
+      continue;
+    }
+    const next = takeWork(state);
+    if (next !== undefined) {
+      change(next.state);
+      await decideNext(next);
+      continue;
+    }
+    await untilNews();
+  }
+
+  /** Waits for an event, an answer, or the end of the time of one that waits for approval. */
+  async function untilNews(): Promise<void> {
+    const isNews = (): boolean =>
+      state.queue.length > 0 ||
+      state.asks.some(({ answer }) => answer !== undefined) ||
+      (runLength.isReached && allHandlersFinished());
+    const ends = state.asks.map(({ untilMs }) => untilMs);
+    if (ends.length === 0) await condition(isNews);
+    else await condition(isNews, Math.max(Math.min(...ends) - Date.now(), 1));
+  }
+}
