@@ -61,6 +61,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Promotions and freezes', link: '/promotions' },
       { text: 'The judge', link: '/judge' },
       { text: 'Notifications', link: '/notifications' },
+      { text: 'Hooks', link: '/hooks' },
       { text: 'The artifact store', link: '/artifact-store' },
     ],
   },

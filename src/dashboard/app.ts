@@ -16,10 +16,12 @@ import { targetRoutes } from './targets/targetRoutes.tsx';
 /** What the dashboard is made of. */
 interface AppOptions extends PageContext {
   readonly access: AccessSettings;
+  /** What else is served, to everyone: it has signatures of its own. Absent: nothing. */
+  readonly hooks?: Hono;
 }
 
 /** The dashboard as a handler of requests: its files and sign-in for everyone, the rest for viewers. */
-export function createApp({ access: settings, ...context }: AppOptions): Hono<PageEnv> {
+export function createApp({ access: settings, hooks, ...context }: AppOptions): Hono<PageEnv> {
   const app = new Hono<PageEnv>();
   if (context.record !== undefined) app.use(measureRequests(context.record));
   app.use(protectiveHeaders);
@@ -27,6 +29,7 @@ export function createApp({ access: settings, ...context }: AppOptions): Hono<Pa
   app.notFound(unknownPage(context));
   app.get('/health', (c) => c.json({ status: 'ok' }));
   app.route('/', context.files.routes);
+  if (hooks !== undefined) app.route('/', hooks);
   // The size of a compressed page can reveal the session's CSRF token, if an attacker chooses some of the page's text. The
   // token alone is of no use to another site: the origin of each form is checked too (`crossSite.ts`).
   app.use(compress());

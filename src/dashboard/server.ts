@@ -1,4 +1,5 @@
 import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
 
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
@@ -23,6 +24,8 @@ export interface DashboardOptions {
   readonly access: AccessSettings;
   /** Where metrics are served, on a listener of their own. Default: nowhere. */
   readonly metrics?: { readonly host: string; readonly port: number };
+  /** What else is served at the same address, to everyone. Default: nothing. */
+  readonly hooks?: Hono;
   /** The folder of what browsers load. Default: the build's. */
   readonly filesFolder?: string;
 }

@@ -62,13 +62,14 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
   });
   app.get('/health', (c) => c.json({ status: 'ok' }));
   app.post('/hooks/:name', bodyLimit({ maxSize: BODY_MAX_BYTES, onError: tooLarge }), async (c) =>
-    intake.within(declaredBytes(c), async () => {
+    intake.within(declaredBytes(c), async (isLong) => {
       const name = c.req.param('name');
       const found = listening.get(name);
       if (found === undefined)
         throw new HookRefusal(404, 'SLIPWAY_HOOK_UNKNOWN', 'there is no hook at this address');
       const { hook, teller } = found;
       const received = { body: await bodyOf(c), header: (header: string) => c.req.header(header) };
+      isLong(received.body.length);
       FORMS[hook.config.form].authenticate(received, resolveSecret(hook.config.secret, environment), now());
       const answers = await tellAbout(hook, teller, received, source);
       const status = answers.some(({ disposition }) => disposition === 'taken') ? 202 : 200;

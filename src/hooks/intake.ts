@@ -15,9 +15,11 @@ export class Intake {
    * Works on a delivery.
    *
    * @param bytes - how long it is at most.
+   * @param work - told what to call once it is known how long it is.
    * @throws HookRefusal SLIPWAY_HOOK_BUSY (503) if there is no room.
    */
-  async within<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  async within<T>(bytes: number, work: (isLong: (bytes: number) => void) => Promise<T>): Promise<T> {
+    let held = bytes;
     if (this.#deliveries >= DELIVERIES_MAX || this.#bytes + bytes > BYTES_MAX)
       throw new HookRefusal(503, 'SLIPWAY_HOOK_BUSY', 'the listener works on too many deliveries', {
         hint: 'send it again later: each event counts once',
@@ -25,10 +27,13 @@ export class Intake {
     this.#deliveries += 1;
     this.#bytes += bytes;
     try {
-      return await work();
+      return await work((length) => {
+        this.#bytes += length - held;
+        held = length;
+      });
     } finally {
       this.#deliveries -= 1;
-      this.#bytes -= bytes;
+      this.#bytes -= held;
     }
   }
 }

@@ -29,9 +29,10 @@ const services = Object.entries(compose.services);
 const dockerfile = read('Dockerfile');
 
 describe('docker-compose.yml', () => {
-  it('names Temporal with its UI, Postgres, the platform, a worker and the page', () => {
+  it('names Temporal with its UI, Postgres, the platform, a worker, the page and the hooks', () => {
     expect(Object.keys(compose.services).sort()).toEqual([
       'dashboard',
+      'hooks',
       'platform',
       'postgres',
       'temporal',
@@ -72,6 +73,8 @@ describe('docker-compose.yml', () => {
     'mounts for %s volumes that are declared and files that exist',
     (_name, { volumes = [] }) => {
       for (const volume of volumes) {
+        // The repository that the variable names.
+        if (volume.startsWith('${SLIPWAY_SOURCE:-.}:')) continue;
         const [source = ''] = volume.split(':');
         if (source.startsWith('./')) expect(existsSync(join(ROOT, source))).toBe(true);
         else expect(compose.volumes).toHaveProperty(source);
@@ -81,7 +84,7 @@ describe('docker-compose.yml', () => {
 
   it('uses commands and options that slipway has', () => {
     const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
-    expect(calls.map(([name]) => name).sort()).toEqual(['dashboard', 'doctor', 'platform', 'worker']);
+    expect(calls.map(([name]) => name).sort()).toEqual(['dashboard', 'doctor', 'hooks', 'platform', 'worker']);
     const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
     for (const [name, ...options] of calls) {
       const command = commands.find((known) => known.name() === name);
@@ -155,7 +158,7 @@ describe('docker-compose.yml', () => {
 
   it('builds the image in this version', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
-    for (const name of ['platform', 'worker', 'dashboard']) {
+    for (const name of ['platform', 'worker', 'dashboard', 'hooks']) {
       expect(compose.services[name]).toMatchObject({ build: '.', image: `slipway:${version}` });
     }
   });

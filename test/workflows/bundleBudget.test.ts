@@ -7,7 +7,7 @@ import { createContext, runInContext, runInNewContext } from 'node:vm';
 import { expect, inject, it } from 'vitest';
 
 /** It was 1,208 KiB, with the comments that a build leaves out. Each worker compiles it at its start. */
-const CODE_KIB = 1_300;
+const CODE_KIB = 1_350;
 /** It was 336 KiB. A zod schema would add 500 to 1,800. */
 const HEAP_KIB = 420;
 const LOADED = 50;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 
 import type { Outcome } from '../../src/domain/release/outcome.ts';
+import * as ofHooks from '../../src/messages/hooks.ts';
 import * as ofPlaces from '../../src/messages/promotionPlaces.ts';
 import * as ofPollers from '../../src/messages/revisionPoller.ts';
 import * as ofReleases from '../../src/messages/release.ts';
@@ -84,7 +85,9 @@ describe('the stored histories have', () => {
   });
 
   const defined = [
-    ...[ofTargets, ofReleases, ofPlaces, ofPollers].flatMap((messages) => Object.values<unknown>(messages)),
+    ...[ofTargets, ofReleases, ofPlaces, ofPollers, ofHooks].flatMap((messages) =>
+      Object.values<unknown>(messages),
+    ),
     ...Object.values(ofReleases.INTERVENTION_SIGNALS),
     ...Object.values(ofReleases.INTERVENTION_UPDATES),
   ] as readonly { readonly type?: string; readonly name?: string }[];

@@ -12,7 +12,9 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 
 import { bundleWorkflows, startTemporalServer } from '../support/temporalServer.ts';
 import { openHarness } from './harness.ts';
+import { HooksUnderTest } from './hooks/hooksUnderTest.ts';
 import { ENDINGS } from './lives/endings.ts';
+import { HOOKS } from './lives/hooks.ts';
 import { MESSAGES } from './lives/messages.ts';
 import { NOTICES } from './lives/notices.ts';
 import { PROMOTIONS } from './lives/promotions.ts';
@@ -25,7 +27,13 @@ const server = await startTemporalServer();
 try {
   const workflowBundle = await bundleWorkflows();
   await mkdir(FOLDER, { recursive: true });
-  for (const [life, live] of Object.entries({ ...ENDINGS, ...MESSAGES, ...PROMOTIONS, ...NOTICES })) {
+  for (const [life, live] of Object.entries({
+    ...ENDINGS,
+    ...MESSAGES,
+    ...PROMOTIONS,
+    ...NOTICES,
+    ...HOOKS,
+  })) {
     if (wanted.length > 0 && !wanted.includes(life)) continue;
     const harness = await openHarness({
       address: server.address,
@@ -34,8 +42,13 @@ try {
       nameWorld: (number) => (number === 1 ? life : `${life}-${number}`),
     });
     const promotions = await PromotionsUnderTest.open(server.address, 'slipway-histories');
-    const target = await live(harness, promotions);
-    const histories = [...((await target?.histories()) ?? []), ...(await promotions.histories())];
+    const hooks = await HooksUnderTest.open(server.address, 'slipway-histories');
+    const target = await live(harness, promotions, hooks);
+    const histories = [
+      ...((await target?.histories()) ?? []),
+      ...(await promotions.histories()),
+      ...(await hooks.histories()),
+    ];
     for (const [index, { workflowId, history }] of histories.entries()) {
       const kind = kindOf(workflowId);
       const json = { workflowId, history: withoutPlaces(JSON.parse(historyToJSON(history))) };
@@ -43,6 +56,7 @@ try {
     }
     for (const lived of harness.targets) await lived.terminate();
     await promotions.close();
+    await hooks.close();
     await harness.close();
   }
 } finally {
@@ -53,6 +67,7 @@ function kindOf(workflowId: string): string {
   if (workflowId.startsWith('notice:')) return 'notice';
   if (workflowId.startsWith('promotion:')) return 'promotion';
   if (workflowId.startsWith('promotion-places:')) return 'places';
+  if (workflowId.startsWith('hook:')) return 'hook';
   if (workflowId.startsWith('turn-')) return 'turn';
   if (workflowId.startsWith('revision-poller:')) return 'poller';
   return /\/(?<kind>release|rollback)-\d+$/.exec(workflowId)?.groups?.['kind'] ?? 'target';

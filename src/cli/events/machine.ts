@@ -32,6 +32,8 @@ export interface MachineSections {
       readonly temporalUi: string | null;
       /** The page's address. */
       readonly dashboard: string;
+      /** Where hooks are listened for; `null`: slipway.yaml has none. */
+      readonly hooks: string | null;
       /** The control plane's API key: keep it out of logs. */
       readonly apiKey: string;
     };

@@ -8,6 +8,7 @@ import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platform
 import { traceVariables } from '../../traces/trace.ts';
 import { jsonLine } from '../output.ts';
 import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
+import { HOOKS_PORT } from '../commands/hooks/hooksPort.ts';
 import { type CommandTable, type Runs, SILENT, withOutputOptions } from './commandTable.ts';
 import { configOption, isolationOption, metricsOption, percentageOption, portOption } from './options.ts';
 
@@ -57,6 +58,7 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
       `the page's port (default: ${DASHBOARD_PORT}, or a free one)`,
       portOption,
     )
+    .option('--hooks-port <port>', `the hooks' port (default: ${HOOKS_PORT}, or a free one)`, portOption)
     .addOption(isolationOption())
     .action(runs(async () => (await import('../commands/dev/dev.ts')).runDevCommand));
 
@@ -95,6 +97,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
   )
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
+    .option('--hooks <file>', 'listen for the hooks of this slipway.yaml, too (default: none)')
     .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: if it is known)")
     .addOption(metricsOption())
     .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));

@@ -1,16 +1,18 @@
 import type { Harness } from '../harness.ts';
+import type { HooksUnderTest } from '../hooks/hooksUnderTest.ts';
 import type { PromotionsUnderTest } from '../promotion/promotionsUnderTest.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 /**
- * One target's whole life, or that of promotions alone, of which the histories are stored.
+ * One target's whole life, or that of promotions or hooks alone, of which the histories are stored.
  *
- * @returns what has histories beside the promotions.
+ * @returns what has histories beside the promotions and hooks.
  */
 export type Life = (
   harness: Harness,
   promotions: PromotionsUnderTest,
+  hooks: HooksUnderTest,
 ) => Promise<Pick<TargetUnderTest, 'histories'> | undefined>;
 
 /** Who says things, and why. */

@@ -139,7 +139,7 @@ export function judgedBy(onInconclusive: OnInconclusive): PromotionJudge {
   };
 }
 
-function promotionRequest(
+export function promotionRequest(
   from: TargetUnderTest,
   to: TargetUnderTest,
   changes: Partial<PromotionRequest> = {},

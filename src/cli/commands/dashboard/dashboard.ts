@@ -4,6 +4,7 @@ import { readMetricsAddress } from '../../../metrics/exporter.ts';
 import type { CommandContext } from '../../context.ts';
 import { exitWithParent, onInterruption } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
+import { openHooks } from '../hooks/openHooks.ts';
 
 const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
 
@@ -14,6 +15,8 @@ interface DashboardOptions {
   readonly port: number;
   /** Temporal's UI. Default: that of `slipway dev`, or of Temporal Cloud. */
   readonly temporalUi?: string;
+  /** The `slipway.yaml` whose hooks are listened for at the same address. Default: none. */
+  readonly hooks?: string;
   /** `host:port` on which metrics are served. Default: nowhere. */
   readonly metrics?: string;
 }
@@ -28,7 +31,7 @@ interface DashboardOptions {
  */
 export async function runDashboardCommand(
   context: CommandContext,
-  { host, port, temporalUi, metrics: address = '' }: DashboardOptions,
+  { host, port, temporalUi, hooks: hooksFile, metrics: address = '' }: DashboardOptions,
 ): Promise<number> {
   const { output, environment, home } = context;
   const metrics = address === '' ? undefined : readMetricsAddress(address, EXAMPLE);
@@ -36,12 +39,19 @@ export async function runDashboardCommand(
   exitWithParent(environment);
   try {
     const access = await readAccessSettings(environment, host);
+    const hooks =
+      hooksFile === undefined ? undefined : await openHooks(context, hooksFile, interruption.signal);
     return await withTemporal(context, async (connection) => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
-      const dashboard = await startDashboard({ temporal, environment, home, host, port, access, metrics });
+      const dashboard = await startDashboard({
+        ...{ temporal, environment, home, host, port, access, metrics },
+        hooks: hooks?.routes(connection),
+      });
       output.event({ event: 'ready', dashboard: dashboard.url });
       output.print(`The dashboard is at ${access.publicUrl?.origin ?? dashboard.url}`);
+      for (const { name } of hooks?.hooks ?? [])
+        output.print(`${name} listens at ${access.publicUrl?.origin ?? dashboard.url}/hooks/${name}`);
       if (metrics !== undefined) output.print(`Metrics: http://${address}/metrics`);
       if (access.signIn.way !== 'none' && access.sessionSecret === undefined) {
         output.print(

@@ -1,5 +1,6 @@
 import { CONFIG_FILE, findConfig } from '../../../config/findConfig.ts';
 import { slipwayHome } from '../../../config/home.ts';
+import { lintConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
@@ -14,13 +15,14 @@ interface DevOptions {
   readonly temporalPort?: number;
   readonly temporalUiPort?: number;
   readonly dashboardPort?: number;
+  readonly hooksPort?: number;
   /** See `slipway platform --isolation`. */
   readonly isolation?: 'container' | 'process';
 }
 
 /**
  * `slipway dev`: everything on one machine, until Ctrl-C. Prints where to look; with `--json` one ready line
- * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","apiKey"}`. The first signal ends everything in
+ * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","hooks","apiKey"}`. The first signal ends everything in
  * order, the worker first.
  *
  * @returns the exit code.
@@ -39,7 +41,9 @@ export async function runDevCommand(
         temporal: options.temporalPort,
         temporalUi: options.temporalUiPort,
         dashboard: options.dashboardPort,
+        hooks: options.hooksPort,
       },
+      hooksFile: await fileWithHooks(),
       onProgress: (line) => output.progress(output.style.faint(line)),
       onEvent: (event) => printEvent(output, event),
       signal: interruption.signal,
@@ -62,19 +66,25 @@ export async function runDevCommand(
   }
 }
 
-function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPort: number | undefined): void {
+function tellReady(
+  output: Output,
+  { state, hooks, apiKey, logs }: LocalStack,
+  askedPort: number | undefined,
+): void {
   output.event({
     event: 'ready',
     controlPlane: state.controlPlane,
     temporal: state.temporal.address,
     temporalUi: state.temporal.ui,
     dashboard: state.dashboard,
+    hooks,
     apiKey,
   });
   const { style } = output;
   output.print(`${style.good(MARKS.done)} ${style.strong('Slipway is ready')}`);
   output.print(`  control plane  ${state.controlPlane}   (its API key: ${state.apiKeyFile})`);
   output.print(`  dashboard      ${state.dashboard}`);
+  if (hooks !== null) output.print(`  hooks          ${hooks}/hooks/NAME`);
   output.print(`  Temporal       ${state.temporal.address}`);
   output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
   output.print(`  logs           ${logs}`);
@@ -88,6 +98,13 @@ async function tellNextStep(output: Output, home: string): Promise<void> {
   const place = { home, usualHome: home === slipwayHome({}), hasConfig: await isConfigured() };
   for (const line of nextStep(place)) output.print(line);
   output.print(output.style.faint('Ctrl-C stops everything.'));
+}
+
+/** The `slipway.yaml` that the other commands find, if it is right and has hooks. */
+async function fileWithHooks(): Promise<string | undefined> {
+  if (!(await isConfigured())) return undefined;
+  const { file, config } = await lintConfig();
+  return config === undefined || Object.keys(config.hooks).length === 0 ? undefined : file;
 }
 
 /** Whether the other commands find a `slipway.yaml` from the working folder. */

@@ -9,6 +9,7 @@ import { type DevServer, startDevServer } from '../../../temporal/server/devServ
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
 import { DASHBOARD_PORT } from '../dashboard/dashboardPort.ts';
+import { HOOKS_PORT } from '../hooks/hooksPort.ts';
 import { loadPlatform } from '../platform/loadPlatform.ts';
 import { choosePort } from './ports.ts';
 import { type CommandService, startCommand } from './service.ts';
@@ -25,7 +26,10 @@ interface LocalStackOptions {
     readonly temporal?: number;
     readonly temporalUi?: number;
     readonly dashboard?: number;
+    readonly hooks?: number;
   };
+  /** The `slipway.yaml` whose hooks are listened for. Absent: none. */
+  readonly hooksFile?: string;
   /** A line about the way there. */
   readonly onProgress: (line: string) => void;
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -37,6 +41,8 @@ export interface LocalStack {
   readonly state: DevState;
   readonly settings: TemporalSettings;
   readonly apiKey: string;
+  /** Where hooks are listened for; `null`: nowhere. */
+  readonly hooks: string | null;
   /** Where the services' logs are. */
   readonly logs: string;
   /** Ends everything, the worker first. */
@@ -64,7 +70,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   const stop = async (): Promise<void> => {
     await removeDevState(home);
     // The worker first: what it does still needs the other two.
-    await Promise.all([services.worker?.stop(), services.dashboard?.stop()]);
+    await Promise.all([services.worker?.stop(), services.dashboard?.stop(), services.hooks?.stop()]);
     await Promise.all([services.platform?.stop(), services.temporal?.stop()]);
     await lock.release();
   };
@@ -114,7 +120,8 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       taskQueue: settings.taskQueue,
     };
     await writeDevState(home, state);
-    return { state, settings: { ...settings, dashboard }, apiKey, logs, stop };
+    const hooks = await startHooks(start, { ...settings, dashboard }, apiKey);
+    return { state, settings: { ...settings, dashboard }, apiKey, hooks, logs, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -127,6 +134,7 @@ interface Services {
   platform?: Supervised<CommandService>;
   worker?: Supervised<CommandService>;
   dashboard?: Supervised<CommandService>;
+  hooks?: Supervised<CommandService>;
 }
 
 interface Start extends LocalStackOptions {
@@ -268,6 +276,28 @@ async function startDashboard(
       }),
   });
   return services.dashboard.first.ready;
+}
+
+/** @returns the address at which hooks are listened for; `null`: the file has none. */
+async function startHooks(start: Start, settings: TemporalSettings, apiKey: string): Promise<string | null> {
+  const { home, environment, ports, hooksFile, logs, services, onProgress, onEvent, signal } = start;
+  if (hooksFile === undefined) return null;
+  const port = await choosePort({ option: '--hooks-port', asked: ports.hooks, preferred: HOOKS_PORT });
+  onProgress('starting the hooks');
+  services.hooks = await supervise({
+    name: 'the hooks',
+    onEvent,
+    start: () =>
+      startCommand({
+        args: ['hooks', '--home', home, '--port', String(port), '--config', hooksFile],
+        environment: { ...environment, ...environmentOf(settings, apiKey) },
+        logFile: join(logs, 'hooks.log'),
+        readyTimeoutMs: 60_000,
+        stopTimeoutMs: 10_000,
+        signal,
+      }),
+  });
+  return String(services.hooks.first.ready['hooks']);
 }
 
 /** One process alone can serve metrics at an address: here the worker, which carries out releases. */

@@ -1,0 +1,70 @@
+import type { Hono } from 'hono';
+
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { resolveSecret } from '../../../config/secretReference.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { type Answered, hookRoutes } from '../../../hooks/hookRoutes.ts';
+import type { ListeningHook } from '../../../hooks/listeningHook.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import type { CommandContext } from '../../context.ts';
+import type { Output } from '../../output.ts';
+import { printProblems } from '../lint/problemLines.ts';
+import { listeningHooks } from './listeningHooks.ts';
+import { requestSource } from './requestSource.ts';
+
+/** The hooks of a file. */
+export interface OpenHooks {
+  readonly hooks: readonly ListeningHook[];
+  /** What listens for them, over a connection to Temporal. */
+  routes(temporal: TemporalConnection): Hono;
+}
+
+/**
+ * Reads the hooks of a file, and warns of those whose secret is missing.
+ *
+ * @param path - default: `slipway.yaml`, here or in a folder above.
+ * @param signal - ends what is being packed.
+ * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_HOOK_UNKNOWN.
+ */
+export async function openHooks(
+  context: CommandContext,
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<OpenHooks> {
+  const { output, environment } = context;
+  const file = await loadConfig(path);
+  printProblems(output, file.warnings, 'note');
+  const hooks = await listeningHooks(context, file);
+  for (const hook of hooks) warnOfMissingSecret(context, hook);
+  const source = requestSource(context, file, signal);
+  const onAnswered = (answered: Answered): void => tellAnswered(output, answered);
+  return { hooks, routes: (temporal) => hookRoutes({ hooks, temporal, environment, source, onAnswered }) };
+}
+
+/** Its secret is read for each request: until it is there, requests are answered 503. */
+function warnOfMissingSecret({ output, environment }: CommandContext, { name, config }: ListeningHook): void {
+  try {
+    resolveSecret(config.secret, environment);
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    output.note(output.style.warn(`the hook "${name}" takes nothing: ${error.message}`));
+  }
+}
+
+function tellAnswered(output: Output, { hook, status, error, answers }: Answered): void {
+  const count = (disposition: (typeof answers)[number]['disposition']): number =>
+    answers.filter((answer) => answer.disposition === disposition).length;
+  const counts = {
+    taken: count('taken'),
+    duplicates: count('duplicate'),
+    unmatched: count('unmatched'),
+  };
+  // Anybody may ask for any name: the log has only those that there are.
+  const named = error?.code === 'SLIPWAY_HOOK_UNKNOWN' ? '' : hook;
+  output.event({ event: 'delivery', hook: named, status, code: error?.code ?? null, ...counts });
+  const what =
+    error === undefined
+      ? `${counts.taken} taken, ${counts.duplicates} known, ${counts.unmatched} without a rule`
+      : `${error.code}, ${error.message}`;
+  output.info(`${named === '' ? 'no hook' : named}: ${status}, ${what}`);
+}

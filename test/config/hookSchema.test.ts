@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+
+import { ConfigError } from '../../src/config/configError.ts';
+import { parseConfig } from '../../src/config/loadConfig.ts';
+import { fileOf } from '../hooks/hookRequests.ts';
+
+function problems(on: string, form = 'alertmanager'): readonly string[] {
+  try {
+    parseConfig(fileOf(form, on), 'slipway.yaml', {});
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map(({ path, message }) => `${path}: ${message}`);
+  }
+}
+
+describe('hooks in slipway.yaml', () => {
+  it('have durations in milliseconds, and act on firing alerts', () => {
+    const on = `[{
+      name: worse, match: { labels.alertname: X, labels.severity: { matches: "^p" } }, do: rollback, targets: [production],
+      ifYoungerThan: 1h, ifRevision: labels.revision, atLeast: { count: 3, within: 10m }, atMostOnePer: 6h,
+      approvalBetween: { from: "22:00", until: "07:00", timeZone: Europe/Berlin }, hold: false
+    }]`;
+    const { hooks } = parseConfig(fileOf('grafana', on), 'slipway.yaml', {});
+    expect(hooks['told']?.on).toMatchObject([
+      {
+        status: 'firing',
+        ifYoungerThan: 3_600_000,
+        atLeast: { count: 3, within: 600_000 },
+        atMostOnePer: 21_600_000,
+        approvalBetween: { within: 3_600_000 },
+      },
+    ]);
+  });
+
+  it.each([
+    [
+      '[{ name: a, do: hold, targets: [prodution] }]',
+      /targets.0: slipway.yaml has no target of that name; did you mean "production"/,
+    ],
+    ['[{ name: a, do: hold }]', /on.0.targets: expected, for do: hold/],
+    ['[{ name: a, do: promotion }]', /on.0.promotion: expected, for do: promotion/],
+    [
+      '[{ name: a, do: promotion, promotion: down }]',
+      /promotion: slipway.yaml has no promotion of that name/,
+    ],
+    ['[{ name: a, do: promotion, promotion: up, targets: [production] }]', /targets: not for do: promotion/],
+    ['[{ name: a, do: hold, targets: [production], hold: false }]', /hold: only for do: rollback/],
+    ['[{ name: a, do: hold, targets: [production], atLeast: { count: 1, within: 1m } }]', /atLeast.count/],
+    ['[{ name: a, do: hold, targets: [production], match: { x: { matches: "(" } } }]', /match/],
+    [
+      '[{ name: a, do: hold, targets: [production], approvalBetween: { from: "22:00", until: "Fri 07:00" } }]',
+      /until: expected a moment of the same kind/,
+    ],
+    ['[{ name: a, do: hold, targets: [production], ifOlderThan: 1h }]', /ifOlderThan/],
+    [
+      '[{ name: a, do: hold, targets: [production] }, { name: a, do: abort, targets: [production] }]',
+      /on.1.name/,
+    ],
+    ['[]', /on/],
+  ])('are refused with the field: %s', (on, problem) => {
+    const found = problems(on);
+    expect(found.join('\n')).toMatch(problem);
+  });
+
+  it('are refused with a form that there is not', () => {
+    expect(problems('[{ name: a, do: hold, targets: [production] }]', 'pagerduty').join('\n')).toMatch(
+      /form/,
+    );
+  });
+
+  it('cannot release where a proof of identity is asked for', () => {
+    const file = fileOf('generic', '[{ name: a, do: release, targets: [production] }]').replace(
+      'deployment: agent }',
+      'deployment: agent, approval: { identity: oidc } }',
+    );
+    expect(() => parseConfig(file, 'slipway.yaml', {})).toThrow(/approval.identity/);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+
+import { acted, counted, decide, type HookSituation } from '../../../src/domain/hooks/decide.ts';
+import type { HookFacts } from '../../../src/domain/hooks/hookFacts.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const REVISION = '11111111-1111-4111-8111-111111111111';
+const COPY = '22222222-2222-4222-8222-222222222222';
+
+const SERVING: NonNullable<HookFacts['serving']> = {
+  revisionId: REVISION,
+  copies: [REVISION, COPY],
+  release: 'release-12',
+  commit: 'c0ffee1234567890',
+  artifact: `sha256:${'ab'.repeat(32)}`,
+  releaseBegan: '2026-01-01T11:20:00.000Z',
+  releasedAt: '2026-01-01T11:30:00.000Z',
+};
+const FACTS: HookFacts = { serving: SERVING, running: null, needsApproval: false };
+
+function verdict(guards: HookSituation['guards'], changes: Partial<HookSituation> = {}) {
+  return decide({
+    ...{ guards, event: {}, tally: { counted: [NOW] }, isAsking: false, facts: FACTS, now: NOW },
+    ...changes,
+  });
+}
+
+describe('a rule', () => {
+  it('acts without a look at the target if no guard needs one', () => {
+    expect(verdict({}, { facts: undefined })).toEqual({ kind: 'act' });
+    expect(verdict({ youngerThanMs: 1 }, { facts: undefined })).toEqual({ kind: 'look' });
+  });
+
+  it('acts at most once in its time', () => {
+    const guards = { atMostOncePerMs: HOUR_MS };
+    const tally = acted(NOW - 20 * MINUTE_MS);
+    expect(verdict(guards, { tally })).toEqual({
+      kind: 'not_met',
+      note: 'the rule acted 20m00s ago: at most once per 1h00m',
+    });
+    expect(verdict(guards, { tally: acted(NOW - HOUR_MS) })).toMatchObject({ kind: 'act' });
+  });
+
+  it('acts at the n-th event within its time, and starts to count again', () => {
+    const guards = { atLeast: { count: 3, withinMs: HOUR_MS } };
+    const at = (minutes: number) => NOW - minutes * MINUTE_MS;
+    let tally = counted(counted({ counted: [] }, guards, at(70)), guards, at(50));
+    tally = counted(tally, guards, at(5));
+    expect(verdict(guards, { tally })).toMatchObject({ note: 'event 2 of 3 within 1h00m' });
+    tally = counted(tally, guards, NOW);
+    expect(verdict(guards, { tally })).toMatchObject({ kind: 'act' });
+    expect(verdict(guards, { tally: counted(acted(NOW), guards, NOW) })).toMatchObject({ kind: 'not_met' });
+  });
+
+  it.each([
+    ['a young release', {}, undefined],
+    ['an event that began after the release did', { event: { began: '2026-01-01T11:25:00Z' } }, undefined],
+    [
+      'an event that began before',
+      { event: { began: '2026-01-01T11:10:00Z' } },
+      'the event began before release-12',
+    ],
+    ['an old release', { now: NOW + HOUR_MS }, 'release-12 was released 1h30m ago: longer than 1h00m'],
+    ['nothing known', { facts: { ...FACTS, serving: null } }, 'the target does not know what serves'],
+    [
+      'a revision made elsewhere',
+      { facts: { ...FACTS, serving: { ...SERVING, release: null } } },
+      'the target does not know when what serves was released',
+    ],
+  ])('asks how old the release is: %s', (_, changes, note) => {
+    const found = verdict({ youngerThanMs: HOUR_MS }, changes);
+    if (note === undefined) expect(found.kind).toBe('act');
+    else expect(found).toEqual({ kind: 'not_met', note });
+  });
+
+  it('takes a release that runs for young, unless the event began before it', () => {
+    const running = {
+      releaseId: 'release-13',
+      kind: 'release',
+      revisionId: COPY,
+      startedAt: '2026-01-01T11:59:00Z',
+    };
+    const facts = { ...FACTS, running } as HookFacts;
+    const guards = { youngerThanMs: 1 };
+    expect(verdict(guards, { facts })).toEqual({ kind: 'act' });
+    expect(verdict(guards, { facts, event: { began: '2026-01-01T11:58:00Z' } })).toMatchObject({
+      note: 'the event began before release-13, which runs',
+    });
+  });
+
+  it.each([
+    REVISION,
+    COPY.toUpperCase(),
+    '1111111',
+    'release-12',
+    'c0ffee1',
+    'abababa',
+    `sha256:${'ab'.repeat(32)}`,
+  ])('knows what serves by the name %s', (revision) => {
+    expect(verdict({ revision })).toEqual({ kind: 'act', serving: REVISION });
+  });
+
+  it.each(['release-1', 'c0ffee', '33333333-3333-4333-8333-333333333333'])(
+    'does not take %s for it',
+    (revision) => {
+      expect(verdict({ revision })).toEqual({ kind: 'not_met', note: `"${revision}" does not serve` });
+    },
+  );
+
+  it('does nothing about a revision that the event does not name', () => {
+    expect(verdict({ revision: null })).toMatchObject({ note: 'the event does not name the revision' });
+  });
+
+  it('asks a person during the hours, and only one question at a time', () => {
+    const approval = { from: '22:00', until: '07:00', timeZone: 'UTC', withinMs: HOUR_MS };
+    expect(verdict({ approval })).toMatchObject({ kind: 'act' });
+    expect(verdict({ approval }, { facts: { ...FACTS, needsApproval: true } })).toEqual({
+      kind: 'ask',
+      untilMs: NOW + HOUR_MS,
+      note: 'a person must approve from 22:00 until 07:00 (UTC)',
+      serving: REVISION,
+    });
+    expect(verdict({ approval }, { isAsking: true })).toMatchObject({
+      note: 'an earlier event waits for approval',
+    });
+  });
+});

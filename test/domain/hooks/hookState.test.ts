@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+
+import { jsonBytes } from '../../../src/domain/bounds.ts';
+import type { HookDelivery, HookOrder } from '../../../src/domain/hooks/hookEvent.ts';
+import {
+  EMPTY_HOOK,
+  type HookState,
+  settle,
+  takeDelivery,
+  takeWork,
+} from '../../../src/domain/hooks/hookState.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const HOLD: HookOrder = { target: 'production', workflowId: 'target:1', do: 'hold' };
+
+function delivery(ids: readonly string[], rules: readonly string[] = ['stop'], order = HOLD): HookDelivery {
+  const matches = rules.map((rule) => ({ rule, guards: {}, order: 0 }));
+  return { events: ids.map((id) => ({ id, title: id, status: 'firing', matches })), orders: [order] };
+}
+
+function ids(count: number, prefix = 'event'): readonly string[] {
+  return Array.from({ length: count }, (_, number) => `${prefix}-${number}`);
+}
+
+function settled(state: HookState): HookState {
+  const taken = takeWork(state);
+  return taken === undefined ? state : settled(settle(taken.state, taken.work, 'not_met', 'a guard'));
+}
+
+describe('a hook’s state', () => {
+  it('counts an event once that matches, in one delivery and later, however long ago', () => {
+    const first = takeDelivery(EMPTY_HOOK, delivery(['a', 'a']), NOW);
+    expect(first.answers.map(({ disposition }) => disposition)).toEqual(['taken', 'duplicate']);
+    let { state } = first;
+    for (let round = 0; round < 20; round++)
+      state = settled(takeDelivery(state, delivery(ids(100, `round-${round}`)), NOW).state);
+    expect(state.rows.some(({ id }) => id === 'a')).toBe(false);
+    const [again] = takeDelivery(state, delivery(['a']), NOW).answers;
+    expect(again).toEqual({ id: 'a', disposition: 'duplicate', decisions: [] });
+  });
+
+  it('stays small in a flood, and keeps what waits', () => {
+    const { state } = takeDelivery(EMPTY_HOOK, delivery(['waits']), NOW);
+    let flooded = takeDelivery(state, delivery(ids(10_000, 'none'), []), NOW).state;
+    flooded = takeDelivery(flooded, delivery(ids(10_000)), NOW).state;
+    expect(flooded.rows.some(({ id }) => id === 'waits')).toBe(true);
+    expect(flooded.queue).toHaveLength(200);
+    expect(flooded.seen.length).toBeLessThanOrEqual(10_000);
+    expect(jsonBytes(flooded)).toBeLessThan(1_500_000);
+  });
+
+  it('says of an event that it has no room for that it was not acted upon', () => {
+    const { answers } = takeDelivery(EMPTY_HOOK, delivery(ids(201)), NOW);
+    expect(answers.at(-1)?.decisions).toMatchObject([{ state: 'failed', note: 'too many events wait' }]);
+  });
+
+  it('lets the releases go that nothing waits for', () => {
+    const { state } = takeDelivery(EMPTY_HOOK, delivery(['a', 'b']), NOW);
+    expect(Object.keys(state.orders)).toEqual(['stop production']);
+    expect(settled(state).orders).toEqual({});
+  });
+
+  it('keeps releases that wait within what Temporal takes', () => {
+    const order = { ...HOLD, do: 'release', request: { text: 'x'.repeat(190_000) } } as unknown as HookOrder;
+    const { state, answers } = takeDelivery(EMPTY_HOOK, delivery(['a'], ids(5, 'rule'), order), NOW);
+    expect(jsonBytes(state)).toBeLessThan(1_500_000);
+    expect(answers[0]?.decisions.map(({ state: how }) => how)).toEqual([
+      'waiting',
+      'waiting',
+      'waiting',
+      'failed',
+      'failed',
+    ]);
+  });
+});

@@ -1,0 +1,104 @@
+import { createHmac } from 'node:crypto';
+
+import type { Hono } from 'hono';
+
+import { parseConfig } from '../../src/config/loadConfig.ts';
+import type { HookDelivery } from '../../src/domain/hooks/hookEvent.ts';
+import { EMPTY_HOOK, takeDelivery } from '../../src/domain/hooks/hookState.ts';
+import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
+import type { ListeningHook } from '../../src/hooks/listeningHook.ts';
+import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
+
+export const SECRET = 'a-secret-of-the-hook';
+/** 2026-01-01T12:00:00Z, in milliseconds. */
+export const NOW = Date.UTC(2026, 0, 1, 12);
+
+/** A `slipway.yaml` with one hook. */
+export function fileOf(form: string, on = '[{ name: stop, do: hold, targets: [production] }]'): string {
+  return `
+targets:
+  staging: { controlPlane: http://127.0.0.1:1, apiKey: { from: env:KEY }, deployment: staging }
+  production: { controlPlane: http://127.0.0.1:1, apiKey: { from: env:KEY }, deployment: agent }
+promotions:
+  up: { from: staging, to: production }
+hooks:
+  told: { form: ${form}, secret: { from: env:SECRET }, on: ${on} }
+`;
+}
+
+/** A hook as its listener knows it. */
+export function hookOf(form: string, on?: string): ListeningHook {
+  const config = parseConfig(fileOf(form, on), 'slipway.yaml', {}).hooks['told'];
+  if (config === undefined) throw new Error('no hook');
+  const targets = new Map([
+    ['staging', 'target:staging'],
+    ['production', 'target:production'],
+  ]);
+  return {
+    name: 'told',
+    workflowId: 'hook:told:1',
+    config,
+    targets,
+    promotions: new Map([['up', 'production']]),
+  };
+}
+
+/** A listener before a hook's workflow in memory. */
+export class ListenerUnderTest {
+  readonly app: Hono;
+  readonly answered: Answered[] = [];
+  /** What the workflow was told. */
+  readonly told: HookDelivery[] = [];
+  /** What the workflow does before it answers. */
+  before: () => Promise<void> = () => Promise.resolve();
+  #state = EMPTY_HOOK;
+
+  constructor(hook: ListeningHook, environment: Readonly<Record<string, string>> = { SECRET }) {
+    const temporal = {
+      settings: { taskQueue: 'test', address: 'test', namespace: 'default' },
+      client: {
+        withDeadline: (_: number, work: () => unknown) => work(),
+        workflow: {
+          executeUpdateWithStart: async (_: unknown, { args }: { args: [HookDelivery] }) => {
+            await this.before();
+            this.told.push(args[0]);
+            const taken = takeDelivery(this.#state, args[0], NOW);
+            this.#state = taken.state;
+            return taken.answers;
+          },
+        },
+      },
+    } as unknown as TemporalConnection;
+    this.app = hookRoutes({
+      hooks: [hook],
+      temporal,
+      environment,
+      source: {
+        release: () => Promise.reject(new Error('none')),
+        promotion: () => Promise.reject(new Error('none')),
+      },
+      onAnswered: (answered) => this.answered.push(answered),
+      now: () => NOW,
+    });
+  }
+
+  /** Posts a body to the hook. */
+  async post(body: string, headers: Readonly<Record<string, string>> = {}, path = '/hooks/told') {
+    const length = { 'content-length': String(Buffer.byteLength(body)) };
+    const response = await this.app.request(path, {
+      method: 'POST',
+      headers: { ...length, ...headers },
+      body,
+    });
+    const answer = (await response.json()) as {
+      readonly events?: readonly { readonly id: string; readonly disposition: string }[];
+      readonly error?: { readonly code: string; readonly message: string };
+    };
+    return { status: response.status, headers: response.headers, ...answer };
+  }
+}
+
+/** An HMAC-SHA256 in hexadecimal. */
+export function signed(text: string, secret = SECRET): string {
+  return createHmac('sha256', secret).update(text).digest('hex');
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+
+import { SlipwayError } from '../../src/domain/errors.ts';
+import { BODY_MAX_BYTES } from '../../src/hooks/hookRoutes.ts';
+import { hookOf, ListenerUnderTest, SECRET } from './hookRequests.ts';
+
+const BEARER = { authorization: `Bearer ${SECRET}` };
+
+function alerts(...fingerprints: readonly string[]): string {
+  return JSON.stringify({
+    alerts: fingerprints.map((fingerprint) => ({
+      status: 'firing',
+      labels: { alertname: 'AnswersWorse', target: 'staging' },
+      startsAt: '2026-01-01T11:00:00Z',
+      fingerprint,
+    })),
+  });
+}
+
+describe('the listener of hooks', () => {
+  it('answers what each event became, and a redelivered one with what the first became', async () => {
+    const listener = new ListenerUnderTest(hookOf('alertmanager'));
+    expect(await listener.post(alerts('a'), BEARER)).toMatchObject({
+      status: 202,
+      events: [{ disposition: 'taken' }],
+    });
+    expect(await listener.post(alerts('a', 'b'), BEARER)).toMatchObject({
+      status: 202,
+      events: [{ disposition: 'duplicate' }, { disposition: 'taken' }],
+    });
+    expect(await listener.post(alerts('a', 'b'), BEARER)).toMatchObject({ status: 200 });
+  });
+
+  it('asks the targets that a rule names, or the one of them that the event names', async () => {
+    const both = '{ name: all, do: hold, targets: [staging, production] }';
+    const named = '{ name: one, do: abort, targets: [staging, production], targetFrom: labels.target }';
+    const listed = '{ name: none, do: abort, targets: [production], targetFrom: labels.target }';
+    const listener = new ListenerUnderTest(hookOf('alertmanager', `[${both}, ${named}, ${listed}]`));
+    await listener.post(alerts('a'), BEARER);
+    const [delivery] = listener.told;
+    expect(delivery?.orders).toEqual([
+      { target: 'staging', workflowId: 'target:staging', do: 'hold' },
+      { target: 'production', workflowId: 'target:production', do: 'hold' },
+      { target: 'staging', workflowId: 'target:staging', do: 'abort' },
+    ]);
+    expect(delivery?.events[0]?.matches.map(({ rule, order }) => [rule, order])).toEqual([
+      ['all', 0],
+      ['all', 1],
+      ['one', 2],
+    ]);
+  });
+
+  it('refuses a hook that there is not with 404, a body that is none with 400, and a long one with 413', async () => {
+    const listener = new ListenerUnderTest(hookOf('alertmanager'));
+    expect(await listener.post('{}', BEARER, '/hooks/other')).toMatchObject({
+      status: 404,
+      error: { code: 'SLIPWAY_HOOK_UNKNOWN' },
+    });
+    expect(await listener.post('{"alerts":', BEARER)).toMatchObject({
+      status: 400,
+      error: { code: 'SLIPWAY_HOOK_PAYLOAD' },
+    });
+    expect(await listener.post('x'.repeat(BODY_MAX_BYTES + 1), BEARER)).toMatchObject({
+      status: 413,
+      error: { code: 'SLIPWAY_HOOK_TOO_LARGE' },
+    });
+    expect(listener.answered.map(({ status }) => status)).toEqual([404, 400, 413]);
+  });
+
+  it('answers 503 with a time to wait if its secret is missing or Temporal is away, and says no more', async () => {
+    const secretless = new ListenerUnderTest(hookOf('alertmanager'), {});
+    const answer = await secretless.post(alerts('a'), BEARER);
+    expect(answer).toMatchObject({ status: 503, error: { code: 'SLIPWAY_SECRET_MISSING' } });
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(JSON.stringify(answer)).not.toContain('env:SECRET');
+    const away = new ListenerUnderTest(hookOf('alertmanager'));
+    away.before = () =>
+      Promise.reject(new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', 'Temporal at x is away'));
+    expect(await away.post(alerts('a'), BEARER)).toMatchObject({
+      status: 503,
+      error: {
+        code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+        message: 'the event was not taken: send it again later',
+      },
+    });
+    away.before = () => Promise.resolve();
+    expect(await away.post(alerts('a'), BEARER)).toMatchObject({ status: 202 });
+  });
+
+  it('tells deliveries that arrive together in few messages, and each its own answer', async () => {
+    const listener = new ListenerUnderTest(hookOf('alertmanager'));
+    const sent = Array.from({ length: 300 }, (_, number) => listener.post(alerts(`fp-${number}`), BEARER));
+    const ids = (await Promise.all(sent)).map(({ events }) => events?.[0]?.id);
+    expect(new Set(ids).size).toBe(300);
+    expect(listener.told.length).toBeLessThan(10);
+  });
+
+  it('refuses with 503 what it has no room for, and answers each of the others', async () => {
+    const listener = new ListenerUnderTest(hookOf('alertmanager'));
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    listener.before = () => opened;
+    const sent = Array.from({ length: 1_200 }, (_, number) => listener.post(alerts(`fp-${number}`), BEARER));
+    const busy = await Promise.race(sent.slice(1_000));
+    expect(busy).toMatchObject({ status: 503, error: { code: 'SLIPWAY_HOOK_BUSY' } });
+    open();
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(200);
+    expect(statuses.filter((status) => status === 202)).toHaveLength(1_000);
+  });
+});

@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
+import { type Harness, openHarness, replayFailures } from '../harness.ts';
+import { HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
+import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('a hook', () => {
+  let harness: Harness;
+  let hooks: HooksUnderTest;
+
+  beforeAll(async () => {
+    const id = randomUUID();
+    const taskQueue = `queue-${id}`;
+    harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue,
+      nameWorld: (number) => `world-${id}-${number}`,
+      ...inject('workerMode'),
+    });
+    hooks = await HooksUnderTest.open(inject('temporalAddress'), taskQueue);
+  });
+
+  afterAll(async () => {
+    await hooks.close();
+    await harness.close();
+  });
+
+  /** A target on which b was released after what served, and a hook with one rule for it. */
+  async function released(
+    rule: string,
+  ): Promise<{ target: TargetUnderTest; good: string; hook: HookUnderTest }> {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    await target.idle();
+    return { target, good, hook: hooks.make({ target, rules: `      - ${rule}` }) };
+  }
+
+  const ROLLBACK = `{ name: worse, match: { labels.alertname: AnswersWorse }, do: rollback, targets: [production]`;
+
+  describe.concurrent('tests', () => {
+    test('rolls back what an alert is about, and holds the target as a person would', async () => {
+      const { target, good, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1h }`);
+      const { status, events } = await hook.send([{}]);
+      expect(status).toBe(202);
+      expect(events).toMatchObject([{ disposition: 'taken', decisions: [{ state: 'waiting' }] }]);
+      expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out', do: 'rollback' });
+      const { state } = await target.idle();
+      expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
+      expect(state.history.at(-1)?.servingRevisionId).toBe(good);
+      expect(state.hold?.by).toMatchObject({
+        who: 'hook alerts',
+        reason: 'AnswersWorse: the answers got worse',
+      });
+    });
+
+    test('counts a redelivered alert once, whichever listener hears it, and tells what became of the first', async () => {
+      const { target, hook } = await released(`${ROLLBACK} }`);
+      const alert = { startsAt: new Date().toISOString() };
+      const first = await hook.send([alert]);
+      await hook.decided(first.events[0]!.id);
+      const again = await hook.send([alert]);
+      expect(again.status).toBe(200);
+      expect(again.events).toMatchObject([
+        { disposition: 'duplicate', decisions: [{ state: 'carried_out' }] },
+      ]);
+      expect((await hook.view()).rows).toMatchObject([{ deliveries: 2 }]);
+      const { state } = await target.idle();
+      expect(state.history.filter(({ kind }) => kind === 'rollback')).toHaveLength(1);
+    });
+
+    test('leaves a release alone that is too old, or younger than the alert', async () => {
+      const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1h }`);
+      const stale = new Date(Date.now() - HOUR_MS).toISOString();
+      const { events } = await hook.send([{ startsAt: stale }]);
+      expect(await hook.decided(events[0]!.id)).toMatchObject({
+        state: 'not_met',
+        note: 'the event began before release-1',
+      });
+      const quick = await released(`${ROLLBACK}, ifYoungerThan: 1ms }`);
+      const late = await quick.hook.send([{}]);
+      const decision = await quick.hook.decided(late.events[0]!.id);
+      expect(decision.note).toMatch(/^release-1 was released .* ago: longer than 1ms$/);
+      for (const { state } of [await target.idle(), await quick.target.idle()])
+        expect(state.history).toMatchObject([{ kind: 'release' }]);
+    });
+
+    test('acts only if the alert names what serves', async () => {
+      const { target, hook } = await released(`${ROLLBACK}, ifRevision: labels.revision }`);
+      const serves = (await target.view()).state.activeRevisionId ?? '';
+      const other = await hook.send([{ fingerprint: 'a', labels: { revision: randomUUID() } }]);
+      expect(await hook.decided(other.events[0]!.id)).toMatchObject({ state: 'not_met' });
+      const none = await hook.send([{ fingerprint: 'b' }]);
+      expect(await hook.decided(none.events[0]!.id)).toMatchObject({
+        note: 'the event does not name the revision',
+      });
+      const named = await hook.send([{ fingerprint: 'c', labels: { revision: serves } }]);
+      expect(await hook.decided(named.events[0]!.id)).toMatchObject({ state: 'carried_out' });
+      await target.idle();
+      const past = await hook.send([{ fingerprint: 'd', labels: { revision: serves } }]);
+      expect(await hook.decided(past.events[0]!.id)).toMatchObject({ state: 'not_met' });
+    });
+
+    test('sets no hold if the rule says so', async () => {
+      const { target, hook } = await released(`${ROLLBACK}, hold: false }`);
+      const { events } = await hook.send([{}]);
+      await hook.decided(events[0]!.id);
+      const { state } = await target.idle();
+      expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', outcome: 'rolled_back' });
+      expect(state.hold).toBeNull();
+    });
+
+    test('counts events, whichever listener hears them, and acts at most once in a while', async () => {
+      const { target, hook } = await released(
+        `{ name: worse, do: hold, targets: [production], atLeast: { count: 2, within: 1h }, atMostOnePer: 1h }`,
+      );
+      const send = async (fingerprint: string) => {
+        const { events } = await hook.send([{ fingerprint, startsAt: '2026-01-01T00:00:00Z' }]);
+        return hook.decided(events[0]!.id);
+      };
+      expect(await send('a')).toMatchObject({ state: 'not_met', note: 'event 1 of 2 within 1h00m' });
+      expect(
+        (await hook.send([{ fingerprint: 'a', startsAt: '2026-01-01T00:00:00Z' }])).events,
+      ).toMatchObject([{ disposition: 'duplicate' }]);
+      expect(await send('b')).toMatchObject({ state: 'carried_out' });
+      expect((await target.view()).state.hold?.by.who).toBe('hook alerts');
+      expect((await send('c')).note).toMatch(/^the rule acted .* ago: at most once per 1h00m$/);
+    });
+
+    test('asks a person during the hours, and acts once one approves', async () => {
+      const { target, hook } = await released(
+        `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: 1h } }`,
+      );
+      const { events } = await hook.send([{ fingerprint: 'a' }]);
+      const id = events[0]!.id;
+      expect(await hook.decided(id)).toMatchObject({ state: 'needs_approval' });
+      const beside = await hook.send([{ fingerprint: 'b' }]);
+      expect(await hook.decided(beside.events[0]!.id)).toMatchObject({
+        note: 'an earlier event waits for approval',
+      });
+      await hook.answer(id, true);
+      expect(await hook.decided(id, ({ state }) => state === 'carried_out')).toBeDefined();
+      await target.idle();
+      await expect(hook.answer(id, true)).rejects.toThrow();
+    });
+
+    test('does nothing if a person rejects, or nobody approves in time', async () => {
+      const { target, hook } = await released(
+        `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: 1s } }`,
+      );
+      const first = await hook.send([{ fingerprint: 'a' }]);
+      expect(await hook.decided(first.events[0]!.id, ({ state }) => state === 'rejected')).toMatchObject({
+        note: 'no person approved in time',
+      });
+      const second = await hook.send([{ fingerprint: 'b' }]);
+      await hook.decided(second.events[0]!.id);
+      await hook.answer(second.events[0]!.id, false);
+      expect(await hook.decided(second.events[0]!.id, ({ state }) => state === 'rejected')).toMatchObject({
+        note: 'rejected by bo',
+      });
+      expect((await target.idle()).state.history).toHaveLength(1);
+    });
+
+    test('releases, with the event as the one who asks', async () => {
+      const { target } = harness.newServingTarget();
+      const rules = `      - { name: again, do: release, targets: [production] }`;
+      const hook = hooks.make({ target, rules, requests: { release: target.request('c') } });
+      const { events } = await hook.send([{}]);
+      expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+      expect(await target.ended('release-1')).toMatchObject({
+        outcome: 'released',
+        requestedBy: { who: 'hook alerts' },
+      });
+    });
+
+    test('aborts the release that runs, or says that none does', async () => {
+      const { target } = harness.newServingTarget();
+      const hook = hooks.make({ target, rules: `      - { name: stop, do: abort, targets: [production] }` });
+      const { releaseId } = await target.submit('b', { soakMs: HOUR_MS });
+      await target.progressOnce(releaseId, ({ steps }) => steps.at(-1)?.step === 'soak');
+      const { events } = await hook.send([{ fingerprint: 'a' }]);
+      expect(await hook.decided(events[0]!.id)).toMatchObject({ state: 'carried_out' });
+      expect(await target.ended(releaseId)).toMatchObject({ outcome: 'aborted' });
+      await target.idle();
+      const idle = await hook.send([{ fingerprint: 'b' }]);
+      expect(await hook.decided(idle.events[0]!.id)).toMatchObject({ note: 'no release runs' });
+    });
+
+    test('keeps what no rule is for, and resolved alerts', async () => {
+      const { target } = harness.newServingTarget();
+      const hook = hooks.make({ target, rules: `      - ${ROLLBACK} }` });
+      const { status, events } = await hook.send([
+        { name: 'Other', fingerprint: 'a' },
+        { fingerprint: 'b', status: 'resolved' },
+      ]);
+      expect(status).toBe(200);
+      expect(events).toMatchObject([{ disposition: 'unmatched' }, { disposition: 'unmatched' }]);
+      expect((await hook.view()).rows).toHaveLength(2);
+    });
+
+    test('begins a promotion, or joins the one under way', async () => {
+      const { target: canary } = harness.newServingTarget();
+      const { target } = harness.newServingTarget();
+      await canary.release('b');
+      const promotion = promotionRequest(canary, target, { soakMs: HOUR_MS });
+      const rules = `      - { name: next, do: promotion, promotion: to-production }`;
+      const hook = hooks.make({ target, rules, requests: { promotion } });
+      const send = async (fingerprint: string) => {
+        const { events } = await hook.send([{ fingerprint }]);
+        return hook.decided(events[0]!.id);
+      };
+      expect(await send('a')).toMatchObject({ note: 'the promotion canary-to-production has begun' });
+      expect(await send('b')).toMatchObject({
+        note: 'the promotion canary-to-production is under way already',
+      });
+      await target.workflow(promotionWorkflowId(promotion)).terminate();
+    });
+
+    test('knows in a new run what it was told before', async () => {
+      const { target } = harness.newServingTarget();
+      const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 30, within: 1h } }`;
+      const hook = hooks.make({ target, rules });
+      await hook.start(20);
+      const startsAt = '2026-01-01T00:00:00Z';
+      await hook.send([{ fingerprint: 'first', startsAt }]);
+      for (let number = 0; (await hook.histories()).length < 3; number++)
+        await hook.send([{ fingerprint: `fp-${number}`, startsAt }]);
+      const { events } = await hook.send([{ fingerprint: 'first', startsAt }]);
+      expect(events).toMatchObject([
+        { disposition: 'duplicate', decisions: [{ note: 'event 1 of 30 within 1h00m' }] },
+      ]);
+    });
+
+    test('answers every delivery of a flood, and stays small', async () => {
+      const { target } = harness.newServingTarget();
+      const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 100, within: 1h }, atMostOnePer: 1h }`;
+      const hook = hooks.make({ target, rules });
+      await target.release('b');
+      const listeners = [hook.listener(), hook.listener()];
+      const sent = Array.from({ length: 1_500 }, (_, number) =>
+        hook.send([{ fingerprint: `fp-${number}` }], listeners[number % 2]),
+      );
+      const statuses = new Set((await Promise.all(sent)).map(({ status }) => status));
+      expect([...statuses].filter((status) => status !== 202 && status !== 503)).toEqual([]);
+      const { rows, queue } = await hook.view();
+      expect(rows.length).toBeLessThan(400);
+      expect(queue.length).toBeLessThanOrEqual(200);
+    });
+  });
+
+  test('what these tests made replays', async () => {
+    const histories = await hooks.histories();
+    expect(histories.length).toBeGreaterThan(10);
+    expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+  });
+});
