@@ -8,7 +8,7 @@ import { Duration, SecretReference, Text, TimeZone, unless } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
 /** The products that tell a hook something, by the form of what they send. */
-export const HOOK_FORMS = ['alertmanager', 'grafana', 'github', 'langsmith', 'generic'] as const;
+const HOOK_FORMS = ['alertmanager', 'grafana', 'github', 'langsmith', 'generic'] as const;
 export type HookForm = (typeof HOOK_FORMS)[number];
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -103,7 +103,7 @@ export async function deliveryOf(
 }
 
 /** What a rule asks of a target. */
-export async function orderOf(
+async function orderOf(
   { targets }: ListeningHook,
   rule: HookRule,
   target: string,

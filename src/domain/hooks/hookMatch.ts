@@ -2,7 +2,7 @@ import { isRecord } from '../scalars.ts';
 import type { HookEvent } from './hookEvent.ts';
 
 /** What a field must be: this text, number or truth value, or text that matches a regular expression. */
-export type FieldPattern = string | number | boolean | { readonly matches: string };
+type FieldPattern = string | number | boolean | { readonly matches: string };
 
 /** Which events a rule is for. */
 export interface HookPattern {

@@ -4,7 +4,7 @@ import { eventOf, type Form, type ReadEvent } from './form.ts';
 import { forged, hmac, isSame, requireAuthorization, requireRecent } from './signatures.ts';
 
 /** More alerts in one delivery are refused. */
-export const ALERTS_MAX = 500;
+const ALERTS_MAX = 500;
 
 /** Prometheus Alertmanager, `webhook_config`, version 4: it signs nothing, and sends an `Authorization` header. */
 export const alertmanager: Form = {

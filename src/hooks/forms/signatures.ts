@@ -4,7 +4,7 @@ import { HookRefusal } from '../hookRefusal.ts';
 import type { Received } from './form.ts';
 
 /** How far the clocks of sender and listener may differ, in milliseconds: a signature is refused when it is older. */
-export const SKEW_MAX_MS = 300_000;
+const SKEW_MAX_MS = 300_000;
 
 /** The HMAC-SHA256 of texts and bytes, in hexadecimal. */
 export function hmac(secret: string, ...parts: readonly (string | Uint8Array)[]): string {

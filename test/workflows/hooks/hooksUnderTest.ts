@@ -14,7 +14,7 @@ import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 import { seen } from '../seen.ts';
 import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
 
-export const TOKEN = 'a-token-of-alertmanager';
+const TOKEN = 'a-token-of-alertmanager';
 
 /** An alert as Alertmanager sends it. */
 export interface Alert {

@@ -16,7 +16,7 @@ import { requestSource } from './requestSource.ts';
 export interface OpenHooks {
   readonly hooks: readonly ListeningHook[];
   /** What listens for them, over a connection to Temporal. */
-  routes(temporal: TemporalConnection): Hono;
+  readonly routes: (temporal: TemporalConnection) => Hono;
 }
 
 /**
