@@ -298,7 +298,7 @@ export const Config = z
     for (const { path, message } of [
       ...promotionProblems(promotions ?? {}, names),
       ...notifyProblems(notify, names),
-      ...hookProblems(hooks, targets ?? {}, Object.keys(promotions ?? {})),
+      ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
       ...stepProblems(checks, steps),
     ]) {
       context.addIssue({ code: 'custom', path: [...path], message });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/check.ts';
+import { PATTERN_MAX_CHARACTERS, patternProblem } from '../domain/check/expectation.ts';
 import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { HOOK_ACTIONS } from '../domain/hooks/hookEvent.ts';
 import { isRecord } from '../domain/scalars.ts';
@@ -128,34 +128,30 @@ interface FieldIssue {
 export function hookProblems(
   hooks: unknown,
   targets: object,
-  promotions: readonly string[],
+  promotions: Readonly<Record<string, { readonly to?: unknown } | null>>,
 ): readonly FieldIssue[] {
   const names = Object.keys(targets);
+  const ofTarget = (target: unknown, path: FieldIssue['path'], releases: boolean): readonly FieldIssue[] => {
+    if (typeof target !== 'string' || names.length === 0) return [];
+    if (!names.includes(target))
+      return [{ path, message: `slipway.yaml has no target of that name; ${meantWord(target, names)}` }];
+    if (!releases || !asksForProof(targets, target)) return [];
+    return [{ path, message: `"${target}" asks for "approval.identity", and a hook cannot prove who asks` }];
+  };
+  const ofPromotion = (name: string, path: FieldIssue['path']): readonly FieldIssue[] => {
+    const known = Object.keys(promotions);
+    if (known.includes(name)) return ofTarget(promotions[name]?.to, path, true);
+    const meant = known.length === 0 ? '' : `; ${meantWord(name, known)}`;
+    return [{ path, message: `slipway.yaml has no promotion of that name${meant}` }];
+  };
   const ofRule = (rule: unknown, path: FieldIssue['path']): readonly FieldIssue[] => {
     if (!isRecord(rule)) return [];
-    const named: readonly unknown[] = Array.isArray(rule['targets']) ? rule['targets'] : [];
-    const unknownTargets = named.flatMap((target, at) => {
-      if (typeof target !== 'string' || names.length === 0 || names.includes(target)) return [];
-      const message = `slipway.yaml has no target of that name; ${meantWord(target, names)}`;
-      return [{ path: [...path, 'targets', at], message }];
-    });
-    const unproved = named.flatMap((target, at) => {
-      if (rule['do'] !== 'release' || !asksForProof(targets, target)) return [];
-      const message =
-        'asks for "approval.identity", which hooks cannot prove: release on it with "slipway release"';
-      return [{ path: [...path, 'targets', at], message }];
-    });
-    const { promotion } = rule;
-    const isUnknown = typeof promotion === 'string' && !promotions.includes(promotion);
-    const unknownPromotion = isUnknown
-      ? [
-          {
-            path: [...path, 'promotion'],
-            message: `slipway.yaml has no promotion of that name${promotions.length === 0 ? '' : `; ${meantWord(promotion, promotions)}`}`,
-          },
-        ]
-      : [];
-    return [...unknownTargets, ...unproved, ...unknownPromotion];
+    const { do: action, targets: listed, promotion } = rule;
+    const named: readonly unknown[] = Array.isArray(listed) ? listed : [];
+    return [
+      ...named.flatMap((target, at) => ofTarget(target, [...path, 'targets', at], action === 'release')),
+      ...(typeof promotion === 'string' ? ofPromotion(promotion, [...path, 'promotion']) : []),
+    ];
   };
   return Object.entries(isRecord(hooks) ? hooks : {}).flatMap(([name, hook]) => {
     const rules: readonly unknown[] = isRecord(hook) && Array.isArray(hook['on']) ? hook['on'] : [];
