@@ -11,7 +11,7 @@ import { PACKAGES, ROOT } from './freshness.mjs';
 
 /**
  * Packages outside the bundles. `@langchain/*`: an agent's graphs load it too, and there must be one copy per process.
- * `tsx`: it registers its own files with Node. The platform: it may not be installed.
+ * `tsx`: it registers its own files with Node. The platform: it is optional.
  */
 const EXTERNAL = ['@langchain/*', 'tsx/*', '@slipway/platform', '@slipway/platform/*'];
 /**
