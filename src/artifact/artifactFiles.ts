@@ -5,16 +5,16 @@ import { Parser, type ReadEntry } from 'tar';
 import type { WholeNumber } from '../domain/scalars.ts';
 import type { StoredArtifact } from './artifactStore.ts';
 
-/** One file or link of an artifact. */
+/** A file or link in an artifact. */
 export interface ArtifactFile {
   readonly path: string;
   readonly sizeBytes: WholeNumber;
-  /** sha256 of its content, its mode and, of a link, where it leads. */
+  /** The sha256 of its content, its mode and a link's target. */
   readonly digest: string;
 }
 
 /**
- * The files and links of a source tarball, by their paths. Nothing is unpacked.
+ * The files and links of a source tarball, by path. Nothing is unpacked.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if its bytes do not match its digest.
  */
 export async function artifactFiles({ stream }: StoredArtifact): Promise<ReadonlyMap<string, ArtifactFile>> {
@@ -24,7 +24,7 @@ export async function artifactFiles({ stream }: StoredArtifact): Promise<Readonl
     parser.on('end', resolve);
     parser.on('error', reject);
   });
-  // What fails first is thrown below, whichever of the two it is.
+  // Whichever of the two fails first is thrown below.
   read.catch(() => undefined);
   parser.on('entry', (entry: ReadEntry) => {
     if (entry.type === 'Directory') {
@@ -44,7 +44,7 @@ export async function artifactFiles({ stream }: StoredArtifact): Promise<Readonl
   return files;
 }
 
-/** How the files of two artifacts differ. Each list is in the order of the paths. */
+/** How the files of two artifacts differ. Each list is sorted by path. */
 export interface FilesDifference {
   readonly added: readonly ArtifactFile[];
   readonly removed: readonly ArtifactFile[];

@@ -8,57 +8,58 @@ import type { Check } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { isDigest } from './digest.ts';
 
-/** An artifact's bytes, as the store gives them out. */
+/** An artifact's bytes, as the store returns them. */
 export interface StoredArtifact {
-  /** Fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end where the bytes do not match the digest. */
+  /** Fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end if the bytes do not match the digest. */
   readonly stream: Readable;
   readonly sizeBytes: number;
 }
 
 /**
- * Holds artifacts, named by the sha256 of their bytes, and one JSON record per release, which outlives Temporal's
- * retention. Everything appears whole or not at all, and is stored for good when the call returns. Each method throws
+ * Stores artifacts by the sha256 of their bytes, and one JSON record per release, which outlives Temporal's
+ * retention. All writes are atomic, and durable when the call returns. Each method throws
  * `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE`, or `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
  */
 export interface ArtifactStore {
-  /** A URL that `openArtifactStore` opens, on any machine that can reach the store. */
+  /** A URL that `openArtifactStore` opens on any machine that can reach the store. */
   readonly url: string;
   /**
-   * Copies a file into the store. Putting an artifact again sends nothing, repairs a damaged copy, and counts as put
-   * anew. Two may put the same one at once. `signal` ends it: the next put goes on with what was sent of a large one.
-   * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` when the file's bytes do not match the digest.
+   * Copies a file into the store. If the store has the artifact, it sends nothing, but repairs a damaged copy and
+   * renews the time of the put. Two processes may put the same artifact at once. If `signal` ends the put of a large
+   * artifact, the next put continues with what was sent.
+   * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file's bytes do not match the digest.
    */
   put(file: string, digest: string, signal?: AbortSignal): Promise<void>;
   has(digest: string): Promise<boolean>;
   /** @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`. */
   open(digest: string): Promise<StoredArtifact>;
-  /** Reads an artifact through. @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`, or `SLIPWAY_ARTIFACT_CORRUPT`. */
+  /** Reads a whole artifact. @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`, or `SLIPWAY_ARTIFACT_CORRUPT`. */
   verify(digest: string): Promise<void>;
-  /** The artifacts that it holds, sorted. What is no artifact of this store's layout is passed over. */
+  /** The artifacts in the store, sorted. Files that do not fit the store's layout are ignored. */
   listArtifacts(): Promise<readonly HeldArtifact[]>;
   /** Removes an artifact, unless it was put after an instant (ISO 8601). Returns whether it is gone. */
   removeArtifact(digest: string, unlessPutAfter: string): Promise<boolean>;
-  /** Writes a record as JSON, in place of one of the same name. `name`: segments separated by `/`. */
+  /** Writes a record as JSON, and replaces one with the same name. `name`: segments separated by `/`. */
   putRecord(name: string, record: unknown): Promise<void>;
-  /** A record, or `undefined` if there is none of that name. */
+  /** A record; `undefined` if there is none with that name. */
   getRecord(name: string): Promise<unknown>;
-  /** Removes a record, if there is one of that name. */
+  /** Removes a record, if there is one with that name. */
   removeRecord(name: string): Promise<void>;
-  /** The names of the records whose names begin with `prefix`, sorted. Default: of all. */
+  /** The names of the records that begin with `prefix`, sorted. Default: all. */
   listRecords(prefix?: string): Promise<string[]>;
 }
 
 /**
- * A store's layout is the same for each kind, as relative paths with `/`: a folder can be copied into a bucket, and
- * back.
+ * The layout of a store is the same for each kind, as relative paths with `/`, so that a folder can be copied into a
+ * bucket and back.
  */
 
-/** Below this, the artifacts: `<first two digits>/<digits>.tar.gz`. */
+/** The artifacts: `<first two digits>/<digits>.tar.gz`. */
 export const ARTIFACTS = 'artifacts/sha256/';
-/** Below this, the records, by their escaped names. */
+/** The records, by their escaped names. */
 export const RECORDS = 'records/';
 
-/** Where an artifact is. @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND` for what is no digest. */
+/** The path of an artifact. @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND` if the text is not a digest. */
 export function artifactPath(digest: string): string {
   if (!isDigest(digest)) {
     throw new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', `"${digest}" is not the digest of an artifact`, {
@@ -69,7 +70,7 @@ export function artifactPath(digest: string): string {
   return `${ARTIFACTS}${digits.slice(0, 2)}/${digits}.tar.gz`;
 }
 
-/** The digest of the artifact at a path; `undefined` if no artifact is. */
+/** The digest of the artifact at a path; `undefined` if the path is not an artifact's. */
 export function artifactDigest(path: string): string | undefined {
   const digits = /\/([0-9a-f]{64})\.tar\.gz$/.exec(path)?.[1];
   if (digits === undefined) return undefined;
@@ -77,7 +78,9 @@ export function artifactDigest(path: string): string | undefined {
   return artifactPath(digest) === path ? digest : undefined;
 }
 
-/** Where a record is. Any name becomes a path inside the store: what could lead out of it, or be no file name, is escaped. */
+/**
+ * The path of a record. Characters that could lead out of the store or are not allowed in a file name are escaped.
+ */
 export function recordPath(name: string): string {
   const segments = name.split('/');
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
@@ -90,12 +93,12 @@ export function recordName(path: string): string {
   return path.slice(RECORDS.length).split('/').map(decodeURIComponent).join('/');
 }
 
-/** The digest under which a list of checks is kept: equal lists, one digest. */
+/** The digest of a list of checks. Equal lists have the same digest. */
 export function checksDigest(checks: readonly Check[]): string {
   return `sha256:${createHash('sha256').update(canonicalJson(checks)).digest('hex')}`;
 }
 
-/** Keeps a list of checks among the records, which `slipway prune` never removes. Returns its digest. */
+/** Stores a list of checks among the records, which `slipway prune` never removes. Returns its digest. */
 export async function keepChecks(
   store: Pick<ArtifactStore, 'getRecord' | 'putRecord'>,
   checks: readonly Check[],
@@ -106,7 +109,7 @@ export async function keepChecks(
   return digest;
 }
 
-/** @throws SlipwayError SLIPWAY_RECORD_UNREADABLE if the store has no such list, or another one under its name. */
+/** @throws SlipwayError SLIPWAY_RECORD_UNREADABLE if the store has no such list, or another one with its name. */
 export async function readKeptChecks(
   store: Pick<ArtifactStore, 'getRecord' | 'url'>,
   digest: string,
@@ -121,7 +124,7 @@ export async function readKeptChecks(
   );
 }
 
-/** No target's name begins so: its releases' records stand beside. */
+/** No target's name begins like this, so that it cannot collide with a target's records. */
 function recordOf(digest: string): string {
   return `_checks/${digest.slice('sha256:'.length)}.json`;
 }

@@ -11,7 +11,7 @@ export function isDigest(text: string): boolean {
   return DIGEST.test(text);
 }
 
-/** The digest of a file's bytes. Reads it as a stream. */
+/** The digest of a file's bytes, read as a stream. */
 export async function digestFile(file: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
@@ -19,9 +19,9 @@ export async function digestFile(file: string): Promise<string> {
 }
 
 /**
- * An artifact's bytes, checked on their way. The last ones are given out only once all of them are right, so that no
- * reader sends on a whole wrong artifact: the stream fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end. `place`: for
- * the error.
+ * An artifact's bytes, verified while they are read. The last bytes are returned only after all of them were
+ * verified, so that no reader forwards a complete wrong artifact. The stream fails with `SLIPWAY_ARTIFACT_CORRUPT`
+ * before its end. `place`: for the error.
  */
 export function verifiedBytes(chunks: AsyncIterable<Buffer>, digest: string, place: string): Readable {
   const hash = createHash('sha256');
@@ -38,7 +38,7 @@ export function verifiedBytes(chunks: AsyncIterable<Buffer>, digest: string, pla
   return Readable.from(verified(), { objectMode: false });
 }
 
-/** What is at a place does not match its digest. */
+/** The error if the bytes at a place do not match their digest. */
 export function corrupt(digest: string, place: string): SlipwayError {
   return new SlipwayError('SLIPWAY_ARTIFACT_CORRUPT', `the bytes of ${place} do not match ${digest}`, {
     place,
@@ -46,7 +46,7 @@ export function corrupt(digest: string, place: string): SlipwayError {
   });
 }
 
-/** The store that was asked does not hold an artifact. */
+/** The error if the store does not have an artifact. */
 export function artifactNotFound(digest: string, store: string): SlipwayError {
   return new SlipwayError(
     'SLIPWAY_ARTIFACT_NOT_FOUND',

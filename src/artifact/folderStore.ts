@@ -117,7 +117,7 @@ export function folderStore(path: string): ArtifactStore {
   };
 }
 
-/** What is not there, or not readable, is written anew, which says what is wrong. */
+/** A file that is missing or unreadable is written again. If that fails, the error says why. */
 function isWhole(file: string, digest: string): Promise<boolean> {
   return digestFile(file).then(
     (found) => found === digest,
@@ -125,7 +125,7 @@ function isWhole(file: string, digest: string): Promise<boolean> {
   );
 }
 
-/** Whether a file could be given this moment's time, so that it counts as put now. If not, it is written anew. */
+/** Sets a file's time to now, so that it counts as put now. If that fails, the file is written again. */
 function isRenewed(file: string): Promise<boolean> {
   const now = new Date();
   return utimes(file, now, now).then(
@@ -143,12 +143,12 @@ async function openVerified(file: string, digest: string): Promise<StoredArtifac
   return { stream, sizeBytes: size };
 }
 
-/** What is returned for what is not there. */
+/** What to return if the file is missing. */
 interface Absent<A> {
   readonly instead: A;
 }
 
-/** Runs a call on the store. What the operating system rejects is the store's failure. */
+/** Runs a call on the store. Errors of the operating system become errors of the store. */
 async function storing<T, A = never>(
   folder: string,
   call: () => Promise<T>,
@@ -172,9 +172,7 @@ async function storing<T, A = never>(
   }
 }
 
-/**
- * Writes a file so that it appears whole or not at all, and is on the disk when this returns, whatever dies meanwhile.
- */
+/** Writes a file atomically. It is on the disk when this returns, even if the machine crashes then. */
 async function writeWhole(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true });
@@ -195,7 +193,7 @@ async function writeWhole(path: string, write: (handle: FileHandle) => Promise<v
   await syncFolder(folder);
 }
 
-/** A rename is on the disk once its folder is. Windows has no such call and needs none. */
+/** A rename is durable once its folder is synced. Windows has no such call and needs none. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 
 import type { ArtifactStore } from './artifactStore.ts';
 
-/** A store in memory that has every artifact: the bytes of each are its digest. `records`: by their names. */
+/** A store in memory that has every artifact: the bytes of each are its digest. `records`: by name. */
 export function memoryStore(
   records: Map<string, unknown>,
 ): Pick<ArtifactStore, 'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'removeRecord'> {

@@ -7,8 +7,8 @@ import { folderStore } from './folderStore.ts';
 import { s3Store } from './s3/s3Store.ts';
 
 /**
- * Opens the artifact store behind an `s3:` URL, a `file:` URL, or a folder's path. Nothing is asked of it yet.
- * @throws SlipwayError `SLIPWAY_CONFIG_INVALID` for a URL of another kind.
+ * Opens the artifact store of an `s3:` URL, a `file:` URL or a folder's path. It sends no request yet.
+ * @throws SlipwayError `SLIPWAY_CONFIG_INVALID` for any other URL.
  */
 export function openArtifactStore(store: string): ArtifactStore {
   const scheme = storeScheme(store);

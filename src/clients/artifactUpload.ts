@@ -9,29 +9,29 @@ import { SlipwayError } from '../domain/errors.ts';
 import { Exchange } from './exchange.ts';
 import { observed, type Service } from './service.ts';
 
-/** What is uploaded, and where. */
+/** What to upload, and where. */
 export interface ArtifactUpload {
-  /** Where: what the upload-url endpoint answered. */
+  /** The answer of the upload-url endpoint. */
   readonly upload: Pick<UploadUrl, 'upload_url' | 'upload_headers'>;
-  /** A file, or something that opens the bytes. */
+  /** A file, or a function that opens the bytes. */
   readonly source: string | (() => Readable);
-  /** How many bytes there are. May be left out for a file. */
+  /** The number of bytes. Optional for a file. */
   readonly sizeBytes?: number;
-  /** Told after each piece has been handed on: bytes so far, and in all. */
+  /** Called after each piece was sent, with the bytes so far and in total. */
   readonly onProgress?: (sentBytes: number, sizeBytes: number) => void;
 }
 
-/** How long an upload may take. */
+/** The limits of an upload. */
 export interface UploadOptions {
   readonly signal?: AbortSignal;
   /**
-   * The longest time without a piece sent, and from the last piece to the answer, in milliseconds; 0: unbounded.
-   * Default: 60,000. A slow line may take as long as it needs.
+   * The longest time without a piece sent, and from the last piece to the answer, in milliseconds; 0: no limit.
+   * Default: 60,000. The upload as a whole has no limit.
    */
   readonly timeoutMs?: number;
 }
 
-/** Set by us; the upload's own headers cannot change them. */
+/** Headers that we set. The upload's own headers cannot change them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
@@ -41,10 +41,10 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 
 /**
  * Streams an artifact to its signed URL with one PUT (facts: `content-type: application/gzip`, the URL's own headers,
- * 200 MB at most). `credentials` are sent only to `serviceOrigin`: a signed URL elsewhere needs none.
+ * 200 MB at most). `credentials` are sent only to `serviceOrigin`, because a signed URL elsewhere needs none.
  *
  * @throws SlipwayError ARTIFACT_TOO_LARGE before anything is sent, ARTIFACT_NOT_FOUND, ARTIFACT_UNREADABLE,
- *   ARTIFACT_CORRUPT when the source has another size than it was said to have; ServiceError as every call.
+ * ARTIFACT_CORRUPT if the source does not have the given size; ServiceError as every call.
  */
 export async function putArtifact(
   agent: Agent,
@@ -113,10 +113,10 @@ export async function putArtifact(
   }
 }
 
-/** What errors and observers call the URL's path, which is a credential. */
+/** The text that errors and observers show for the URL's path, which is a credential. */
 const UPLOAD_PATH = '/(signed upload URL)';
 
-/** An object store answers an upload with next to nothing. */
+/** An object store answers an upload with almost nothing. */
 const ANSWER_MAX_BYTES = 1_048_576;
 
 function piecesOf(source: string | (() => Readable)): AsyncIterable<Buffer> {
@@ -124,9 +124,9 @@ function piecesOf(source: string | (() => Readable)): AsyncIterable<Buffer> {
 }
 
 /**
- * A file is read into the same two buffers again and again: fresh ones for 200 MB pile up faster than they are
- * collected (measured: 45 to 63 MiB). That is safe because a piece is larger than what a socket takes without asking
- * to wait (64 KiB at most), so the next one is asked for only once the one before has left; the second buffer is a margin.
+ * Reads a file into the same two buffers alternately. New buffers for 200 MB would accumulate faster than they are
+ * collected (measured: 45 to 63 MiB). Reuse is safe: a piece is larger than what a socket buffers (64 KiB at most),
+ * so the next piece is requested only after the previous one was written. The second buffer is a margin.
  */
 async function* piecesOfFile(path: string): AsyncGenerator<Buffer, void> {
   const file = await open(path);
@@ -149,7 +149,7 @@ async function* piecesOfFile(path: string): AsyncGenerator<Buffer, void> {
   }
 }
 
-/** How much of a file is read and sent at a time. */
+/** How many bytes of a file to read and send at a time. */
 const PIECE_BYTES = 262_144;
 
 async function sizeOf(source: string | (() => Readable)): Promise<number> {

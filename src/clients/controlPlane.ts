@@ -29,16 +29,16 @@ import {
 } from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
-/** A request body with its computed fields left out, as a caller writes it. */
+/** A request body without its computed fields, as callers write it. */
 type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
-/** {@link DeploymentPatch} as a caller writes it. */
+/** {@link DeploymentPatch}, as callers write it. */
 type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & { source_config?: JsonBody | null };
 type JsonBody = Readonly<Record<string, unknown>>;
 
 interface CreateOptions extends CallOptions {
   /**
-   * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
-   * second time. 1 to 255 characters of printable ASCII.
+   * Sent as `Idempotency-Key`. If the service supports that header, a repeated request with the same key creates
+   * nothing again. 1 to 255 characters of printable ASCII.
    */
   readonly idempotencyKey?: string;
 }
@@ -48,18 +48,21 @@ interface RevisionsFilter extends Partial<PageQuery> {
 }
 
 export interface ControlPlaneClientOptions extends ServiceOptions {
-  /** Whose names the control plane speaks. Default: the contract's. The client is called in those either way. */
+  /**
+   * The vocabulary that the control plane uses. Default: the contract's. The client's methods always use the
+   * contract's.
+   */
   readonly vocabulary?: Vocabulary;
 }
 
 export type ControlPlaneClient = ReturnType<typeof createControlPlaneClient>;
 
 /**
- * Makes a control plane client with its own pool of kept-alive connections: one method per endpoint of contract 000 and
- * of its public relative. Each sends its request once and throws a {@link ServiceError} for everything but a success.
- * `patchDeployment`, `createDeployment` and `redeployRevision` are not safe to repeat where `mayHaveBeenTaken` is true.
+ * Creates a control plane client with its own pool of kept-alive connections. It has one method per endpoint of
+ * contract 000 and of its public relative. Each sends its request once and throws a {@link ServiceError} unless it
+ * succeeds. Do not repeat `patchDeployment`, `createDeployment` and `redeployRevision` if `mayHaveBeenTaken` is true.
  *
- * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
+ * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   const { vocabulary = 'contract', ...serviceOptions } = options;
@@ -102,7 +105,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
 
   return {
     createDeployment: (body: DeploymentCreateBody, { idempotencyKey, ...call }: CreateOptions = {}) => {
-      // In quotes, as the IETF draft writes it: the platform takes both, others may take only this.
+      // In quotes, as in the IETF draft: the platform accepts both forms, others may accept only this one.
       const headers: Record<string, string> =
         idempotencyKey === undefined ? {} : { 'idempotency-key': JSON.stringify(idempotencyKey) };
       return ask(ENDPOINTS.createDeployment, { body, headers }, call);
@@ -112,21 +115,21 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
       ask(ENDPOINTS.patchDeployment, { params: of(id), body }, call),
     deleteDeployment: (id: string, query: Partial<DeploymentDeleteQuery> = {}, call?: CallOptions) =>
       ask(ENDPOINTS.deleteDeployment, { params: of(id), query }, call),
-    /** Deletes up to 100 deployments; the answer names those that did not exist. */
+    /** Deletes up to 100 deployments. The answer names those that did not exist. */
     deleteDeployments: (ids: readonly string[], call?: CallOptions) =>
       ask(ENDPOINTS.deleteDeployments, { query: { deployment_ids: ids } }, call),
     listDeployments,
-    /** Every deployment that the filter lets through, page by page. */
+    /** All deployments that match the filter, page by page. */
     eachDeployment: (query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>, call?: CallOptions) =>
       eachOfPages((page) => listDeployments({ ...query, ...page }, call)),
     getRevision: (id: string, revisionId: string, call?: CallOptions) =>
       ask(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call),
     listRevisions,
-    /** Every revision of a deployment, newest first, page by page. */
+    /** All revisions of a deployment, newest first, page by page. */
     eachRevision: (id: string, call?: CallOptions) => eachOfPages((page) => listRevisions(id, page, call)),
     redeployRevision: (id: string, revisionId: string, call?: CallOptions) =>
       ask(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call),
-    /** Stops a revision that waits, is built or is deployed. An interrupted one is answered as it is. */
+    /** Stops a revision that waits, builds or deploys. An interrupted revision is returned unchanged. */
     interruptRevision: (id: string, revisionId: string, call?: CallOptions) =>
       ask(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call),
     listIntegrations: (call?: CallOptions) => ask(ENDPOINTS.listIntegrations, {}, call),
@@ -135,7 +138,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     deleteIntegration: (id: string, call?: CallOptions) =>
       ask(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call),
     listListeners,
-    /** Every listener, newest first, page by page. */
+    /** All listeners, newest first, page by page. */
     eachListener: (call?: CallOptions) => eachOfPages((page) => listListeners(page, call)),
     createListener: (body: ListenerCreate, call?: CallOptions) =>
       ask(ENDPOINTS.createListener, { body }, call),
@@ -146,8 +149,8 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     deleteListener: (id: string, call?: CallOptions) =>
       ask(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call),
     /**
-     * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
-     * path (a 404 that does not name the deployment), the public relative's `/v2` path is asked, and remembered.
+     * Requests the URL to upload an artifact to. The contract's path has no version. Decision: if the service has no
+     * such path (a 404 that does not name the deployment), the public relative's `/v2` path is used from then on.
      */
     createUploadUrl: async (id: string, call?: CallOptions): Promise<UploadUrl> => {
       const upload = await requestUploadUrl(id, call);
@@ -156,7 +159,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
     /** Streams an artifact to its upload URL. See {@link putArtifact}. */
     uploadArtifact: (upload: ArtifactUpload, uploadOptions?: UploadOptions) =>
       putArtifact(service.agent, service, upload, uploadOptions),
-    /** A page of a revision's log, of its build and its agent or of one of them. Not every control plane has this. */
+    /** A page of a revision's log: of its build, its agent or both. Not every control plane has this. */
     getRevisionLogs: (
       id: string,
       revisionId: string,
@@ -164,8 +167,8 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
       call?: CallOptions,
     ) => ask(ENDPOINTS.getRevisionLogs, { params: revisionOf(id, revisionId), query }, call),
     /**
-     * Follows a revision's log: its lines so far and those to come, until no more can come. Events `log`
-     * (`RevisionLogLine`), `status` and `end` (`RevisionStatusEvent`); one that ends without `end` was cut off.
+     * Follows a revision's log: its lines so far and the later ones, until no more can come. Events: `log`
+     * (`RevisionLogLine`), `status` and `end` (`RevisionStatusEvent`). A stream without `end` was interrupted.
      */
     followRevisionLogs: (
       id: string,
@@ -177,14 +180,14 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
       return service.stream(ENDPOINTS.getRevisionLogs, parts, call);
     },
     getBuildLogs,
-    /** What a revision's agent wrote, without its build. */
+    /** The output of a revision's agent, without its build. */
     getDeployLogs: (
       id: string,
       revisionId: string,
       body: Partial<BuildLogsRequest> = {},
       call?: CallOptions,
     ) => ask(ENDPOINTS.getDeployLogs, { params: projectOf(id, revisionId), body }, call),
-    /** Every line of a revision's build log, oldest first, page by page. */
+    /** All lines of a revision's build log, oldest first, page by page. */
     async *eachBuildLogLine(
       id: string,
       revisionId: string,
@@ -195,17 +198,17 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions) {
         const request = { order: 'asc', limit: LOG_LIMIT.max, offset } as const;
         const { logs, next_offset: next } = await getBuildLogs(id, revisionId, request, call);
         yield* logs;
-        // A service that names the same place again would be asked for ever.
+        // Stop if a service returns the same offset again, which would never end.
         if (next == null || next === offset || logs.length === 0) return;
         offset = next;
       }
     },
-    /** Closes the connections once the requests in flight have ended. */
+    /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
 }
 
-/** What every list answers. */
+/** The answer of every list. */
 interface Page<T> {
   readonly resources: readonly T[];
   readonly offset: number;
@@ -217,7 +220,7 @@ async function* eachOfPages<T>(list: (page: PageQuery) => Promise<Page<T>>): Asy
     const { resources, offset: next } = await list({ limit, offset });
     yield* resources;
     if (resources.length < limit) return;
-    // The answer's offset is where the next page begins; some services repeat the one that was asked for.
+    // The answer's offset is that of the next page. Some services repeat the requested offset.
     offset = next > offset ? next : offset + resources.length;
   }
 }
@@ -239,7 +242,7 @@ function uploadUrlRequester(service: Service, isVersioned: boolean) {
   };
 }
 
-/** A deployment that is not found is named in the detail (contract 000, "Errors"); a path that is not found is not. */
+/** A 404 about a deployment names it in the detail (contract 000, "Errors"). One about an unknown path does not. */
 function isUnknownPath(error: unknown, deploymentId: string): boolean {
   if (!(error instanceof ServiceError) || error.status !== 404) return false;
   return !(
@@ -248,10 +251,10 @@ function isUnknownPath(error: unknown, deploymentId: string): boolean {
 }
 
 /**
- * A control plane that speaks the public relative's names, called in the contract's. A body is held to the contract's
- * rules and then translated; an answer is translated before the contract's schema reads it. What the service says of a
- * request that it refuses stays in its own words.
- * @throws ServiceError REFUSED, before anything is sent, where a rule is broken.
+ * A control plane that uses the public relative's vocabulary, with the contract's methods. A body is checked with the
+ * contract's rules, then translated. An answer is translated, then read with the contract's schema. The detail of a
+ * refused request is not translated.
+ * @throws ServiceError REFUSED, before anything is sent, if a rule is broken.
  */
 function inPublicVocabulary(service: Service): Service {
   const translated = new Map<Endpoint, Endpoint>();
@@ -270,15 +273,15 @@ function inPublicVocabulary(service: Service): Service {
 }
 
 /**
- * The headers of an upload to the public relative's object store, where its answer names none (facts: the signature
- * covers them, so a PUT without them is refused).
+ * Adds the headers of an upload to the public relative's object store if its answer names none. The signature covers
+ * them, so a PUT without them is refused (facts).
  */
 function withUploadHeaders(upload: UploadUrl): UploadUrl {
   if (upload.upload_headers != null) return upload;
   return { ...upload, upload_headers: { 'x-goog-content-length-range': `0,${ARTIFACT_MAX_BYTES}` } };
 }
 
-/** What a body is held to: the contract's own schemas, but that every source may have a `deployment_type`. */
+/** The schemas for bodies: the contract's own, except that every source may have a `deployment_type`. */
 const RULES: ReadonlyMap<unknown, z.ZodType> = new Map<unknown, z.ZodType>([
   [ENDPOINTS.createDeployment.request, TypedDeploymentCreate],
   [ENDPOINTS.patchDeployment.request, ENDPOINTS.patchDeployment.request],

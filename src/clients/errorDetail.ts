@@ -5,9 +5,9 @@ const DETAIL_MAX_CHARACTERS = 1000;
 const ISSUES_MAX = 50;
 
 /**
- * The service's own words from the body of an error: `detail` as the contracts have it, or the `message` or `error` of
- * services that have none. Issues keep `loc`, `msg` and `type` only, because some services repeat the whole input in
- * them. Secrets that the request carried are removed wherever they stand.
+ * The detail in an error's body: `detail` as in the contracts, or the `message` or `error` of services without it.
+ * Issues keep only `loc`, `msg` and `type`, because some services repeat the whole input in them. Secrets of the
+ * request are removed everywhere.
  */
 export function errorDetail(
   body: string | undefined,
@@ -29,8 +29,8 @@ export function describeDetail(detail: string | ValidationIssue[] | undefined): 
 }
 
 /**
- * The texts of a request's body that must never come back in an error: everything under a `value` (secrets, variables
- * of containers) and under `configurable` and `context`, where callers of runs put their keys.
+ * The texts of a request's body that must never appear in an error: everything under a `value` (secrets, variables of
+ * containers), and under `configurable` and `context`, where callers of runs put their keys.
  */
 export function secretsOf(body: unknown): string[] {
   const found: string[] = [];
@@ -52,7 +52,7 @@ function detailOf(body: string): unknown {
   try {
     value = JSON.parse(body);
   } catch (error) {
-    // A proxy's page, or nothing: the status has to speak for itself.
+    // A proxy's page, or nothing: only the status is known.
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }

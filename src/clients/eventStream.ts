@@ -3,28 +3,28 @@ import type { Dispatcher } from 'undici';
 
 import { type Exchange, single } from './exchange.ts';
 
-/** One server-sent event; its data is parsed JSON (null for no data at all). */
+/** One server-sent event. Its data is parsed JSON; null if there is none. */
 export interface ServerEvent {
-  /** The kind: a name of `contract/runApi/stream.ts`, perhaps with a `|namespace`. `message` where none is given. */
+  /** The kind: a name of `contract/runApi/stream.ts`, perhaps with a `|namespace`. Default: `message`. */
   readonly event: string;
   readonly data: unknown;
-  /** What a resumed stream names as the last one that was seen. */
+  /** The id to resume after this event. */
   readonly id: string | undefined;
 }
 
 /**
- * A stream of events that has begun. It can be iterated once. Each piece is read from the connection only when the
- * events before it have been taken, so a slow reader slows the service down instead of filling memory. Leaving the
- * loop early closes the connection, which the service sees as the client's going away.
+ * An open stream of events. It can be iterated once. The next piece is read from the connection only after the events
+ * before it were consumed, so a slow reader slows the service down instead of filling memory. Leaving the loop early
+ * closes the connection, which the service sees as a disconnect.
  *
- * Iterating throws ServiceError NO_ANSWER when the connection is lost or silent for too long, BAD_ANSWER when an event
- * is too large or not JSON.
+ * Iterating throws ServiceError NO_ANSWER if the connection is lost or silent for too long, and BAD_ANSWER if an
+ * event is too large or not JSON.
  */
 export interface EventStream extends AsyncIterable<ServerEvent> {
-  /** The run that the stream follows, and its thread, where the service names them (`Content-Location`). */
+  /** The stream's run and its thread, if the service names them (`Content-Location`). */
   readonly runId: string | undefined;
   readonly threadId: string | undefined;
-  /** The id of the last event that was taken. */
+  /** The id of the last consumed event. */
   readonly lastEventId: string | undefined;
   /** Closes the connection. */
   close(): void;
@@ -81,7 +81,7 @@ async function* readEvents(
     problem ??= exchange.badAnswer(`a stream with an event of more than ${maxEventCharacters} characters`);
   };
   const parser = createParser({
-    // What is incomplete is bounded here; what came whole in one piece is bounded when it is seen.
+    // This limits incomplete events. `onEvent` limits those that arrive in one piece.
     maxBufferSize: maxEventCharacters,
     onEvent: ({ event, data, id }) => {
       if (data.length > maxEventCharacters) {
@@ -108,7 +108,7 @@ async function* readEvents(
   }
 }
 
-/** The pieces of the body; what the transport throws becomes a ServiceError. */
+/** The pieces of the body. Errors of the transport become ServiceErrors. */
 async function* piecesOf(
   exchange: Exchange,
   body: Dispatcher.ResponseData['body'],

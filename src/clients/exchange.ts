@@ -10,25 +10,25 @@ import {
   type ServiceErrorOptions,
 } from './serviceError.ts';
 
-/** One request, ready to be sent. */
+/** One request to send. */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT';
   readonly url: URL;
-  /** The path with the names of its parameters, which names the call in traces. Default: the path that errors show. */
+  /** The path with parameter names, for traces. Default: the path that errors show. */
   readonly template?: string;
-  /** What errors call the URL's path, where the path itself is a credential. Default: the path. */
+  /** The path that errors show if the real one is a credential. Default: the real path. */
   readonly shownPath?: string;
-  /** What errors call the service, where its origin is part of a credential. Default: the URL's origin. */
+  /** The origin that errors show if the real one is part of a credential. Default: the URL's origin. */
   readonly shownOrigin?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | AsyncIterable<Uint8Array>;
   /** Texts of the request that no error may repeat. */
   readonly secrets: readonly string[];
-  /** The hint of SLIPWAY_UNAUTHORIZED. Default: one that fits every service. */
+  /** The hint of SLIPWAY_UNAUTHORIZED. Default: a hint that fits every service. */
   readonly unauthorizedHint?: string;
 }
 
-/** The bounds of one call, in milliseconds; 0 or absent: none. */
+/** The limits of one call, in milliseconds; 0 or absent: none. */
 export interface ExchangeBounds {
   readonly signal?: AbortSignal;
   /** From the call to the end of the answer; for a stream, to its beginning. */
@@ -39,16 +39,15 @@ export interface ExchangeBounds {
 
 type Answer = Dispatcher.ResponseData;
 
-/** An error's body is read this far, in bytes. */
+/** How many bytes of an error's body to read. */
 const ERROR_BODY_MAX_BYTES = 65_536;
 
 /**
- * One request and its answer, and what is known of them when something goes wrong. The one thing that matters most is
- * whether the request can have reached the service: that is known from the moment at which it is handed to a
- * connected socket, which the dispatcher tells. Before it (name lookup, connecting, waiting for a free connection) nothing
- * has been sent; after it nobody can tell how much arrived, not even where a kept-alive connection turns out to have
- * been closed, because the close may have crossed the request on its way. (A close that has already arrived is seen
- * before writing: the pool then opens another connection.)
+ * One request and its answer, with what is known if it fails. Most important is whether the request can have reached
+ * the service. That is so from the moment at which it is handed to a connected socket, which the dispatcher reports.
+ * Before that (name lookup, connecting, waiting for a free connection) nothing was sent. After that, it is unknown
+ * how much arrived, even if a kept-alive connection turns out to be closed, because the close may have crossed the
+ * request. (A close that has already arrived is noticed before writing, and the pool opens another connection.)
  */
 export class Exchange {
   readonly #dispatcher: Dispatcher;
@@ -69,8 +68,8 @@ export class Exchange {
   }
 
   /**
-   * Sends the request and waits for the head of a successful answer.
-   * @throws ServiceError for everything else.
+   * Sends the request, and waits for the head of a successful answer.
+   * @throws ServiceError for every other result.
    */
   async open(): Promise<Answer> {
     const { signal } = this.#bounds;
@@ -81,7 +80,7 @@ export class Exchange {
     const answer = await this.#send();
     this.#answer = answer;
     this.#span.set({ 'http.response.status_code': answer.statusCode });
-    // Reading reports errors; without a listener one that comes between two reads would end the process.
+    // Reading reports errors. Without a listener, an error between two reads would end the process.
     answer.body.on('error', () => undefined);
     if (answer.statusCode < 200 || answer.statusCode > 299) throw await this.#refusal(answer);
     return answer;
@@ -89,7 +88,7 @@ export class Exchange {
 
   /**
    * The whole body as text.
-   * @throws ServiceError NO_ANSWER when it does not come to its end, BAD_ANSWER when it is longer than `maxBytes`.
+   * @throws ServiceError NO_ANSWER if it is incomplete, BAD_ANSWER if it is longer than `maxBytes`.
    */
   async text(maxBytes: number): Promise<string> {
     if (this.#answer === undefined) throw new TypeError('The answer has not been opened');
@@ -109,7 +108,7 @@ export class Exchange {
     }
   }
 
-  /** Starts the time anew: a sign of life came. */
+  /** Restarts the timeout, because data arrived. */
   restartTimer(): void {
     const { timeoutMs } = this.#bounds;
     this.stopTimer();
@@ -123,13 +122,15 @@ export class Exchange {
     );
   }
 
-  /** From here on only the signal and the idle time bound the exchange. */
+  /** Ends the timeout. From here on, only the signal and the idle timeout limit the exchange. */
   stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Ends the exchange: lets go of timer and signal, and of the connection where the answer was not read whole. */
+  /**
+   * Ends the exchange: releases the timer and the signal, and the connection if the answer was not read completely.
+   */
   close(): void {
     this.stopTimer();
     this.#bounds.signal?.removeEventListener('abort', this.#onAbort);
@@ -137,7 +138,7 @@ export class Exchange {
     this.#span?.end();
   }
 
-  /** What a failure of the transport means. */
+  /** Explains an error of the transport. */
   failure(cause: unknown): ServiceError {
     const { signal, timeoutMs = 0, idleTimeoutMs = 0 } = this.#bounds;
     const { method } = this.#request;
@@ -155,12 +156,12 @@ export class Exchange {
     if (!this.#written) {
       return this.#error('SLIPWAY_UNREACHABLE', `${this.#origin} could not be reached: ${reason}`, { cause });
     }
-    // The parser's error quotes what came: it is no cause to keep.
+    // The parser's error quotes the answer, so it is not kept as a cause.
     if (isNotHttp(cause)) return this.badAnswer('not HTTP');
     return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause });
   }
 
-  /** A successful status with something else in it than the contract says; the work may well be done. */
+  /** The error if a successful status has unexpected content. The request may have been applied. */
   badAnswer(instead: string): ServiceError {
     const what = `${this.#request.method} ${this.#path}`;
     return this.#error('SLIPWAY_BAD_ANSWER', `The answer to ${what} is ${instead}`, {});
@@ -208,7 +209,7 @@ export class Exchange {
     try {
       return await Promise.race([sent, this.#ended()]);
     } catch (error) {
-      // Given up while connecting: the dispatcher drops the request before it writes it, whenever that would be.
+      // Given up while connecting: the dispatcher drops the request before it writes it.
       sent.then(
         (late) => late.body.destroy(),
         () => undefined,
@@ -217,7 +218,7 @@ export class Exchange {
     }
   }
 
-  /** OpenTelemetry's conventions for HTTP. The URL has no query, and nothing that errors do not show. */
+  /** OpenTelemetry's conventions for HTTP. The URL has no query and nothing that errors hide. */
   #spanStart(): SpanStart {
     const { method, url, template = this.#path, shownOrigin } = this.#request;
     const port = url.port === '' ? DEFAULT_PORTS[url.protocol] : Number(url.port);
@@ -238,7 +239,7 @@ export class Exchange {
     };
   }
 
-  /** Rejects when the exchange is ended; the dispatcher itself looks at its signal only once it is connected. */
+  /** Rejects when the exchange is ended, because the dispatcher checks its signal only once it is connected. */
   #ended(): Promise<never> {
     return new Promise((_, reject) => {
       this.#end.signal.addEventListener('abort', () => reject(new Error('The call was ended')), {
@@ -265,7 +266,7 @@ export class Exchange {
     });
   }
 
-  /** The status has said what matters: an error's body that does not come is no error of its own. */
+  /** An error's body, if it arrives. If not, the status is enough. */
   async #errorBody(): Promise<string | undefined> {
     try {
       return await this.text(ERROR_BODY_MAX_BYTES);
@@ -278,15 +279,15 @@ export class Exchange {
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** Timers hold no more than 31 bits. */
+/** A timer's limit is 31 bits. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** One value of a header that may have come several times. */
+/** The first value of a header that may be repeated. */
 export function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Tells when a request is handed to a connected socket, unless it was given up before. */
+/** Reports when a request is handed to a connected socket, unless it was given up before. */
 function noticeWriting(notice: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
     dispatch(options, {
@@ -302,7 +303,7 @@ function noticeWriting(notice: () => void): Dispatcher.DispatcherComposeIntercep
     });
 }
 
-/** Whether the other side speaks something else than HTTP, or more of it than can be taken. */
+/** Whether the service does not speak HTTP, or sends more headers than are accepted. */
 function isNotHttp(cause: unknown): boolean {
   return (
     (cause instanceof Error && cause.name === 'HTTPParserError') ||
@@ -338,7 +339,7 @@ function codeOf(cause: unknown): string {
   return typeof code === 'string' ? code : codeOf(cause.cause);
 }
 
-/** What an answer without success means: the code, whether the request may have been taken, and what to do. */
+/** The meaning of an error status: the code, whether the request may have been applied, and what to do. */
 interface StatusMeaning {
   readonly code: ServiceErrorCode;
   readonly mayHaveBeenTaken: boolean;
@@ -351,7 +352,7 @@ const MEANINGS: Readonly<Record<number, StatusMeaning>> = {
   401: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },
   403: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },
   404: { code: 'SLIPWAY_NOT_FOUND', mayHaveBeenTaken: false },
-  // The service, or a proxy, gave up waiting for the request itself: worth another attempt.
+  // The service or a proxy timed out waiting for the request: worth another attempt.
   408: { code: 'SLIPWAY_SERVICE_ERROR', mayHaveBeenTaken: false },
   409: { code: 'SLIPWAY_CONFLICT', mayHaveBeenTaken: false },
   410: { code: 'SLIPWAY_NOT_FOUND', mayHaveBeenTaken: false },
@@ -360,9 +361,9 @@ const MEANINGS: Readonly<Record<number, StatusMeaning>> = {
 };
 
 /**
- * Reads a status that is not 2xx. A 4xx says that the request was not carried out. A 5xx does not: what failed may
- * have failed after the work was done. A redirect is nothing that the contracts know and is never followed (it
- * would take the key elsewhere); after 307 and 308 the request was surely not carried out.
+ * Explains a status that is not 2xx. After a 4xx, the request was not applied. After a 5xx, it may have been, because
+ * the failure may have come later. Redirects are not in the contracts and are never followed, because the key would
+ * go to another place. After 307 and 308, the request was certainly not applied.
  */
 function meaningOfStatus(status: number): StatusMeaning {
   const known = MEANINGS[status];

@@ -3,15 +3,15 @@ import { Exchange } from './exchange.ts';
 import { type CallOptions, createAgent } from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
-/** What errors show instead of a link's path, whose end is a credential. */
+/** The path that errors show for a link, because the end of the real path is a credential. */
 const SHOWN_PATH = '/api/v1/feedback/tokens/…';
 
 export type FeedbackClient = ReturnType<typeof createFeedbackClient>;
 
 /**
- * Makes a client with its own pool of kept-alive connections that records feedback through the pre-signed links that a
- * run was given (contract 001, "Feedback submission fields"). It sends no key: the link is the credential, so errors show
- * neither it nor its path. Each call throws a ServiceError for everything but a success.
+ * Creates a client with its own pool of kept-alive connections. It records feedback through a run's pre-signed links
+ * (contract 001, "Feedback submission fields"). It sends no key: the link is the credential, so errors show neither
+ * the link nor its path. Each call throws a ServiceError unless it succeeds.
  */
 export function createFeedbackClient() {
   const agent = createAgent();
@@ -50,15 +50,15 @@ export function createFeedbackClient() {
   return {
     submit: (link: string, feedback: FeedbackSubmission, call?: CallOptions) =>
       send('POST', link, { body: JSON.stringify(feedback) }, call),
-    /** With GET, as a link in a page would; there is no metadata then. */
+    /** Submits with GET, as a link in a page would. This has no metadata. */
     submitByQuery: (link: string, feedback: Omit<FeedbackQuery, 'metadata'>, call?: CallOptions) =>
       send('GET', link, { query: feedback }, call),
-    /** Closes the connections once the requests in flight have ended. */
+    /** Closes the connections after the running requests have ended. */
     close: () => agent.close(),
   };
 }
 
-/** What recording feedback answers is the service's own; nothing of it is needed. */
+/** The answer's content is not used. */
 const ANSWER_MAX_BYTES = 1_048_576;
 
 function parseLink(link: string, method: string): URL {

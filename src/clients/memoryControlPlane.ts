@@ -20,7 +20,7 @@ export interface MemoryRevision {
 export interface MemoryDeployment {
   readonly id: string;
   readonly name: string;
-  /** Where its agent answers. */
+  /** The agent's address. */
   readonly agentUrl: string;
   activeRevisionId: string | null;
   /** Oldest first. */
@@ -33,7 +33,7 @@ interface MemoryControlPlaneOptions {
   readonly newRevisionId?: (deployment: MemoryDeployment) => string;
 }
 
-/** The calls of a control plane that releases make, and those that tests make to see what came of it. */
+/** The control plane's calls that releases make, and those with which tests read the result. */
 type MemoryClient = Pick<
   ControlPlaneClient,
   | 'createDeployment'
@@ -53,17 +53,17 @@ const CREATED_AT = '2026-01-01T00:00:00.000Z';
 const NEWEST_PAGE = 20;
 
 /**
- * A control plane in memory (contract 000). Each PATCH makes a revision, and nothing happens to it by itself: who owns the
- * control plane brings it up, or ends it in another status.
+ * A control plane in memory (contract 000). Each PATCH creates a revision, whose status changes only when the owner
+ * of the control plane changes it.
  */
 export class MemoryControlPlane {
-  /** Whether a redeploy makes a new revision, or brings the old one up again. */
+  /** Whether a redeploy creates a new revision or deploys the old one again. */
   redeployMakesRevision = false;
   /** Whether it offers a list of revisions. */
   offersList = true;
   readonly deployments: MemoryDeployment[] = [];
   readonly #options: MemoryControlPlaneOptions;
-  /** What was uploaded, by its object path. */
+  /** The uploaded artifacts, by object path. */
   readonly #uploads = new Map<string, string>();
   #uploadUrls = 0;
 
@@ -77,7 +77,7 @@ export class MemoryControlPlane {
     return created;
   }
 
-  /** Adds the newest revision of a deployment. Default: one that is queued. */
+  /** Adds the newest revision of a deployment. Default: a queued one. */
   addRevision(
     deployment: MemoryDeployment,
     revision: Pick<MemoryRevision, 'identity'> & Partial<MemoryRevision>,
@@ -99,16 +99,16 @@ export class MemoryControlPlane {
     return revisions.find(({ id }) => id === revisionId) ?? notFound(`revision ${revisionId}`);
   }
 
-  /** A revision becomes the active one. */
+  /** Makes a revision the active one. */
   bringUp(deploymentId: string, revisionId: string): void {
     this.revision(deploymentId, revisionId).status = 'DEPLOYED';
     this.deployment(deploymentId).activeRevisionId = revisionId;
   }
 
   /**
-   * Its client.
+   * A client of this control plane.
    *
-   * @param before - runs before each call: what it throws is the call's failure.
+   * @param before - called before each call. If it throws, the call fails with that error.
    */
   client(before: () => void | Promise<void> = () => undefined): MemoryClient {
     const answered = async (deploymentId: string): Promise<Deployment> => {
@@ -187,7 +187,7 @@ export class MemoryControlPlane {
 /**
  * An agent in memory (contract 001).
  *
- * @param answer - the text that a run on it ends with; `undefined`: nothing answers at its address.
+ * @param answer - the final text of its runs; `undefined`: no agent answers at its address.
  */
 export function memoryAgent(
   answer: () => string | undefined,

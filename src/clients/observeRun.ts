@@ -3,36 +3,37 @@ import type { Check, ObservedRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { RunApiClient } from './runApi.ts';
 
-/** The run that is to be observed: a check's, or one of the same kind. It has an input, or `resume`. */
+/** The run to observe: a check's run, or a similar one. It has an input or `resume`. */
 export type RunToObserve = Pick<Check, 'assistant' | 'timeoutMs' | 'feedbackKey'> & {
   readonly input?: Check['input'];
-  /** Instead of an input: what the interrupt of the thread's run before returns. */
+  /** The value that the interrupt of the thread's previous run returns. Replaces an input. */
   readonly resume?: unknown;
-  /** The thread that it runs on. Absent: none, so that nothing of the run stays behind. */
+  /** The thread that it runs on; absent: none, so that the agent keeps nothing of the run. */
   readonly threadId?: string;
-  /** Whether the stream also shows the first thing that the agent produces. Default: false. */
+  /** Whether to stream what `firstOutputMs` needs. Default: false. */
   readonly showsFirstOutput?: boolean;
 };
 
-/** What was seen of one run. */
+/** What was observed of one run. */
 export interface ObservedStream {
   readonly run: ObservedRun;
   readonly runId: string | null;
-  /** The pre-signed link of the feedback key: a credential. */
+  /** The pre-signed link for the feedback key: a credential. */
   readonly feedbackLink: string | null;
   /**
-   * From the request to the first thing that the agent produced, in milliseconds: a message's first token, or the update
-   * of its first step where it streams no messages. The `values` that a run begins with only repeat its input.
+   * From the request to the agent's first output, in milliseconds. That is a message's first token, or the update of
+   * its first step if it streams no messages. The initial `values` of a run do not count, because they only repeat
+   * its input.
    */
   readonly firstOutputMs: number | null;
 }
 
 /**
- * Runs an agent once, streamed. A run that takes longer than its `timeoutMs` is left, and so cancelled, and ends in
- * `timeout`.
+ * Runs an agent once, with a stream. A run that takes longer than its `timeoutMs` is canceled by disconnecting, and
+ * ends as `timeout`.
  *
- * @param canceled - ends the call; what it throws then is the client's error.
- * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where the stream broke off.
+ * @param canceled - ends the call, which then throws the client's error.
+ * @throws ServiceError if the agent cannot be called; SlipwayError BAD_ANSWER if the stream was interrupted.
  */
 export async function observeRun(
   agent: Pick<RunApiClient, 'streamStatelessRun' | 'streamRun'>,
@@ -67,7 +68,7 @@ export async function observeRun(
       on_disconnect: 'cancel',
       feedback_keys: feedbackKey === undefined ? undefined : [feedbackKey],
     };
-    // The signal alone bounds the run: a second timer might fire first, and look like a service that is silent.
+    // Only the signal limits the run. A second timer might fire first and look like a service that does not answer.
     const bounds = { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 };
     const events = await (threadId === undefined
       ? agent.streamStatelessRun(body, bounds)
@@ -85,7 +86,7 @@ export async function observeRun(
   }
   if (error !== undefined) return ended('error');
   if (seen.values === undefined) {
-    // Every run begins with its values: without them it is the stream that broke off, not the run that succeeded.
+    // Every run begins with its values. Without them, the stream was interrupted and the run did not succeed.
     throw new SlipwayError('SLIPWAY_BAD_ANSWER', 'the stream of the run ended without values');
   }
   return ended(isInterrupted(seen.values) ? 'interrupted' : 'success');

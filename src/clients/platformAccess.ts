@@ -10,16 +10,16 @@ import { type CallOptions, createService, type ServiceOptions, valuesOf } from '
 export type PlatformAccessClient = ReturnType<typeof createPlatformAccessClient>;
 
 /**
- * Makes the client for a platform's API keys, audit log and secrets; the key needs the scope `admin`. Each call throws a
- * `ServiceError` for everything but a success.
+ * Creates a client for a platform's API keys, audit log and secrets. The key needs the scope `admin`. Each call
+ * throws a `ServiceError` unless it succeeds.
  *
- * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
+ * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createPlatformAccessClient(options: ServiceOptions) {
   const service = createService(options);
   const ask = valuesOf(service);
   return {
-    /** Makes a key; only this answer shows it. */
+    /** Creates a key. Only this answer contains it. */
     createApiKey: (body: ApiKeyCreate, call?: CallOptions) => ask(ENDPOINTS.createApiKey, { body }, call),
     listApiKeys: (query: Partial<ApiKeysQuery> = {}, call?: CallOptions) =>
       ask(ENDPOINTS.listApiKeys, { query }, call),
@@ -27,9 +27,12 @@ export function createPlatformAccessClient(options: ServiceOptions) {
       ask(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }, call),
     listAudit: (query: Partial<AuditQuery> = {}, call?: CallOptions) =>
       ask(ENDPOINTS.listAudit, { query }, call),
-    /** Encrypts the stored secrets under a new master key; answers once all are. Only for the platform's own key. */
+    /**
+     * Encrypts the stored secrets with a new master key. Answers when all are encrypted. Only for the platform's own
+     * key.
+     */
     rotateSecrets: (call?: CallOptions) => ask(ENDPOINTS.rotateSecrets, {}, call),
-    /** Closes the connections once the requests in flight have ended. */
+    /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
 }

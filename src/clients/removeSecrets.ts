@@ -1,14 +1,14 @@
 const REMOVED = '[removed]';
 
-/** Removes secrets from a text, in each form in which a service may repeat them. */
+/** Removes secrets from a text, in every form in which a service may repeat them. */
 export function removeSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce(removeSecret, text);
 }
 
-/** The fields that hold what a service or an agent said; the others are ids, addresses and numbers. */
+/** The fields with texts of a service or an agent. Other fields are ids, addresses and numbers. */
 const TEXTS: ReadonlySet<string> = new Set(['answer', 'detail', 'message', 'reason', 'reasons', 'silent']);
 
-/** Removes secrets from every text in a value that a service or an agent said. */
+/** Removes secrets from every text of a service or an agent in a value. */
 export function removeSecretsFromTexts<T>(value: T, secrets: readonly string[]): T {
   return cleaned(value, secrets, false) as T;
 }
@@ -22,7 +22,7 @@ function cleaned(value: unknown, secrets: readonly string[], isText: boolean): u
   );
 }
 
-/** Very short texts are removed only where they stand alone: "1" is no reason to blot out every digit. */
+/** A very short secret is removed only as a separate word: the secret "1" must not remove every digit. */
 const SHORT = 4;
 
 function removeSecret(text: string, secret: string): string {
@@ -37,7 +37,7 @@ function escaped(text: string): string {
   return Array.from(text, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`).join('');
 }
 
-/** A secret as it may come back: itself, within JSON, within a URL, in base64, and each long line of it. */
+/** The forms in which a secret may come back: as is, in JSON, in a URL, in base64, and each of its long lines. */
 function spellings(secret: string): string[] {
   const lines = secret.split(/\r?\n/u).filter((each) => each.length >= 2 * SHORT);
   const forms = [

@@ -27,20 +27,20 @@ import {
   valuesOf,
 } from './service.ts';
 
-/** How a run that was waited for or joined ended. */
+/** The result of a run that was waited for or joined. */
 interface RunResult {
-  /** The run's final values, as they came; the failure itself where it failed. */
+  /** The run's final values as received; the failure if it failed. */
   readonly output: unknown;
-  /** Why the run failed; `undefined`: it did not. */
+  /** Why the run failed; `undefined` if it did not. */
   readonly failure: { readonly error: string; readonly message: string } | undefined;
-  /** The run and its thread, where the service names them. */
+  /** The run and its thread, if the service names them. */
   readonly runId: string | undefined;
   readonly threadId: string | undefined;
 }
 
 /** The options of joining a run. */
 interface JoinOptions extends CallOptions {
-  /** Whether the run is cancelled when this call or its stream is closed. Default: false. */
+  /** Whether to cancel the run when this call or its stream is closed. Default: false. */
   readonly cancelOnDisconnect?: boolean;
 }
 
@@ -48,18 +48,18 @@ interface JoinStreamOptions extends JoinOptions, StreamOptions {
   readonly streamModes?: readonly StreamMode[];
 }
 
-/** Where the service answers when a run has ended: not bounded unless the caller says so. */
+/** The service answers when the run has ended, so there is no limit unless the caller sets one. */
 const UNBOUNDED = { timeoutMs: 0 };
 
 export type RunApiClient = ReturnType<typeof createRunApiClient>;
 
 /**
- * Makes a deployed agent's client with its own pool of kept-alive connections: one method per endpoint of contract 001
- * and of those that the public client uses. Each sends its request once and throws a ServiceError for everything but a
- * success. Waiting and joining are not bounded unless `timeoutMs` says so; a wait that is given up leaves the run running
- * unless it was to be cancelled.
+ * Creates the client of a deployed agent, with its own pool of kept-alive connections. It has one method per endpoint
+ * of contract 001 and of the endpoints that the public client uses. Each sends its request once and throws a
+ * ServiceError unless it succeeds. Waiting and joining have no limit unless `timeoutMs` is set. If a wait is given
+ * up, the run continues unless it was to be canceled.
  *
- * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
+ * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createRunApiClient(options: ServiceOptions) {
   const service = createService(options);
@@ -106,7 +106,7 @@ export function createRunApiClient(options: ServiceOptions) {
     },
     waitStatelessRun: async (body: RunRequest, o?: CallOptions): Promise<RunResult> =>
       runResult(await call(ENDPOINTS.waitStatelessRun, { body }, { ...UNBOUNDED, ...o })),
-    /** Returns when cancelling is requested; with `wait`, when it is done, and then unbounded in time. */
+    /** Returns when the cancellation is requested. With `wait`, returns when it is done, without a limit. */
     cancelRun: (id: string, runId: string, query: Partial<CancelQuery> = {}, o: CallOptions = {}) => {
       const bounds = query.wait === true ? { ...UNBOUNDED, ...o } : o;
       return ask(ENDPOINTS.cancelRun, { params: runOf(id, runId), query }, bounds);
@@ -136,12 +136,12 @@ export function createRunApiClient(options: ServiceOptions) {
       await ask(ENDPOINTS.getOk, {}, o);
     },
     info: (o?: CallOptions) => ask(ENDPOINTS.getInfo, {}, o),
-    /** Closes the connections once the requests in flight have ended. */
+    /** Closes the connections after the running requests have ended. */
     close: () => service.close(),
   };
 }
 
-/** The one spelling that the contract has; without it the run goes on. */
+/** The only value in the contract. Without it, the run continues. */
 function disconnectQuery(cancel: boolean | undefined): Record<string, string> {
   return cancel === true ? { cancel_on_disconnect: 'cancel' } : {};
 }

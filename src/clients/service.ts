@@ -11,44 +11,44 @@ import { ServiceError, type ServiceErrorCode } from './serviceError.ts';
 
 /** The options of every call. */
 export interface CallOptions {
-  /** Ends the call. What it throws then says whether the request may have been taken. */
+  /** Ends the call. The error then says whether the request may have been applied. */
   readonly signal?: AbortSignal;
   /**
-   * The longest time from the call to the end of its answer, in milliseconds; 0: unbounded. Default: the client's
-   * `timeoutMs`; unbounded where the service answers only when a run has ended.
+   * The longest time from the call to the end of its answer, in milliseconds; 0: no limit. Default: the client's
+   * `timeoutMs`; no limit if the service answers only when a run has ended.
    */
   readonly timeoutMs?: number;
 }
 
 /** The options of a call that opens a stream. */
 export interface StreamOptions extends CallOptions {
-  /** The longest silence within the stream, in milliseconds; 0 (default): unbounded. */
+  /** The longest time without data in the stream, in milliseconds; 0 (default): no limit. */
   readonly idleTimeoutMs?: number;
-  /** The id of the last event that was seen: a resumable stream goes on after it. */
+  /** The id of the last event that was seen: a resumable stream continues after it. */
   readonly lastEventId?: string;
 }
 
-/** How a client is made. */
+/** The options of a client. */
 export interface ServiceOptions {
-  /** The service's base URL, `http` or `https`; it may have a path. */
+  /** The service's base URL, `http` or `https`. It may have a path. */
   readonly baseUrl: string;
-  /** Sent as `X-Api-Key` on every call. */
+  /** Sent as `X-Api-Key` with every call. */
   readonly apiKey?: string;
-  /** Further headers of every call, for services that want other credentials. Their values count as secrets. */
+  /** Further headers of every call, for services with other credentials. Their values count as secrets. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further texts that no error may repeat, such as secrets that the service knows from earlier requests. */
+  /** Further texts that no error may repeat, such as secrets that were sent in earlier requests. */
   readonly secrets?: readonly string[];
   /** What to do if the service refuses the credentials. Default: a hint that fits every service. */
   readonly unauthorizedHint?: string;
   /** The default of {@link CallOptions.timeoutMs}: 30,000. */
   readonly timeoutMs?: number;
-  /** How many connections the pool opens at most. Default: 256. Streams and waits hold one each. */
+  /** The most connections that the pool opens. Default: 256. Each stream and each wait holds one. */
   readonly connections?: number;
   /** The largest JSON answer, in bytes. Default: 16 MiB. */
   readonly maxAnswerBytes?: number;
   /** The largest event of a stream, in characters. Default: 16 Mi. */
   readonly maxEventCharacters?: number;
-  /** Called at the beginning of each call. Default: no call is observed. */
+  /** Called at the start of each call. Default: calls are not observed. */
   readonly onCall?: OnCall;
 }
 
@@ -56,7 +56,7 @@ export interface ServiceOptions {
  * Observes the calls of clients. It must not throw.
  *
  * @param call - `route`: the endpoint's path, with `{name}` for each parameter.
- * @returns what is called when the answer was read, a stream has begun, or the call failed.
+ * @returns a function to call when the answer was read, a stream has started, or the call failed.
  */
 export type OnCall = (call: {
   readonly service: Endpoint['service'];
@@ -64,18 +64,18 @@ export type OnCall = (call: {
   readonly route: string;
 }) => (end: CallEnd) => void;
 
-/** How a call ended: with an HTTP status, with the error's code, or with both. */
+/** How a call ended: an HTTP status, an error's code, or both. */
 interface CallEnd {
   readonly status?: number;
   readonly code?: ServiceErrorCode;
-  /** The caller gave the call up. */
+  /** Whether the caller gave the call up. */
   readonly aborted?: boolean;
 }
 
 /**
- * Does a call under its observer.
+ * Runs a call with its observer.
  *
- * @param work - calls back with the status of a success.
+ * @param work - calls back with the status of a successful answer.
  */
 export async function observed<T>(
   onCall: OnCall | undefined,
@@ -97,16 +97,16 @@ export async function observed<T>(
   }
 }
 
-/** What goes into a call beside its endpoint. */
+/** The parts of a call, in addition to its endpoint. */
 interface CallParts {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
-  /** Headers of this call alone. */
+  /** Headers of this call only. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The value of an endpoint's answer, as its contract has it; nothing where there is no content. */
+/** The value of an endpoint's answer, as in its contract; nothing if it has no content. */
 type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : undefined;
 
 /** An answer: its value and its headers. */
@@ -115,11 +115,11 @@ export interface Answered<T> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** One service behind one pool of kept-alive connections. Sends each request once: the caller may repeat. */
+/** One service behind one pool of kept-alive connections. It sends each request once; the caller may retry. */
 export interface Service {
   readonly origin: string;
   readonly agent: Agent;
-  /** The headers that identify us to the service. */
+  /** The headers with our credentials. */
   readonly credentials: Readonly<Record<string, string>>;
   readonly onCall: OnCall | undefined;
   /** @throws ServiceError */
@@ -130,11 +130,11 @@ export interface Service {
   ) => Promise<Answered<AnswerOf<E>>>;
   /** Opens a stream. `timeoutMs` bounds its beginning only. @throws ServiceError */
   readonly stream: (endpoint: Endpoint, parts: CallParts, options?: StreamOptions) => Promise<EventStream>;
-  /** Closes the pool once the requests in flight have ended. */
+  /** Closes the pool after the running requests have ended. */
   close(): Promise<void>;
 }
 
-/** Calls a service for the value of the answer alone. */
+/** Calls a service and returns only the answer's value. */
 export function valuesOf({ call }: Service) {
   return async <E extends Endpoint>(
     endpoint: E,
@@ -146,8 +146,8 @@ export function valuesOf({ call }: Service) {
 const MEBI = 1_048_576;
 
 /**
- * Makes a {@link Service}.
- * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
+ * Creates a {@link Service}.
+ * @throws SlipwayError CONFIG_INVALID if the base URL or the key cannot be used.
  */
 export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
@@ -207,7 +207,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/** A pool that leaves all waiting to the exchanges' own bounds. */
+/** A pool without timeouts of its own, except for connecting: the exchanges have limits. */
 export function createAgent(connections = 256): Agent {
   return new Agent({ connections, connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0 });
 }
@@ -230,7 +230,7 @@ function parseJson(text: string, exchange: Exchange): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The engine's own message quotes the text, which may hold secrets.
+    // The engine's own message quotes the text, which may contain secrets.
     if (!(error instanceof SyntaxError)) throw error;
     throw exchange.badAnswer(text.trim() === '' ? 'empty' : 'not JSON');
   }
@@ -261,7 +261,7 @@ function credentialHeaders({ apiKey, headers = {} }: ServiceOptions): Record<str
   return credentials;
 }
 
-/** A request that is wrong already, and so is not sent. */
+/** The error for a request that is invalid and so is not sent. */
 export function notSent(endpoint: Endpoint, detail: ValidationIssue[]): ServiceError {
   const { method, path } = endpoint;
   return new ServiceError('SLIPWAY_REFUSED', `${method} ${path}: ${describeDetail(detail)}`, {
@@ -272,7 +272,7 @@ export function notSent(endpoint: Endpoint, detail: ValidationIssue[]): ServiceE
   });
 }
 
-/** @throws ServiceError REFUSED, before anything is sent, when an id would lead to another path. */
+/** @throws ServiceError REFUSED, before anything is sent, if an id would lead to another path. */
 function urlOf(base: URL, endpoint: Endpoint, { params = {}, query = {} }: CallParts): URL {
   const checked = endpoint.params?.safeParse(params);
   if (checked?.success === false) throw notSent(endpoint, toValidationIssues(checked.error, 'path'));
@@ -289,7 +289,7 @@ function urlOf(base: URL, endpoint: Endpoint, { params = {}, query = {} }: CallP
   return url;
 }
 
-/** The options that were given: one that is `undefined` must not hide its default. */
+/** The options that are not `undefined`, so that these do not hide defaults. */
 function defined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

@@ -2,7 +2,7 @@ import type { ValidationIssue } from '@slipway/contract/httpErrors';
 
 import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 
-/** The codes that a {@link ServiceError} may have. `docs/errors.md` has a section for each. */
+/** The codes of a {@link ServiceError}. `docs/errors.md` has a section for each. */
 export type ServiceErrorCode = Extract<
   ErrorCode,
   | 'SLIPWAY_UNREACHABLE'
@@ -16,10 +16,10 @@ export type ServiceErrorCode = Extract<
   | 'SLIPWAY_SERVICE_ERROR'
 >;
 
-/** What a {@link ServiceError} carries beside its code and message. */
+/** The fields of a {@link ServiceError}, except its code and message. */
 export interface ServiceErrorOptions extends SlipwayErrorOptions {
   readonly method: string;
-  /** The path of the URL, without query; a part of it that is a credential is masked. */
+  /** The path of the URL, without the query. A part that is a credential is masked. */
   readonly path: string;
   readonly status?: number;
   readonly detail?: string | ValidationIssue[];
@@ -28,23 +28,23 @@ export interface ServiceErrorOptions extends SlipwayErrorOptions {
   readonly aborted?: boolean;
 }
 
-/** A call to one of the services that did not bring what it was made for. Holds no request body and no secret. */
+/** A failed call to a service. It contains no request body and no secret. */
 export class ServiceError extends SlipwayError {
   declare readonly code: ServiceErrorCode;
   readonly method: string;
   readonly path: string;
-  /** The HTTP status, where one came. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined;
-  /** The service's own words: a sentence, or the issues of a validation error. Secrets are removed. */
+  /** The detail in the service's answer: a sentence, or the issues of a validation error. Secrets are removed. */
   readonly detail: string | ValidationIssue[] | undefined;
   /** How long the service asks to wait, in milliseconds from the answer (`Retry-After`). */
   readonly retryAfterMs: number | undefined;
   /**
-   * Whether the service may have carried out the request. False only where it surely did not: nothing was written
-   * to a connection, or the service itself answered that it refuses (4xx). Always true if that is unknown.
+   * Whether the service may have applied the request. False only if it certainly did not: nothing was written to a
+   * connection, or the service itself refused it (4xx).
    */
   readonly mayHaveBeenTaken: boolean;
-  /** Whether the caller's own signal ended the call. */
+  /** Whether the caller's signal ended the call. */
   readonly aborted: boolean;
 
   constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions) {
@@ -60,19 +60,19 @@ export class ServiceError extends SlipwayError {
   }
 }
 
-/** Whether a service says that it has no such endpoint: a control plane may offer only the contract's own. */
+/** Whether a service answers that it has no such endpoint. A control plane may offer only the contract's. */
 export function notOffered(error: unknown): boolean {
   return (
     error instanceof ServiceError && (error.status === 405 || error.status === 404 || error.status === 501)
   );
 }
 
-/** The longest wait that is believed, in milliseconds: a day. */
+/** The longest wait to accept, in milliseconds: a day. */
 const LONGEST_MS = 86_400_000;
 
 /**
- * `Retry-After` in milliseconds from now, in both its forms: seconds, or an HTTP date. A date is measured against the
- * answer's own `Date` where it has one, so that two clocks that disagree do no harm. `undefined` for anything else.
+ * `Retry-After` in milliseconds from now, in both its forms: seconds, or an HTTP date. A date is compared with the
+ * answer's own `Date` if it has one, so that the clocks need not agree. `undefined` for any other value.
  */
 export function retryAfterMs(
   header: string | undefined,
@@ -87,7 +87,7 @@ export function retryAfterMs(
   return Math.min(Math.max(until - (httpDate(date ?? '') ?? now), 0), LONGEST_MS);
 }
 
-/** A date in the form that HTTP prescribes; looser ones are left, since `Date.parse` takes almost any text. */
+/** A date in the form that HTTP requires. Other forms are ignored, because `Date.parse` accepts almost any text. */
 function httpDate(text: string): number | undefined {
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/u.test(text)) return undefined;
   const time = Date.parse(text);

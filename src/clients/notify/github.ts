@@ -6,10 +6,10 @@ import { Exchange, type ExchangeRequest } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
-/** A deployment as GitHub has it. */
+/** A deployment on GitHub. */
 interface GithubDeployment {
   readonly id: number;
-  /** The key under which Slipway made it; `null` for another tool's. */
+  /** The key with which Slipway created it; `null` for another tool's deployment. */
   readonly key: string | null;
 }
 
@@ -17,7 +17,7 @@ interface NewDeployment {
   readonly commit: string;
   readonly environment: string;
   readonly description: string;
-  /** Recognizes the deployment as Slipway's own. */
+  /** Identifies the deployment as Slipway's own. */
   readonly key: string;
 }
 
@@ -27,7 +27,7 @@ export interface GithubStatus<State extends string = string> {
   readonly description: string;
 }
 
-/** A repository on GitHub, and how it is asked. */
+/** A repository on GitHub, and how to call its API. */
 export interface GithubRepository {
   /** The API's base URL: `https://api.github.com`, or `https://HOST/api/v3` of a GitHub Enterprise Server. */
   readonly apiUrl: string;
@@ -36,7 +36,7 @@ export interface GithubRepository {
   readonly repository: string;
 }
 
-/** What every deployment that Slipway makes is called, for those who look for them. */
+/** The task of all deployments that Slipway creates, for people who filter by it. */
 const TASK = 'deploy';
 
 const Deployment = z.object({ id: z.int(), payload: z.unknown() });
@@ -46,9 +46,9 @@ const CommitStatus = Status.extend({ context: z.string() });
 export type GithubClient = ReturnType<typeof createGithubClient>;
 
 /**
- * Makes a client of one repository: deployments with their statuses, and statuses of commits.
+ * Creates a client for one repository: deployments with their statuses, and statuses of commits.
  *
- * @param call - bounds each of its calls. Default: 10 s.
+ * @param call - the limits of each call. Default: 10 s.
  */
 export function createGithubClient(
   agent: Agent,
@@ -89,7 +89,7 @@ export function createGithubClient(
   };
 
   return {
-    /** The newest deployments of a commit in an environment, 100 at most. */
+    /** The newest deployments of a commit in an environment, at most 100. */
     async deployments(commit: string, environment: string): Promise<readonly GithubDeployment[]> {
       const query = { ref: commit, environment, task: TASK, per_page: '100' };
       const found = await ask('GET', 'deployments', z.array(Deployment), { query });
@@ -99,7 +99,7 @@ export function createGithubClient(
       const { commit, environment, description, key } = deployment;
       const body = {
         ...{ ref: commit, task: TASK, environment, description, payload: { slipway: key } },
-        // The decision was made elsewhere: GitHub is asked neither to merge nor to wait for checks.
+        // GitHub must neither merge nor wait for checks: the decision to release was made elsewhere.
         ...{ auto_merge: false, required_contexts: [] },
       };
       return ours(await ask('POST', 'deployments', Deployment, { body }));
@@ -118,7 +118,7 @@ export function createGithubClient(
       const body = { state, description, environment, log_url: url };
       await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
     },
-    /** A commit's statuses under one name, newest first. */
+    /** A commit's statuses with one name, newest first. */
     async commitStatuses(commit: string, context: string): Promise<readonly GithubStatus[]> {
       const query = { per_page: '100' };
       const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), { query });
@@ -137,7 +137,7 @@ export function createGithubClient(
 
 const ANSWER_MAX_BYTES = 4 * 1_048_576;
 
-/** GitHub says with 403 too that it is asked too often; then it says for how long. */
+/** GitHub also reports a rate limit as a 403 with `Retry-After`. */
 async function opened(exchange: Exchange): Promise<string> {
   try {
     await exchange.open();
@@ -153,7 +153,7 @@ async function opened(exchange: Exchange): Promise<string> {
   return exchange.text(ANSWER_MAX_BYTES);
 }
 
-/** @returns `undefined` for what is no JSON, which no schema takes where something is expected. */
+/** @returns `undefined` if it is not JSON. Every schema that expects a value rejects that. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -163,7 +163,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The payload that was given comes back as it is, or as JSON in a text. */
+/** GitHub returns a deployment's payload unchanged or as JSON text. */
 function ours({ id, payload }: z.infer<typeof Deployment>): GithubDeployment {
   const fields = typeof payload === 'string' ? jsonOf(payload) : payload;
   const key = typeof fields === 'object' && fields !== null && 'slipway' in fields ? fields.slipway : null;

@@ -6,11 +6,11 @@ import { Exchange } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
-/** What is sent to a webhook. */
+/** A call to a webhook. */
 export interface WebhookCall {
-  /** A credential: no error shows any part of it. */
+  /** A credential: errors show no part of it. */
   readonly url: string;
-  /** What errors call the webhook instead: `the webhook "ops"`. */
+  /** What errors show instead: `the webhook "ops"`. */
   readonly called: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
@@ -19,12 +19,12 @@ export interface WebhookCall {
   readonly secrets?: readonly string[];
 }
 
-/** What errors show in the place of the URL's path. */
+/** What errors show instead of the URL's path. */
 const SHOWN_PATH = '/…';
 
 /**
- * Posts JSON to a webhook, once. Redirects are not followed: they would take the message elsewhere. Of the answer only
- * the status counts; its body is not read.
+ * Posts JSON to a webhook, once. Redirects are not followed, because they would send the message elsewhere. Only the
+ * status of the answer counts; its body is not read.
  *
  * @returns the status, 2xx.
  * @throws ServiceError
@@ -85,9 +85,9 @@ function parseAddress(address: string, called: string): URL {
 }
 
 /**
- * The value of `Slipway-Signature` for a body: `t=<seconds since 1970>,v1=<HMAC-SHA256 of "t.body", in hexadecimal>`. The
- * time is signed too, so that whoever checks it can refuse what is old, and so what is sent once more by somebody else.
- * Further signatures may stand beside `v1` one day.
+ * The value of `Slipway-Signature` for a body: `t=<seconds since 1970>,v1=<HMAC-SHA256 of "t.body", in hexadecimal>`.
+ * The signature covers the time, so that a receiver can reject old messages and thus replays. Further signatures may
+ * be added beside `v1` later.
  *
  * @param atSeconds - when it is sent, in whole seconds since 1970.
  */
