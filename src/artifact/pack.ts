@@ -11,15 +11,15 @@ import { Header, type HeaderData, Pax } from 'tar';
 import { SlipwayError } from '../domain/errors.ts';
 import { type SourceEntry, type SourceFile, sourceFiles, systemReason, unreadable } from './sourceFiles.ts';
 
-/** The largest artifact that a control plane takes, in bytes: 200 MB (the upload's `0,209715200`). */
+/** The largest artifact that a control plane accepts, in bytes: 200 MB (the upload's `0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
 
-/** What {@link packSource} packs, and how. */
+/** The options of {@link packSource}. */
 export interface PackOptions {
   readonly root: string;
-  /** More patterns to leave out, as in `.gitignore`, relative to the root. */
+  /** Further patterns to leave out, as in `.gitignore`, relative to the root. */
   readonly ignore?: readonly string[];
-  /** Where the temporary file is made. Default: the system's folder for them. */
+  /** The folder for the temporary file. Default: the system's. */
   readonly directory?: string;
   /** Default: {@link ARTIFACT_MAX_BYTES}. */
   readonly maxBytes?: number;
@@ -29,19 +29,19 @@ export interface PackOptions {
 /** A packed source, in a temporary file. */
 export interface PackedSource {
   readonly file: string;
-  /** `sha256:` and 64 hexadecimal digits, of the file's bytes. */
+  /** Of the file's bytes: `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
   readonly sizeBytes: number;
-  /** How many files and links are in it. */
+  /** The number of files and links in it. */
   readonly entries: number;
   /** Removes the temporary file. */
   remove(): Promise<void>;
 }
 
 /**
- * Packs a source into a `.tar.gz`. The same tree gives the same bytes on every machine: entries sorted, one time and
- * owner, modes 644 and 755 only, a fixed gzip header, a compressor of its own.
- * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`, or `SLIPWAY_ARTIFACT_TOO_LARGE` naming the biggest files.
+ * Packs a source into a `.tar.gz`. The same tree gives the same bytes on every machine: sorted entries, one time and
+ * owner, only the modes 644 and 755, a fixed gzip header, and a compressor of its own.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`, or `SLIPWAY_ARTIFACT_TOO_LARGE` with the largest files.
  * @throws the signal's reason.
  */
 export async function packSource(options: PackOptions): Promise<PackedSource> {
@@ -103,14 +103,14 @@ function megabytes(bytes: number): string {
   return value >= 10 ? String(Math.round(value)) : value.toFixed(1);
 }
 
-/** Bytes handed to the compressor at once: what it makes of them depends on where they are cut. */
+/** How many bytes to pass to the compressor at once. Its output depends on where they are split. */
 const PIECE_BYTES = 1 << 16;
-/** The tenth byte of a gzip file names the operating system that made it; 255 is "unknown". */
+/** The tenth byte of a gzip file is the operating system that created it; 255 is "unknown". */
 const SYSTEM_BYTE = 9;
 
 /**
- * Compresses to the same bytes on every machine, which Node's own zlib does not promise: its builds find other
- * matches.
+ * Compresses to the same bytes on every machine. Node's own zlib does not guarantee that, because its builds find
+ * different matches.
  */
 async function* gzipStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
   let made: Uint8Array[] = [];
@@ -139,12 +139,12 @@ async function* gzipStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8A
 }
 
 const BLOCK = 512;
-/** Every entry has this time: a checkout gives its files the time at which it was made. */
+/** The time of every entry, because a checkout sets its files' times to the time of the checkout. */
 const EPOCH = new Date(0);
 
 /**
- * The bytes of a tar archive of the entries: nothing in them depends on the machine, the user, or the time.
- * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for a file that cannot be read, or changes while it is read.
+ * A tar archive of the entries. Its bytes do not depend on the machine, the user or the time.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` if a file cannot be read or changes meanwhile.
  */
 export async function* tarStream(root: string, entries: Iterable<SourceEntry>): AsyncGenerator<Buffer> {
   for (const entry of entries) {
@@ -161,7 +161,8 @@ function* header(entry: SourceEntry): Generator<Buffer> {
       ? { type: 'File', path: entry.path, size: entry.sizeBytes, mode: entry.executable ? 0o755 : 0o644 }
       : { type: 'SymbolicLink', path: entry.path, size: 0, mode: 0o644, linkpath: entry.target };
   const made = new Header({ ...data, mtime: EPOCH, uid: 0, gid: 0, uname: '', gname: '' });
-  // What does not fit into the classic header (long paths, files over 8 GB) stands in an extended one before it.
+  // Values that do not fit into the classic header (long paths, files over 8 GB) go into an extended header before
+  // it.
   if (made.encode()) {
     yield new Pax({
       path: entry.path,

@@ -17,17 +17,17 @@ export interface SourceFile {
 interface SourceLink {
   readonly kind: 'link';
   readonly path: string;
-  /** As it is written, with `/`. */
+  /** As written in the link, with `/`. */
   readonly target: string;
 }
 
 export type SourceEntry = SourceFile | SourceLink;
 
 /**
- * What a source ships, sorted by UTF-16 code units, as on every machine. Folders are not listed: git keeps no empty
- * ones.
- * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for what cannot be read, a link that leads out of the source, and
- * what is neither file, folder nor link.
+ * The files and links of a source, sorted by UTF-16 code units so that the order is the same on every machine.
+ * Folders are not listed, because git stores no empty ones.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for an entry that cannot be read, a link that leads out of the
+ * source, and an entry that is no file, folder or link.
  */
 export async function sourceFiles(root: string, patterns: readonly string[]): Promise<SourceEntry[]> {
   const status = await stat(root).catch((error: unknown) => {
@@ -77,7 +77,7 @@ async function linkTarget(root: string, path: string): Promise<string> {
     'Replace the link by the file itself, or list it in .slipwayignore.',
   );
   if (isAbsolute(target) || !isInside(root, resolve(from, target))) throw leadsOut;
-  // Where the target is reached through another link, the real place counts. A link to nothing is kept as it is.
+  // If the target is reached through another link, its real path counts. A broken link is kept unchanged.
   const real = await realpath(resolve(from, target)).catch(() => root);
   if (!isInside(root, real)) throw leadsOut;
   return target.split(sep).join('/');
@@ -101,22 +101,23 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The rules that hold in one folder of the source: its own, and those of the folders above it. */
+/** The rules for one folder of the source: its own, and those of the folders above it. */
 interface IgnoreRules {
-  /** Whether an entry of this folder is left out. */
+  /** Whether to leave out an entry of this folder. */
   ignores(name: string, isDirectory: boolean): Promise<boolean> | boolean;
-  /** The rules of a folder in this folder. */
+  /** The rules for a folder in this folder. */
   below(name: string): Promise<IgnoreRules>;
 }
 
-/** Rules of one file, and the folder that its patterns are relative to. */
+/** The rules of one file, and the folder that its patterns are relative to. */
 interface RuleFile {
   readonly folder: string;
   readonly rules: Ignore;
 }
 
 /**
- * Never packed, whatever the rules say: git's and Slipway's folders, installed packages, and secrets. Case is ignored.
+ * Never packed, even if a rule includes it: git's and Slipway's folders, installed packages, and secrets. Case is
+ * ignored.
  */
 const NEVER = [
   /^\.git$/,
@@ -130,9 +131,9 @@ const NEVER = [
 ];
 
 /**
- * The rules at the root of a source, in the order in which they decide: what is never packed; `patterns`; each
- * `.slipwayignore`, the deepest first, which can bring back what git leaves out; each `.gitignore`, also above the root
- * in the repository.
+ * The rules at the root of a source, in order of precedence: what is never packed; `patterns`; each `.slipwayignore`,
+ * the deepest first, which can include files that git ignores; each `.gitignore`, including those above the root in
+ * the repository.
  */
 async function ignoreRules(root: string, patterns: readonly string[]): Promise<IgnoreRules> {
   const above: RuleFile[] = [];
@@ -161,7 +162,8 @@ async function rulesIn(
       return false;
     },
     below(name) {
-      // A file whose word on this very folder was overruled is not asked about what is in it: it would say the same.
+      // A file that ignores this folder, but was overruled, is dropped for its content, because it would ignore that
+      // too.
       const path = join(folder, name);
       const heeded = (files: readonly RuleFile[]): RuleFile[] =>
         files.filter(({ folder: base, rules }) => !rules.ignores(`${relativePath(base, path)}/`));
@@ -177,7 +179,7 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return [];
-    // Packing without the rules could ship what they keep out.
+    // Packing without the rules could ship files that they exclude.
     throw unreadable(
       relativePath(root, file),
       `could not be read: ${systemReason(error)}`,
@@ -187,12 +189,15 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
   }
 }
 
-/** Patterns are case-sensitive, as git's are on such file systems: what is packed must not depend on the machine. */
+/**
+ * Patterns are case-sensitive, as in git on case-sensitive file systems, so that the result does not depend on the
+ * machine.
+ */
 function gitRules(patterns: string | readonly string[]): Ignore {
   return ignore({ ignorecase: false }).add(patterns);
 }
 
-/** The folders above the root up to the one that holds `.git`, the deepest first; none outside of a repository. */
+/** The folders above the root up to the one with `.git`, deepest first; none outside of a repository. */
 async function foldersAbove(root: string): Promise<string[]> {
   const folders: string[] = [];
   for (let folder = resolve(root); ; folder = dirname(folder)) {
@@ -213,13 +218,13 @@ function relativePath(from: string, to: string): string {
   return relative(from, to).split(sep).join('/');
 }
 
-/** The files in which package managers keep what they log in with, and the lines that do it. */
+/** The files in which package managers store logins, and the lines that contain them. */
 const LOGINS: Readonly<Record<string, RegExp>> = {
   '.npmrc': /^\s*(?:[^\s#;=]*:)?_(?:authToken|auth|password)\s*=\s*["']?(?!["']?\$\{)\S/im,
   '.yarnrc.yml': /^\s*["']?npmAuth(?:Token|Ident)["']?\s*:\s*["']?(?!["']?\$\{)\S/m,
 };
 
-/** Whether a package manager's configuration has a login written into it. `_authToken=${NPM_TOKEN}` is none. */
+/** Whether a package manager's configuration contains a login. `_authToken=${NPM_TOKEN}` does not count. */
 async function holdsToken(file: string): Promise<boolean> {
   const login = LOGINS[basename(file).toLowerCase()];
   return login !== undefined && login.test(await readFile(file, 'utf8'));
@@ -234,7 +239,7 @@ export function unreadable(file: string, why: string, hint: string, cause?: unkn
   });
 }
 
-/** The reason that the operating system gives, in a few words. */
+/** The operating system's message. */
 export function systemReason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -19,15 +19,15 @@ export interface SuspectedSecret {
 
 export interface SuspectedSecretsOptions {
   readonly root: string;
-  /** What of it is packed (`sourceFiles`). */
+  /** The packed entries (`sourceFiles`). */
   readonly entries: readonly SourceEntry[];
   readonly signal?: AbortSignal;
 }
 
-/** Generated files and data: too large to be read line by line, and seldom where people put a key. */
+/** Larger files are generated or data: too large to scan, and people seldom put a key there. */
 const READ_MAX_BYTES = 1024 * 1024;
 
-/** Names that say what is in a file. What always holds a secret is not packed at all (`packSource`). */
+/** File names that suggest secrets. Files that always contain secrets are never packed (`packSource`). */
 const NAMES: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/(?:^|\/)\.aws\/credentials$/i, 'credentials of AWS'],
   [/(?:^|\/)(?:credentials|client_secret[^/]*|service[-_]?account[^/]*)\.json$/i, 'credentials of a service'],
@@ -40,8 +40,8 @@ const NAMES: readonly (readonly [pattern: RegExp, what: string])[] = [
 ];
 
 /**
- * What of a packed source looks like a secret, by its name or its text, in the order of the paths. Files over 1 MiB and
- * binary ones are judged by their names. The comment `secretlint-disable-line` allows a line.
+ * The places in a packed source that look like secrets by file name or text, in the order of the paths. Files over 1
+ * MiB and binary files are judged only by their names. The comment `secretlint-disable-line` allows a line.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`; the signal's reason.
  */
 export async function suspectedSecrets(options: SuspectedSecretsOptions): Promise<SuspectedSecret[]> {
@@ -78,7 +78,7 @@ function kindOf(message: string): string {
   return message.replace(/^found /i, '').replace(/\s*[(:].*$/s, '');
 }
 
-/** A file's text; `undefined` if it is none. */
+/** A file's text; `undefined` if it is binary. */
 async function textOf(file: string, path: string): Promise<string | undefined> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw unreadable(

@@ -5,22 +5,22 @@ export interface Actor {
   /** Where the request came from: a CI run's URL, `cli`, `signal`. */
   readonly from: string;
   readonly reason?: string;
-  /** The identity behind the name. Absent: the name is claimed, nothing proves it. */
+  /** The identity behind the name. Absent: the name is only claimed. */
   readonly proved?: ProvedIdentity;
 }
 
 /** An identity that an OIDC issuer proved, and a worker verified. */
 export interface ProvedIdentity {
   readonly issuer: string;
-  /** What the issuer calls a person; of a CI job, the id of its repository. */
+  /** The issuer's id of a person; for a CI job, the id of its repository. */
   readonly subject: string;
-  /** A person's e-mail address, if the issuer says that it verified it. */
+  /** A person's e-mail address, if the issuer says that it is verified. */
   readonly email?: string;
-  /** It is a CI job's: it tells the repository, not the person behind it. */
+  /** Set for a CI job: the identity is that of the repository, not of the person behind the job. */
   readonly job?: true;
 }
 
-/** The name with what stands behind it: `ada@example.com (proved by https://login.example.com)`, or `ada (claimed)`. */
+/** The name with its proof: `ada@example.com (proved by https://login.example.com)`, or `ada (claimed)`. */
 export function nameAndProof({ who, proved }: Actor): string {
   return `${who} (${proved === undefined ? 'claimed' : `proved by ${proved.issuer}`})`;
 }
@@ -35,7 +35,9 @@ export function whoAndWhy({ who, reason }: Actor): string {
   return reason === undefined ? who : `${who}: ${reason}`;
 }
 
-/** Whether two actors are the same: by name, by what one issuer calls them, or by a verified e-mail address across issuers. */
+/**
+ * Whether two actors are the same: by name, by one issuer's subject, or by verified e-mail address across issuers.
+ */
 export function isSameActor(one: Actor, other: Actor): boolean {
   if (one.who === other.who) return true;
   const { proved: a } = one;

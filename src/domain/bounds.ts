@@ -1,17 +1,17 @@
 /**
- * What bounds a target's state: it travels as one payload, of which Temporal takes 2 MB. Each list in it is bounded in
- * items and bytes, and so is a request; together they stay below this, however long names and reasons are.
+ * The limit of a target's state, because Temporal accepts payloads up to 2 MB. Each list in it is limited in items
+ * and bytes, and so is a request. Together they stay below this limit, however long names and reasons are.
  */
 export const STATE_MAX_BYTES = 1_500_000;
 
-/** How long a list may grow. */
+/** The limit of a list. */
 export interface Bound {
   readonly items: number;
   /** As JSON, in UTF-8. */
   readonly bytes: number;
 }
 
-/** The newest of a list of immutable things, oldest first, as many as its bound has room for. */
+/** The newest items of a list of immutable values (oldest first), as many as the limit allows. */
 export function newest<T>(list: readonly T[], { items, bytes }: Bound): readonly T[] {
   let first = list.length;
   for (let room = bytes; first > 0 && list.length - first < items; first--) {
@@ -22,8 +22,8 @@ export function newest<T>(list: readonly T[], { items, bytes }: Bound): readonly
 }
 
 /**
- * A list, oldest first, without the oldest items that can be spared until the rest fits into so many bytes of JSON;
- * then without the oldest of all.
+ * Shortens a list (oldest first) to a limit of JSON bytes: drops the oldest items that can be spared, then the oldest
+ * of all.
  */
 export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T) => boolean): readonly T[] {
   let excess = list.reduce((sum, item) => sum + itemBytes(item) + 1, -bytes);
@@ -36,7 +36,7 @@ export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T
   return newest(kept, { items: kept.length, bytes });
 }
 
-/** A text cut to so many bytes as JSON, without its quotes; never inside a character. What was cut ends with "…". */
+/** Cuts a text to a limit of JSON bytes, without its quotes, never inside a character. A cut text ends with "…". */
 export function cutText(text: string, bytes: number): string {
   if (text.length * LONGEST_UNIT <= bytes || textBytes(text) <= bytes) return text;
   let room = bytes - textBytes(CUT);
@@ -50,21 +50,21 @@ export function cutText(text: string, bytes: number): string {
 }
 
 const CUT = '…';
-/** What JSON takes at most for one UTF-16 unit: an escape such as `\u0001`. */
+/** The most JSON bytes for one UTF-16 unit: an escape such as `\u0001`. */
 const LONGEST_UNIT = 6;
 
 function textBytes(text: string): number {
   return jsonBytes(text) - 2;
 }
 
-/** How many bytes something takes as JSON, in UTF-8. */
+/** The size of a value as JSON, in UTF-8 bytes. */
 export function jsonBytes(value: unknown): number {
   return UTF_8.encode(JSON.stringify(value)).length;
 }
 
 const UTF_8 = new TextEncoder();
 
-/** What is kept is measured once: a message costs no more where much is kept already, however many messages there are. */
+/** The size of each item is computed once, so that a message costs the same however long the list is. */
 function itemBytes(item: unknown): number {
   if (typeof item !== 'object' || item === null) return jsonBytes(item);
   const known = MEASURED.get(item);

@@ -5,16 +5,16 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { SpanStart } from '../../traces/span.ts';
 import { inSpan } from '../../traces/trace.ts';
 
-/** How long a connection may take to be made, in milliseconds. */
+/** The timeout for connecting, in milliseconds. */
 const CONNECT_MS = 5_000;
-/** How long a connection may be silent in the middle of a request, in milliseconds. A slow line may take its time. */
+/** The longest silence of a connection during a request, in milliseconds. Slow transfers have no limit. */
 const SILENCE_MS = 30_000;
 
 const clients = new Map<string, Promise<S3>>();
 
 /**
- * The client of a place, one for each service in the process. The SDK is loaded when it is first called. What the place
- * does not say comes from the SDK's own settings (`AWS_…`, `~/.aws`, the machine's role).
+ * The client for a place, one per service in this process. The SDK is loaded at the first call. Settings that the
+ * place lacks come from the SDK (`AWS_…`, `~/.aws`, the machine's role).
  */
 export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3> {
   const key = JSON.stringify([endpoint, region, pathStyle]);
@@ -23,7 +23,7 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
   return client;
 
   async function create(): Promise<S3> {
-    // It warns on Node 20 that its later versions will not run there: this one does.
+    // It warns on Node 20 that later versions of the SDK will not support it. This version does.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
     const sdk = await import('./sdk.ts');
     const client = new sdk.S3({
@@ -32,7 +32,7 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
       ...(region === undefined ? {} : { region }),
       ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
     });
-    // Around the SDK's own retries: a call is one span.
+    // Outside of the SDK's retries, so that a call with its retries is one span.
     client.middlewareStack.add(
       (next, { commandName = '' }) =>
         (call) =>
@@ -43,7 +43,7 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
   }
 }
 
-/** A span for each call: its name, its bucket and its key. What was sent holds credentials, and is left out. */
+/** A span for each call with its name, bucket and key. The rest of the input may contain credentials. */
 function traceCall<T extends { readonly output: Pick<SdkError, '$metadata'> }>(
   commandName: string,
   input: object,
@@ -71,7 +71,7 @@ function traceCall<T extends { readonly output: Pick<SdkError, '$metadata'> }>(
       if (!isSdkError(error)) span.fail('Error');
       else {
         span.set({ 'http.response.status_code': error.$metadata?.httpStatusCode });
-        // That something is not there is an answer.
+        // "Not found" is an answer, not a failure.
         if (!isAbsent(error)) span.fail(error.name);
       }
       throw error;
@@ -79,12 +79,12 @@ function traceCall<T extends { readonly output: Pick<SdkError, '$metadata'> }>(
   });
 }
 
-/** The part of an SDK's error that says what happened. The rest of it may hold headers, and with them credentials. */
+/** The part of an SDK error that describes what happened. The rest may contain headers with credentials. */
 interface SdkError {
-  /** The service's own code, where it gave one. */
+  /** The service's own code, if it sent one. */
   readonly name: string;
   readonly message: string;
-  /** The operating system's, where no answer came. */
+  /** The operating system's code, if there was no answer. */
   readonly code?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
@@ -96,7 +96,7 @@ const ANOTHER_REGION =
   /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException)$/;
 
 /**
- * Calls S3. `absent`: what is returned for what is not there; without it, that is thrown.
+ * Calls S3. `absent`: what to return if the object is missing; without it, the error is thrown.
  * @throws SlipwayError `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` if another try may succeed,
  * `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
  */
@@ -114,7 +114,7 @@ export async function askS3<T, A = never>(
   }
 }
 
-/** Whether S3 answered that there is no multipart upload of that id (any more). */
+/** Whether S3 answered that it has no multipart upload with that id (any longer). */
 export function isUploadGone(error: unknown): boolean {
   return isSdkError(error) && error.name === 'NoSuchUpload';
 }
@@ -124,7 +124,7 @@ function isAbsent({ name, $metadata }: SdkError): boolean {
   return name === 'NoSuchKey' || name === 'NotFound' || $metadata?.httpStatusCode === 404;
 }
 
-/** Slipway's own error for an error of the SDK. Says nothing of what was sent: there are credentials in it. */
+/** Slipway's own error for an SDK error, without the request, which contains credentials. */
 function s3Failure(place: S3Place, error: SdkError): SlipwayError {
   const { name, message, $metadata } = error;
   const status = $metadata?.httpStatusCode ?? 0;
@@ -180,7 +180,7 @@ function refused(place: S3Place, message: string, hint: string): SlipwayError {
   return new SlipwayError('SLIPWAY_ARTIFACT_STORE_REFUSED', message, { place: s3Url(place), hint });
 }
 
-/** What the SDK says of an answer without a body: nothing that helps anybody. */
+/** Messages of the SDK for an answer without a body. They do not help. */
 const SAYS_NOTHING = /^(?:|Error|Unknown|UnknownError|[1-5]\d\d)$/;
 
 function told({ name, message, $metadata }: SdkError): string {
@@ -190,7 +190,7 @@ function told({ name, message, $metadata }: SdkError): string {
   return text === '' ? `HTTP ${status}` : `${text} (HTTP ${status})`;
 }
 
-/** What the SDK throws: an answer of the service, no answer at all, or no way to ask. */
+/** Whether an error is the SDK's: an error status, no answer, or a call that could not be sent. */
 function isSdkError(error: unknown): error is Error & SdkError {
   if (!(error instanceof Error) || error instanceof SlipwayError) return false;
   return (

@@ -34,14 +34,16 @@ import {
 } from './upload.ts';
 import { askS3, connectS3 } from './s3Client.ts';
 
-/** How often an upload starts again because another process ended the one before. */
+/** How many times to start an upload if other processes end it. */
 const UPLOADS = 3;
 const CONTENT = { ContentType: 'application/gzip' } as const;
 
-/** How long after it was put an artifact counts as put now, in milliseconds: far less than what may be removed is old. */
+/**
+ * How long an artifact counts as just put, in milliseconds. Far less than the age at which artifacts may be removed.
+ */
 const FRESH_MS = 600_000;
 
-/** An artifact store in S3: the layout of a folder's, below the prefix of its place. */
+/** An artifact store in S3, with the layout of a folder store below the prefix of its place. */
 export function s3Store(place: S3Place): ArtifactStore {
   const url = s3Url(place);
   const objectAt = (path: string): ObjectKey => ({ Bucket: place.bucket, Key: `${place.prefix}${path}` });
@@ -69,7 +71,7 @@ export function s3Store(place: S3Place): ArtifactStore {
   const head = (digest: string): Promise<HeadObjectCommandOutput | undefined> =>
     ask((s3) => s3.headObject(objectAt(artifactPath(digest))), { instead: undefined });
 
-  /** An artifact that is there and whole. Read through only if its entity tag does not show that. */
+  /** The object of an artifact if it is complete. Its bytes are read only if the entity tag does not prove that. */
   const wholeObject = async ({
     digest,
     sizeBytes,
@@ -88,7 +90,7 @@ export function s3Store(place: S3Place): ArtifactStore {
   };
   const holds = async (plan: UploadPlan): Promise<boolean> => (await wholeObject(plan)) !== undefined;
 
-  /** Makes an artifact count as put now, by a copy within S3. Returns whether it is still there. */
+  /** Renews the time of an artifact with a copy within S3. Returns whether it still exists. */
   const renew = async (digest: string, { LastModified }: HeadObjectCommandOutput): Promise<boolean> => {
     if (LastModified !== undefined && Date.now() - LastModified.getTime() < FRESH_MS) return true;
     const object = objectAt(artifactPath(digest));
@@ -172,7 +174,7 @@ export function s3Store(place: S3Place): ArtifactStore {
     },
 
     async listRecords(prefix = '') {
-      // Escaped character by character, so that what names begin with is what keys begin with.
+      // Escaped character by character, so that a name's prefix is also its key's prefix.
       const Prefix = `${place.prefix}${RECORDS}${prefix.split('/').map(encodeURIComponent).join('/')}`;
       const objects = await ask((s3) => objectsBelow(s3, { Bucket: place.bucket, Prefix }));
       return objects
@@ -201,7 +203,7 @@ function bodyOf({ Body }: GetObjectCommandOutput): Readable {
   return Body;
 }
 
-/** What is read from an answer; a connection that is cut in the middle is the store's failure. */
+/** The chunks of an answer. If the connection breaks, the store's error is thrown. */
 async function* chunksOf(place: S3Place, body: Readable): AsyncGenerator<Buffer, void> {
   const chunks = body[Symbol.asyncIterator]();
   for (;;) {

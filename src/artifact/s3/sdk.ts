@@ -1,3 +1,3 @@
-// What a store loads when it first asks. A module of the project's own: of a CommonJS package that is imported when it is
-// needed, a bundle has no names.
+// Loaded at a store's first call. This is a module of the project, because in a bundle a dynamic import of a CommonJS
+// package has no named exports.
 export { S3 } from '@aws-sdk/client-s3';

@@ -7,30 +7,30 @@ import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
 import { corrupt } from '../digest.ts';
 import { isUploadGone } from './s3Client.ts';
 
-/** How large a part is: the smallest that S3 takes, so that little is lost with a connection that is cut. */
+/** The size of a part: the smallest that S3 accepts, so that little is lost if the connection breaks. */
 export const PART_BYTES = 5 << 20;
 
-/** A part of a file, as it is sent. */
+/** A part of a file to send. */
 interface Part {
   /** From 1. */
   readonly number: number;
   readonly start: number;
   readonly sizeBytes: number;
-  /** The MD5 of its bytes: what S3 holds them against on arrival, and calls them by. Hexadecimal. */
+  /** The hexadecimal MD5 of its bytes. S3 verifies it on arrival, and uses it as the part's entity tag. */
   readonly md5: string;
 }
 
-/** A file that is to be put: read once through, and found to be what its digest says. */
+/** A file to put, after its bytes were checked against its digest. */
 export interface UploadPlan {
   readonly file: string;
   readonly digest: string;
   readonly sizeBytes: number;
   readonly parts: readonly Part[];
-  /** What S3 calls the object once it is there: sent whole, or in these parts. Encrypted, it may be called otherwise. */
+  /** The possible entity tags of the object: sent whole or in these parts. With encryption, S3 may use others. */
   readonly etags: readonly string[];
 }
 
-/** Reads a file through, and plans how it is sent. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT`. */
+/** Reads a file, and plans its upload. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT`. */
 export async function uploadPlan(file: string, digest: string, signal?: AbortSignal): Promise<UploadPlan> {
   const { size: sizeBytes } = await stat(file);
   const [sha256, whole, ofParts] = [createHash('sha256'), createHash('md5'), createHash('md5')];
@@ -59,7 +59,8 @@ export async function uploadPlan(file: string, digest: string, signal?: AbortSig
 }
 
 /**
- * The bytes of one part. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file has changed since it was planned.
+ * The bytes of one part. @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if the file has changed since it was
+ * planned.
  */
 export async function readPart(plan: UploadPlan, handle: FileHandle, part: Part): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(part.sizeBytes);
@@ -69,7 +70,7 @@ export async function readPart(plan: UploadPlan, handle: FileHandle, part: Part)
   return bytes;
 }
 
-/** An object that is to be. */
+/** The object to create. */
 export interface ObjectKey {
   readonly Bucket: string;
   readonly Key: string;
@@ -79,13 +80,14 @@ interface BegunUpload extends ObjectKey {
   readonly UploadId: string | undefined;
 }
 
-/** How many parts are on their way at once: what is sent is kept in memory for as long. */
+/** How many parts to send at once. Their bytes are in memory meanwhile. */
 const AT_ONCE = 4;
 
 /**
- * Sends a file in parts, and goes on with what a broken-off upload has left; the SDK's own `Upload` (`lib-storage`)
- * begins anew.
- * @returns whether the object was made; `false`: another process ended the upload, and most likely made the object.
+ * Sends a file in parts, and continues an interrupted upload. (The SDK's own `Upload` in `lib-storage` always starts
+ * anew.)
+ * @returns whether the object was created; `false` if another process ended the upload, and most likely created the
+ * object.
  */
 export async function uploadInParts(
   s3: S3,
@@ -110,7 +112,7 @@ export async function uploadInParts(
   return true;
 }
 
-/** Ends the uploads of an object that others began and did not end: it is there now. */
+/** Aborts the unfinished uploads of an object, which exists now. */
 export async function abortUploads(s3: S3, object: ObjectKey): Promise<void> {
   for (const UploadId of await uploadsBegun(s3, object)) {
     try {
@@ -121,7 +123,7 @@ export async function abortUploads(s3: S3, object: ObjectKey): Promise<void> {
   }
 }
 
-/** The uploads of an object that were begun and not ended, the oldest first. */
+/** The unfinished uploads of an object, oldest first. */
 async function uploadsBegun(s3: S3, { Bucket, Key }: ObjectKey): Promise<readonly string[]> {
   const { Uploads = [] } = await s3.listMultipartUploads({ Bucket, Prefix: Key });
   return Uploads.filter((upload) => upload.Key === Key)
@@ -129,13 +131,13 @@ async function uploadsBegun(s3: S3, { Bucket, Key }: ObjectKey): Promise<readonl
     .flatMap(({ UploadId }) => UploadId ?? []);
 }
 
-/** The parts of an upload that are there as the plan has them. What was damaged on its way is not. */
+/** The uploaded parts that match the plan. Damaged parts do not. */
 async function partsThere(
   s3: S3,
   upload: BegunUpload,
   { parts }: UploadPlan,
 ): Promise<readonly CompletedPart[]> {
-  // One answer lists 1,000 parts, 25 times what the largest artifact has.
+  // One answer lists 1,000 parts: 25 times as many as the largest artifact has.
   const { Parts = [] } = await s3.listParts(upload);
   return Parts.filter(({ PartNumber, Size, ETag }) => {
     const planned = parts.find(({ number }) => number === PartNumber);
@@ -160,7 +162,7 @@ async function sendParts(
         sent.push(await sendPart(s3, upload, plan, handle, part, signal));
       }
     } catch (error) {
-      // What is on its way still arrives, and need not be sent again; nothing else is begun.
+      // Parts that are being sent still arrive and need not be sent again. No further part is started.
       waiting.length = 0;
       throw error;
     }
@@ -192,7 +194,7 @@ export function unquoted(etag: string | undefined): string | undefined {
   return etag?.replaceAll('"', '');
 }
 
-/** An MD5 as the header `Content-MD5` has it. */
+/** An MD5 as in the header `Content-MD5`. */
 export function base64(md5: string): string {
   return Buffer.from(md5, 'hex').toString('base64');
 }

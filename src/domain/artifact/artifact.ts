@@ -4,7 +4,7 @@ export interface TarballArtifact {
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
   readonly sizeBytes: number;
-  /** The artifact store that holds it: a `file:` URL. */
+  /** The artifact store that contains it: a `file:` URL. */
   readonly store: string;
 }
 
@@ -20,10 +20,10 @@ interface GitArtifact {
   readonly ref: string;
 }
 
-/** What is shipped. A reference only: the bytes never pass through a workflow. */
+/** What a release ships. Only a reference: the bytes never pass through a workflow. */
 export type Artifact = TarballArtifact | ImageArtifact | GitArtifact;
 
-/** The short name of an artifact that people read: a shortened digest, an image URI, or a ref. */
+/** A short name of an artifact for people: a shortened digest, an image URI, or a ref. */
 export function describeArtifact(artifact: Artifact): string {
   switch (artifact.kind) {
     case 'tarball':
@@ -35,7 +35,7 @@ export function describeArtifact(artifact: Artifact): string {
   }
 }
 
-/** The identity of an artifact: two artifacts with the same identity ship the same thing. */
+/** An artifact's identity. Artifacts with the same identity ship the same thing. */
 export function artifactIdentity(artifact: Artifact): string {
   switch (artifact.kind) {
     case 'tarball':
@@ -47,7 +47,7 @@ export function artifactIdentity(artifact: Artifact): string {
   }
 }
 
-/** An artifact's identity for people: a digest by its beginning. */
+/** An artifact's identity for people, with a shortened digest. */
 export function shortArtifact(identity: string): string {
   return identity.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/u, '$1');
 }

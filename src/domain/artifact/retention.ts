@@ -3,17 +3,17 @@ import type { KnownRevision } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import type { TargetState } from '../target/targetState.ts';
 
-/** An artifact that a store holds. */
+/** An artifact in a store. */
 export interface HeldArtifact {
   readonly digest: string;
   readonly sizeBytes: number;
-  /** When it was last put: ISO 8601. Putting what is there counts. */
+  /** When it was last put: ISO 8601. A repeated put counts. */
   readonly putAt: string;
 }
 
 /** Why an artifact is needed. */
 export interface ArtifactUse {
-  /** Its identity, or the beginning of its digest if no more is known. */
+  /** Its identity, or the beginning of its digest if only that is known. */
   readonly artifact: string;
   readonly why: string;
 }
@@ -29,31 +29,33 @@ export interface RecordedRelease {
   readonly endedAt: Instant;
 }
 
-/** What is kept although nothing needs it. */
+/** What to keep although nothing needs it. */
 export interface RetentionPolicy {
-  /** The artifacts of this many releases of each target, the last ones that ended `released`. */
+  /** For each target, the artifacts of this many of its last releases that ended `released`. */
   readonly keep: number;
-  /** What was put within this time, in milliseconds. */
+  /** Artifacts put within this time, in milliseconds. */
   readonly olderThanMs: number;
 }
 
 export interface Retention {
   readonly artifact: HeldArtifact;
-  /** Its newest release, whatever its outcome. `null`: there is no record of one. */
+  /** Its newest release with any outcome; `null` if no release of it is recorded. */
   readonly last: RecordedRelease | null;
-  /** Why it is kept, the most important reason first. Empty: it may be removed. */
+  /** Why it is kept, the most important reason first. If empty, it may be removed. */
   readonly kept: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
 
-/** What a store without a policy keeps: of each target the last 20 releases, and what is younger than 30 days. */
+/** The default policy: the last 20 releases of each target, and artifacts younger than 30 days. */
 export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * DAY_MS };
 
-/** No younger artifact is removed: until a release reaches its target, only the artifact's age protects it. */
+/**
+ * No younger artifact is removed, because until a release reaches its target, only the artifact's age protects it.
+ */
 const RETENTION_AGE_MIN_MS = 3_600_000;
 
-/** Reads the age from which on artifacts may be removed: `30d`, `2h`; `undefined` for what is none, or too short. */
+/** Reads the age from which artifacts may be removed: `30d`, `2h`; `undefined` if it is invalid or too short. */
 export function parseRetentionAge(text: string): number | undefined {
   const age = parseDuration(text, AGE_MAX_MS);
   return age !== undefined && age >= RETENTION_AGE_MIN_MS ? age : undefined;
@@ -61,7 +63,7 @@ export function parseRetentionAge(text: string): number | undefined {
 
 /**
  * Decides which artifacts of a store are kept, and why.
- * @param uses - what targets, promotions and schedules need: always kept.
+ * @param uses - the artifacts that targets, promotions and schedules need. They are always kept.
  */
 export function decideRetention(
   held: readonly HeldArtifact[],
@@ -85,7 +87,7 @@ export function decideRetention(
   });
 }
 
-/** What a target needs by its state: what serves, waits, or may be restored or promoted. */
+/** The artifacts that a target needs: those that serve or wait, and those that may be restored or promoted. */
 export function targetUses(target: string, state: TargetState): readonly ArtifactUse[] {
   const { known, activeRevisionId, queue } = state;
   const serving = known.filter(({ revisionId }) => revisionId === activeRevisionId);
@@ -101,12 +103,12 @@ export function targetUses(target: string, state: TargetState): readonly Artifac
   ];
 }
 
-/** The artifacts of revisions; one that was made elsewhere has none. */
+/** The artifacts of revisions. A revision that was made elsewhere has none. */
 function shippedOf(revisions: readonly KnownRevision[], why: string): readonly ArtifactUse[] {
   return revisions.flatMap(({ artifact }) => (artifact === undefined ? [] : [{ artifact, why }]));
 }
 
-/** What targets may need that released into the store but cannot be asked any more. */
+/** The artifacts that targets may need which released into the store but can no longer be asked. */
 export function unaskedUses(
   releases: readonly RecordedRelease[],
   asked: ReadonlySet<string>,
@@ -119,7 +121,7 @@ export function unaskedUses(
     }));
 }
 
-/** The last artifacts that each target released, as many of each as the policy says. */
+/** The last artifacts that each target released, as many as the policy keeps. */
 function lastReleased(newestFirst: readonly RecordedRelease[], keep: number): readonly ArtifactUse[] {
   const byTarget = new Map<string, Set<string>>();
   for (const { target, artifact, released } of newestFirst) {

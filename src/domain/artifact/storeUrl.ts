@@ -1,17 +1,17 @@
-/** Where artifacts and records are kept in S3, or in what speaks its protocol. Credentials are never part of it. */
+/** A place for artifacts and records in S3, or in a service with its protocol. It never contains credentials. */
 export interface S3Place {
   readonly bucket: string;
-  /** What every key begins with: segments with a `/` after each; empty: nothing. */
+  /** The prefix of every key: segments, each followed by `/`; may be empty. */
   readonly prefix: string;
-  /** The service's address. Absent: AWS, or what the SDK's own settings say. */
+  /** The service's address. Default: AWS, or the SDK's own settings. */
   readonly endpoint?: string;
-  /** Absent: what the SDK's own settings say. */
+  /** Default: the SDK's own settings. */
   readonly region?: string;
-  /** Whether the bucket is named in the path (`true`) or in the host. Absent: as the SDK does. */
+  /** Whether the bucket is in the path (`true`) or in the host. Default: as the SDK decides. */
   readonly pathStyle?: boolean;
 }
 
-/** What most servers that speak S3's protocol take, for those that do not care. */
+/** The region that most S3-compatible servers accept if they do not use regions. */
 const REGION_OF_ENDPOINTS = 'us-east-1';
 const QUERY_FIELDS: readonly string[] = ['endpoint', 'region', 'pathStyle'];
 
@@ -24,8 +24,8 @@ export function storeScheme(store: string): string | undefined {
 }
 
 /**
- * What is wrong with an artifact store as it is written: a folder, a `file:` URL, or
- * `s3://BUCKET/PREFIX?endpoint=…&region=…&pathStyle=…`. Never quotes it: it may hold a secret.
+ * What is wrong with the setting of an artifact store: a folder, a `file:` URL, or
+ * `s3://BUCKET/PREFIX?endpoint=…&region=…&pathStyle=…`. It never quotes the setting, which may contain a secret.
  */
 export function storeUrlProblem(store: string): string | undefined {
   const scheme = storeScheme(store);
@@ -37,7 +37,7 @@ export function storeUrlProblem(store: string): string | undefined {
   return typeof place === 'string' ? place : undefined;
 }
 
-/** Reads an `s3:` URL; a text says what is wrong with it. With an `endpoint`, the region is `us-east-1` unless it is given. */
+/** Reads an `s3:` URL; a text says what is wrong with it. With an `endpoint`, the default region is `us-east-1`. */
 export function readS3Url(text: string): S3Place | string {
   const url = parse(text);
   if (url === undefined) return 'expected s3://BUCKET/PREFIX';
@@ -66,7 +66,7 @@ export function readS3Url(text: string): S3Place | string {
   };
 }
 
-/** The URL of a place in S3: the same for the same place. */
+/** The URL of a place in S3. The same place always has the same URL. */
 export function s3Url({ bucket, prefix, endpoint, region, pathStyle }: S3Place): string {
   const path = prefix.split('/').map(encodeURIComponent).join('/').replace(/\/$/, '');
   const query = new URLSearchParams();
@@ -84,7 +84,9 @@ function endpointProblem(endpoint: string): string | undefined {
   return undefined;
 }
 
-/** A folder's URL that every system reads as the same path: without a host, and without bytes that no path has. */
+/**
+ * Whether every system reads a `file:` URL as the same path: it has no host, and no bytes that a path cannot have.
+ */
 function isFileUrl(text: string): boolean {
   const url = parse(text);
   return (
@@ -92,7 +94,7 @@ function isFileUrl(text: string): boolean {
   );
 }
 
-/** Whether each `%` of a URL's path begins a character. */
+/** Whether each `%` in a URL's path starts a valid character. */
 function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path);

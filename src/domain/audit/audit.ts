@@ -18,12 +18,12 @@ import { nothingForgotten, oneAtATime, oneOwner } from './oneAtATime.ts';
 import { oneRevision, ownRevision, servedWhenChecked } from './revisions.ts';
 import { watched } from './watched.ts';
 
-/** Checks everything that is known of a target against Slipway's safety rules, and returns what was broken. */
+/** Checks all evidence about a target against Slipway's safety rules, and returns the violations. */
 export function audit(evidence: Evidence): readonly Violation[] {
   return RULES.flatMap(([rule, find]) => find(evidence).map((breach) => ({ rule, ...breach })));
 }
 
-/** Shorter ones stand in many texts by chance. */
+/** Shorter secrets occur in many texts by chance. */
 const SECRET_MIN_CHARACTERS = 6;
 
 /** Rule 7: no secret value ever enters a history. */
@@ -34,7 +34,7 @@ const noSecrets: Rule = ({ target, secrets }) => {
     .map(({ workflowId }) => ({ workflowId, what: 'its history holds the value of a secret' }));
 };
 
-/** Rule 8: a revision that did not come up, or whose status nobody knows, is no success. */
+/** Rule 8: a revision that was not deployed, or whose status is unknown, is no success. */
 const deployedOnly = perWork(({ kind, activities, result }) => {
   if (kind !== 'release' || result?.outcome !== 'released') return [];
   const isDeployed = named(activities, 'awaitDeployed').some((awaited) => {
@@ -50,7 +50,7 @@ const deployedOnly = perWork(({ kind, activities, result }) => {
     : [`it ended released, and revision ${result.revisionId ?? ''} was never seen DEPLOYED`];
 });
 
-/** Rule 9: nothing that is said to a workflow wedges it, and each ends with a result. */
+/** Rule 9: no message blocks a workflow, and each workflow ends with a result. */
 const neverWedged: Rule = ({ target }) => [
   ...target.taskFailures
     .filter(({ isLast }) => !isLast)
@@ -60,7 +60,7 @@ const neverWedged: Rule = ({ target }) => [
     .map(({ workflowId }) => ({ workflowId, what: 'it ended without a result' })),
 ];
 
-/** Rule 10: every history replays. One that does not stops its workflow for good. */
+/** Rule 10: every history replays. A history that does not stops its workflow for good. */
 const neverStuck: Rule = ({ target }) =>
   target.taskFailures
     .filter(({ isLast }) => isLast)
@@ -70,7 +70,7 @@ const neverStuck: Rule = ({ target }) =>
     }));
 
 /**
- * Rule 12: a submission that was rejected or withdrawn in time is not released; a promotion tells what its release
+ * Rule 12: a submission that was rejected or withdrawn in time is not released; a promotion reports what its release
  * did.
  */
 export const claimsAreTrue: Rule = ({ target: { workflowId, works, submissions, promotions } }) => [

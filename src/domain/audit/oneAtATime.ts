@@ -1,10 +1,12 @@
 import type { ActivityFact, Breach, ObservedRequest, Rule, TargetFacts, WorkFact } from './facts.ts';
 
 const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as const;
-/** Histories and the control plane are timed by clocks of their own, in milliseconds. */
+/** How far the clocks of Temporal and of the control plane may differ, in milliseconds. */
 const CLOCKS_DIFFER_MS = 1_000;
 
-/** Rule 1: at most one release changes a target at any time, and sends every change that the control plane saw. */
+/**
+ * Rule 1: at most one release changes a target at any time, and it sent every change that the control plane received.
+ */
 export const oneAtATime: Rule = ({ target: { workflowId, works }, requests = [] }) => [
   ...overlaps(works),
   ...requests
@@ -43,7 +45,7 @@ function changesOf({ activities }: WorkFact): readonly ActivityFact[] {
   return activities.filter(({ name }) => CHANGES.has(name));
 }
 
-/** From its first request that changes something to the end of its last one; empty: it changes nothing. */
+/** From its first changing request to the end of its last; empty if it changes nothing. */
 function changingSpan(work: WorkFact) {
   const { workflowId } = work;
   const changes = changesOf(work);
@@ -52,8 +54,8 @@ function changingSpan(work: WorkFact) {
 }
 
 /**
- * Rule 1, whatever Temporal's tools did to the target and however its control plane is spelled: no number is given
- * twice, and no two targets change one deployment by turns. One target may take over from another for good.
+ * Rule 1, despite Temporal's own tools and different spellings of a control plane's address: no number is used twice,
+ * and no two targets change one deployment alternately. One target may take over from another for good.
  */
 export const oneOwner: Rule = ({ target, others = [] }) => [
   ...repeatedNumbers(target.works),
@@ -85,7 +87,7 @@ function changedByTurns(target: TargetFacts, other: TargetFacts): Breach[] {
   });
 }
 
-/** What a target changed of known deployments, and when. Creating one changes nothing of another target's. */
+/** When a target changed which deployments. Creating a deployment changes no other target's deployment. */
 function deploymentChanges({ works }: TargetFacts) {
   return works.flatMap((work) =>
     changesOf(work).flatMap(({ input: { deploymentId }, scheduledAt: at }) =>
@@ -94,12 +96,9 @@ function deploymentChanges({ works }: TargetFacts) {
   );
 }
 
-/**
- * Rule 1: no release is queued on hold, nor one of an artifact in quarantine, whatever Temporal's tools did to its
- * runs.
- */
+/** Rule 1: during a hold, no release is queued, and none of a quarantined artifact, despite Temporal's own tools. */
 export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
-  /** Who set the hold. A rollback that changes nothing ends its own hold, so that one is not checked. */
+  /** Who set the hold. A rollback that changes nothing releases its own hold, so that hold is not checked. */
   let hold: 'a person' | 'a rollback' | null = null;
   let quarantined: readonly string[] = [];
   const breaches: Breach[] = [];
@@ -120,7 +119,7 @@ export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
         quarantined = [...quarantined, fact.artifact];
         break;
       case 'unquarantine':
-        // An artifact that was named otherwise than before may be any of them.
+        // If the artifact was named differently than before, it may be any of them.
         quarantined = quarantined.includes(fact.artifact)
           ? quarantined.filter((artifact) => artifact !== fact.artifact)
           : [];

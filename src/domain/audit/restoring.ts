@@ -18,8 +18,8 @@ import {
 import { activeIn } from './revisions.ts';
 
 /**
- * Rule 5: once a PATCH may have been taken, a failure restores. A restore never goes round, and a rollback is never
- * rolled back. What a person left, or what is in quarantine, is restored only by name.
+ * Rule 5: once a PATCH may have been applied, a failure restores. A restore tries no revision again after another,
+ * and a rollback is never rolled back. A revision that a person left or that is quarantined is restored only by name.
  */
 export const alwaysRestores = perWork((work) => [
   ...notRestored(work),
@@ -61,7 +61,7 @@ function redeployed(activities: readonly ActivityFact[]): string[] {
   return named(activities, 'redeployRevision').map(revisionOf);
 }
 
-/** The same revision may be asked for again at once, after an unknown answer; not after another one was tried. */
+/** A redeploy may be repeated at once after an unknown answer, but not after another revision was tried. */
 function goneRound({ activities }: WorkFact): string[] {
   const asked = redeployed(activities);
   const turns = asked.filter((revisionId, index) => revisionId !== asked[index - 1]);
@@ -72,8 +72,8 @@ function goneRound({ activities }: WorkFact): string[] {
 }
 
 /**
- * Rule 5: a restored revision is asked only what it passed when it was verified. If its checks fail and it stays,
- * because what fails everywhere is not the revision, none loses its verification.
+ * Rule 5: a restored revision runs only the checks that it passed when it was verified. If checks fail and it stays,
+ * because they fail everywhere, no revision loses its verification.
  */
 export const ownChecks = perWork((work, { target }, index) => [
   ...askedMore(work, target.works.slice(0, index)),
@@ -81,7 +81,7 @@ export const ownChecks = perWork((work, { target }, index) => [
   ...lostChecks(work),
 ]);
 
-/** Own checks were kept, or passed in the same release before anything was changed, or by the same revision before. */
+/** Own checks were stored, or passed earlier: in the same release before any change, or by the same revision. */
 function askedMore({ activities }: WorkFact, before: readonly WorkFact[]): string[] {
   const restoring = fromFirst(activities, 'redeployRevision');
   const changed = activities.findIndex(
@@ -112,7 +112,7 @@ function lostVerification({ activities, known, result }: WorkFact): string[] {
     );
 }
 
-/** A copy that a redeploy made must keep the checks that its original passed: it is restored under them. */
+/** A copy that a redeploy made must keep its original's passed checks, because it is restored under them. */
 function lostChecks({ known, result }: WorkFact): string[] {
   const news = result?.knownRevisions ?? [];
   const checksOf = new Map([...known, ...news].map(({ revisionId, checks }) => [revisionId, checks]));
@@ -126,7 +126,7 @@ function hasPassed({ outcome, result }: ActivityFact): boolean {
   return outcome === 'completed' && verdict?.passed === true;
 }
 
-/** Which check was asked of which revision. */
+/** The combination of a check and the revision that it ran on. */
 function passOf(fact: ActivityFact): string {
   return `${revisionOf(fact)} ${identity(fact.input['check'])}`;
 }
@@ -141,13 +141,13 @@ function identity(check: unknown): string {
 
 type AskedRollback = Extract<MessageFact, { readonly kind: 'rollback' }>;
 
-/** For so long after a restore, a rollback that does not name what it leaves changes nothing. */
+/** For this long after a restore, a rollback that does not name the revision to leave changes nothing. */
 const JUST_RESTORED_MS = 60_000;
 
 /**
- * Rule 5: a rollback without a name leaves the revision that served when the person asked. What ran then, and the
- * rollbacks after it, must not end well with that revision serving. If something serves and nothing runs, none is
- * refused.
+ * Rule 5: a rollback without a name leaves the revision that served when the person asked. The release that ran then
+ * and the rollbacks after it must not end well with that revision serving. If something serves and nothing runs, such
+ * a rollback is never refused.
  */
 export const leavesWhatServed: Rule = ({ target }) =>
   target.said.flatMap((said) => {
@@ -179,14 +179,14 @@ function stillServes(target: TargetFacts, asked: AskedRollback): Breach[] {
   return [{ workflowId: last.workflowId, what }];
 }
 
-/** What ran when a rollback was asked for, and the rollbacks after it; nothing while they go on. */
+/** The release that ran when a rollback was requested, and the rollbacks after it; empty while they run. */
 function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): readonly WorkFact[] {
   const after = works.filter(({ endedAt }) => endedAt === null || endedAt > at);
   const next = after.findIndex(({ kind, startedAt }) => kind === 'release' && startedAt > at);
   const settling = next === -1 ? after : after.slice(0, next);
   const until = settling.at(-1)?.endedAt ?? null;
   const isSettled = next !== -1 || idle;
-  // A later message of another kind may have changed what is wanted.
+  // A later message may have changed what the person wants.
   const isOverruled = said.some(
     (other) => other.kind === 'rollback' && other.at > at && until !== null && other.at <= until,
   );
@@ -194,7 +194,7 @@ function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): r
 }
 
 /**
- * What served when an unnamed rollback was asked for; `undefined`: unknown, or it came during or right after a
+ * What served when an unnamed rollback was requested; `undefined` if unknown, or if it came during or right after a
  * restore.
  */
 function servedAt(
@@ -214,12 +214,12 @@ function servedAt(
   const own = first.activities.findLast((activity) => isServing(activity, at));
   if (own !== undefined) return revisionOf(own);
   const followed = named(first.activities, 'awaitDeployed').findLast(({ scheduledAt }) => scheduledAt <= at);
-  // Its own revision may have become the active one before it was confirmed.
+  // The release's own revision may have become active before that was confirmed.
   const mayServe = followed !== undefined && !isPendingAfter(first, followed, at);
   return mayServe ? undefined : (look ?? undefined);
 }
 
-/** Whether a revision is that of a release which had not seen it serve so far: there is nothing to leave yet. */
+/** Whether a revision belongs to a release that had not seen it serve so far. Then there is nothing to leave yet. */
 function isToServeYet(
   { kind, startedAt, activities, result }: WorkFact,
   revisionId: string,
@@ -229,7 +229,7 @@ function isToServeYet(
   return !activities.some((activity) => isServing(activity, at) && revisionOf(activity) === revisionId);
 }
 
-/** Whether a later list shows that the revision that was followed has not been deployed so far. */
+/** Whether a later list shows that the followed revision was not deployed so far. */
 function isPendingAfter({ activities }: WorkFact, followed: ActivityFact, at: number): boolean {
   return named(activities, 'listRevisions').some(({ scheduledAt, result }) => {
     const listed = (result?.['revisions'] ?? []) as readonly RevisionSnapshot[];
@@ -242,7 +242,7 @@ function isServing({ name, outcome, endedAt }: ActivityFact, at: number): boolea
   return name === 'confirmServing' && outcome === 'completed' && endedAt !== null && endedAt <= at;
 }
 
-/** Whether a person, or the watch for late revisions, has asked for a revision by its name. */
+/** Whether a person or the late watch requested a revision by its name. */
 function isNamed({ kind, request, known, result }: WorkFact, revisionId: string): boolean {
   const rollback = kind === 'rollback' ? (request as RollbackRequest) : result?.preemptedBy;
   const all = [...known, ...(result?.knownRevisions ?? [])];

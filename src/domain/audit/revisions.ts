@@ -10,8 +10,8 @@ import {
 } from './facts.ts';
 
 /**
- * Rule 3: a release follows its own revision, never "the newest": what its PATCH made or its redeploy asked for. What
- * it had seen before its PATCH is not what the PATCH made, whatever an answer names.
+ * Rule 3: a release follows its own revision, never "the newest": the one that its PATCH made or its redeploy
+ * requested. A revision seen before the PATCH is not its own, even if an answer names it.
  */
 export const ownRevision = perWork((work) => {
   const own = ownRevisions(work);
@@ -21,13 +21,13 @@ export const ownRevision = perWork((work) => {
     .map((revisionId) => `it followed revision ${revisionId}, which it neither made nor asked for`);
 });
 
-/** What its PATCH and its redeploys made, as far as answers and looks afterwards showed. */
+/** The revisions that its PATCH and its redeploys made, according to answers and later reads. */
 function ownRevisions(work: WorkFact): ReadonlySet<string | null | undefined> {
   const { activities, result } = work;
   const seen = seenBeforePatch(work).ids;
   const answered = named(activities, 'patchDeployment').map(latestIn);
   const made = [result?.revisionId, ...answered, ...adopted(activities, seen)];
-  // A redeploy may make a revision of its own. If it goes unanswered, reading shows which.
+  // A redeploy may make a new revision. If it goes unanswered, reads show which.
   const restored = fromFirst(activities, 'redeployRevision').flatMap((activity) => {
     if (activity.name === 'readDeployment') return [latestIn(activity)];
     return activity.name === 'redeployRevision' ? [revisionOf(activity), latestIn(activity)] : [];
@@ -36,8 +36,8 @@ function ownRevisions(work: WorkFact): ReadonlySet<string | null | undefined> {
 }
 
 /**
- * What looks after a PATCH showed to be its revision, if its answer did not: there was none, or it named one seen
- * before. A release that still runs has no result to say so.
+ * The revision that reads after a PATCH showed as its own, if its answer named none, or one seen before. A release
+ * that still runs has no result to name it.
  */
 function adopted(activities: readonly ActivityFact[], seen: ReadonlySet<string>): readonly string[] {
   return activities.flatMap((patch, index) => {
@@ -59,7 +59,7 @@ function adopted(activities: readonly ActivityFact[], seen: ReadonlySet<string>)
   });
 }
 
-/** Rule 4: a check counts only when the revision that is followed is the active one. */
+/** Rule 4: a check counts only if the followed revision is active. */
 export const servedWhenChecked = perWork(({ activities }) => {
   const changed = activities.findIndex(
     ({ name }) => name === 'patchDeployment' || name === 'redeployRevision',
@@ -75,7 +75,7 @@ export const servedWhenChecked = perWork(({ activities }) => {
   });
 });
 
-/** What a release had seen of its deployment before its first PATCH: none of it is what the PATCH made. */
+/** What a release read of its deployment before its first PATCH. None of these revisions is the PATCH's. */
 function seenBeforePatch({ known, activities }: WorkFact) {
   const first = activities.findIndex(({ name }) => name === 'patchDeployment');
   const looks = activities.slice(0, Math.max(first, 0)).flatMap((look) => deploymentIn(look) ?? []);
@@ -86,18 +86,18 @@ function seenBeforePatch({ known, activities }: WorkFact) {
   const last = looks.at(-1);
   return {
     ids: new Set([...known.map(({ revisionId }) => revisionId), ...seen.flatMap((id) => id ?? [])]),
-    /** The latest revision; `undefined`: it had not looked. */
+    /** The latest revision; `undefined` if it had not read. */
     latest: last === undefined ? undefined : (last.latestRevisionId ?? null),
   };
 }
 
-/** The latest revision of the deployment that an activity came to; `undefined`: it came to none. */
+/** The latest revision in an activity's result; `undefined` if it has no deployment. */
 function latestIn(activity: ActivityFact): string | null | undefined {
   const deployment = deploymentIn(activity);
   return deployment === undefined ? undefined : (deployment.latestRevisionId ?? null);
 }
 
-/** The active revision of the deployment that an activity came to; `undefined`: it came to none. */
+/** The active revision in an activity's result; `undefined` if it has no deployment. */
 export function activeIn(activity: ActivityFact): string | null | undefined {
   return deploymentIn(activity)?.activeRevisionId;
 }
@@ -113,8 +113,9 @@ function deploymentIn({ result }: ActivityFact): Deployment | undefined {
 }
 
 /**
- * Rule 2: a PATCH creates at most one revision. It is sent again only if the one before was surely not taken, or
- * reading showed that it made none. What is there twice is reported. The same for creating a deployment.
+ * Rule 2: a PATCH creates at most one revision. It is repeated only if the previous attempt was certainly not
+ * applied, or if reads showed that it made no revision. Extra revisions are reported. The same applies to creating a
+ * deployment.
  */
 export const oneRevision = perWork((work, { target, observed }) => [
   ...sentAgainBlindly(work, 'patchDeployment', showsNoPatch(work)),
@@ -148,7 +149,7 @@ function sentAgainBlindly(
   });
 }
 
-/** Whether a look shows that an unanswered PATCH has made no revision. */
+/** Whether a read shows that an unanswered PATCH made no revision. */
 function showsNoPatch(work: WorkFact): (read: ActivityFact) => boolean {
   const { ids, latest } = seenBeforePatch(work);
   return (look) => {
@@ -160,10 +161,10 @@ function showsNoPatch(work: WorkFact): (read: ActivityFact) => boolean {
   };
 }
 
-/** What the shortest page of a list holds that may go on. */
+/** The shortest page size of a list that may have a next page. */
 const PAGE = 50;
 
-/** An image or a git ref is no key by which a revision could be recognized. */
+/** An image or a git ref cannot identify a revision. */
 function sentAgainWithoutKey({ activities }: WorkFact): string[] {
   const patches = named(activities, 'patchDeployment');
   const unknown = patches.findIndex(
@@ -195,7 +196,7 @@ function unreportedExtras(
 }
 
 /**
- * The revisions that were followed on purpose, or found late. A redeploy's copy carries the same upload, and is no
+ * The revisions that were followed on purpose or found late. A redeploy's copy carries the same upload and is not
  * extra.
  */
 function accountedFor({ works, activities }: TargetFacts): readonly unknown[] {

@@ -10,8 +10,8 @@ import {
 } from './facts.ts';
 
 /**
- * Rule 6: a revision that was given up on is watched, also beside other work, and countered when it becomes active. It
- * is never forgotten without a look, and never a baseline. An upload whose PATCH went unanswered is watched like it.
+ * Rule 6: a late revision is watched, also beside other work, and countered when it becomes active. It is never
+ * dropped without a read, and is never a baseline. An upload whose PATCH was not answered is watched in the same way.
  */
 export const watched: Rule = ({ target }) =>
   target.works.flatMap(({ workflowId, result, endedAt }, index) => {
@@ -51,7 +51,7 @@ function missedUpload(target: TargetFacts, result: ReleaseResult, later: readonl
   return [...(hasTimeFor(target, later) ? forgotten(watches, what) : []), ...leftAlone(watches, later, what)];
 }
 
-/** Whether it has done all that it had to, and was not ended for good. */
+/** Whether it has done all its work, and no release is still open. */
 function hasTimeFor({ idle }: TargetFacts, later: readonly WorkFact[]): boolean {
   return idle && later.every(({ endedAt }) => endedAt !== null);
 }
@@ -72,7 +72,7 @@ function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact
   return isCountered ? [] : [`${what}, became active, and was not countered`];
 }
 
-/** What is watched no longer because something else runs. */
+/** Watches that ended because other work runs. */
 function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[], what: string): string[] {
   return watches.flatMap(({ abandonedAt = Infinity }) => {
     const work = later.find(({ endedAt }) => (endedAt ?? Infinity) > abandonedAt);
@@ -84,7 +84,7 @@ function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[],
   });
 }
 
-/** A release whose failure restores what was given up on; not if that served on purpose since, or was forgotten. */
+/** A release whose failure restores a late revision, unless that served on purpose since, or was dropped. */
 function tookForBaseline(
   target: TargetFacts,
   result: ReleaseResult,

@@ -1,7 +1,7 @@
 /**
- * A page's whole address, for a link from outside of the page.
+ * The full URL of a page, for links from elsewhere.
  *
- * @param dashboard - where the dashboard is, `https://HOST`; `null`: not known, and there is no link.
+ * @param dashboard - the dashboard's URL, `https://HOST`; `null` if not known: then there is no link.
  */
 export function pageLink(dashboard: string | null, address: string): string | null {
   return dashboard === null ? null : `${dashboard}${address}`;

@@ -1,20 +1,20 @@
 import { needsPerson } from '../release/outcome.ts';
 import type { PastRelease } from '../release/pastRelease.ts';
 
-/** A release or a rollback, and the target that it ran on. */
+/** A release or a rollback, and its target. */
 export interface TargetRelease extends PastRelease {
-  /** The target's workflow. */
+  /** The target's workflow id. */
   readonly targetId: string;
 }
 
 /** A release that changed what its target serves. */
 export interface Change {
   readonly release: TargetRelease;
-  /** It was rolled back, then or later, or needs a person. */
+  /** Whether it was rolled back, then or later, or needs a person. */
   readonly failed: boolean;
 }
 
-/** The releases that changed what their targets serve, in their order, and which of them failed. */
+/** The releases that changed what their targets serve, in order, and which of them failed. */
 export function changesOf(releases: readonly TargetRelease[]): readonly Change[] {
   const left = leftLater(releases);
   return releases.flatMap((release) => {
@@ -23,22 +23,22 @@ export function changesOf(releases: readonly TargetRelease[]): readonly Change[]
     if (outcome === 'released') return [{ release, failed: left.has(release) }];
     if (outcome === 'rolled_back') return [{ release, failed: true }];
     const isStuck = outcome !== 'running' && outcome !== 'stopped' && needsPerson(outcome);
-    // Without a revision nothing was changed.
+    // Without a revision, nothing was changed.
     return isStuck && revisionId !== null ? [{ release, failed: true }] : [];
   });
 }
 
 /**
- * The releases that a rollback left later. A rollback leaves what served when it began: the revision of the newest
- * release or rollback of its target that had ended before.
+ * The releases that a later rollback left. A rollback leaves what served when it began: the revision of the target's
+ * newest release or rollback that had ended by then.
  */
 function leftLater(releases: readonly TargetRelease[]): ReadonlySet<TargetRelease> {
   const ended = releases
     .filter(({ endedAt, servingRevisionId }) => endedAt !== null && servingRevisionId !== null)
     .toSorted((one, other) => Date.parse(one.endedAt ?? '') - Date.parse(other.endedAt ?? ''));
-  /** By target: what serves, and by which release it came to serve. `null`: by a rollback. */
+  /** By target: what serves, and the release that deployed it; `null` if a rollback did. */
   const serving = new Map<string, { readonly revisionId: string; readonly by: TargetRelease | null }>();
-  /** What a rollback restored belongs to the release that made it; what a failed release did, to what served before. */
+  /** The release of each revision. What a rollback restored belongs to its original's release. */
   const made = new Map<string, TargetRelease>();
   const left = new Set<TargetRelease>();
   for (const release of ended) {

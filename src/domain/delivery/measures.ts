@@ -2,29 +2,29 @@ import { type Change, changesOf, type TargetRelease } from './changes.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The time that is measured, in milliseconds since 1970. */
+/** The measured period, in milliseconds since 1970. */
 export interface Period {
   readonly from: number;
   readonly to: number;
 }
 
-/** A figure, and the number of releases that it is computed from. */
+/** A figure, and the number of releases behind it. */
 export type Measured<T> = { readonly state: 'measured'; readonly count: number } & T;
 
-/** The period has no release that the figure could be computed from. */
+/** The period has no release to compute the figure from. */
 interface NotEnoughData {
   readonly state: 'not_enough_data';
   /** What is missing: one sentence. */
   readonly why: string;
 }
 
-/** Durations in milliseconds: the middle one, and the one that nine of ten stay below. */
+/** Durations in milliseconds: the median and the 90th percentile. */
 export interface Durations {
   readonly medianMs: number;
   readonly p90Ms: number;
 }
 
-/** The four measures of DORA. {@link DEFINITIONS} says what each of them means here. */
+/** The four DORA measures. {@link DEFINITIONS} explains each of them. */
 export interface DeliveryMeasures {
   readonly deploymentFrequency: Measured<{ readonly perDay: number }> | NotEnoughData;
   readonly leadTime: Measured<Durations & { readonly unknown: number }> | NotEnoughData;
@@ -46,7 +46,7 @@ export const DEFINITIONS: Readonly<Record<keyof DeliveryMeasures, string>> = {
 /**
  * Measures the releases of a period. A release belongs to the period in which it ended.
  *
- * @param releases - everything that is known, also from outside of the period: a later rollback makes a release of the
+ * @param releases - all known ones, also outside of the period, because a later rollback makes a release of the
  * period a failed one.
  */
 export function measureDelivery(releases: readonly TargetRelease[], period: Period): DeliveryMeasures {
@@ -60,15 +60,15 @@ export function measureDelivery(releases: readonly TargetRelease[], period: Peri
   };
 }
 
-/** How many releases ended "released" in each day of a period, and how many changes failed; days begin at midnight, UTC. */
+/** The releases of a day that ended "released", and the failed changes. A day begins at midnight, UTC. */
 export interface Day {
-  /** Its midnight: milliseconds since 1970. */
+  /** The day's midnight, in milliseconds since 1970. */
   readonly at: number;
   readonly released: number;
   readonly failed: number;
 }
 
-/** The days of a period, oldest first, those without a release too. */
+/** The days of a period, oldest first, including days without a release. */
 export function daysOf(releases: readonly TargetRelease[], period: Period): readonly Day[] {
   const first = Math.floor(period.from / DAY_MS);
   const last = Math.floor((period.to - 1) / DAY_MS);
@@ -130,7 +130,7 @@ function measured(times: readonly number[]): Measured<Durations> {
   };
 }
 
-/** Between the two nearest, in proportion. `sorted`: at least one. */
+/** Interpolates linearly between the two nearest values. `sorted` must have at least one. */
 function quantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? 0;
@@ -147,7 +147,7 @@ function isWithin(release: TargetRelease, { from, to }: Period): boolean {
   return end >= from && end < to;
 }
 
-/** In milliseconds since 1970; `NaN`: it has not ended. */
+/** In milliseconds since 1970; `NaN` if it has not ended. */
 function endOf({ endedAt }: TargetRelease): number {
   return endedAt === null ? NaN : Date.parse(endedAt);
 }
