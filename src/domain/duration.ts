@@ -3,12 +3,12 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy;
 
 /** The longest accepted duration: 30 days. A longer one is a typo. */
 export const DURATION_MAX_MS = 30 * UNITS.d;
-/** The greatest accepted age: 10 years. */
+/** The longest accepted age: 10 years. */
 export const AGE_MAX_MS = 3_650 * UNITS.d;
 
 /**
- * Reads a duration as people write it: `30s`, `5m`, `1h30m`, `250ms`, `0.5s`.
- * @returns whole milliseconds; `undefined` for what is none, or is longer than `maxMs`.
+ * Reads a duration: `30s`, `5m`, `1h30m`, `250ms`, `0.5s`.
+ * @returns whole milliseconds; `undefined` if it is invalid or longer than `maxMs`.
  */
 export function parseDuration(text: string, maxMs: number = DURATION_MAX_MS): number | undefined {
   const compact = text.trim();
@@ -25,7 +25,7 @@ export function parseDuration(text: string, maxMs: number = DURATION_MAX_MS): nu
   return whole <= maxMs ? whole : undefined;
 }
 
-/** Writes a duration as people read it: `850ms`, `4.2s`, `2m05s`, `1h02m`. */
+/** Formats a duration: `850ms`, `4.2s`, `2m05s`, `1h02m`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)}ms`;
   if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)}s`;

@@ -1,8 +1,8 @@
 import { CodedError, type CodedErrorOptions } from '@slipway/contract/codedError';
 
 /**
- * Every error of the command and the worker, by its stable code; `docs/errors.md` has a section for each. `exitCode` is
- * that of the command. The platform has errors of its own: `@slipway/contract/platformErrors`.
+ * All errors of the command and the worker by their stable codes. `docs/errors.md` has a section for each. `exitCode`
+ * is the command's. The platform has its own errors: `@slipway/contract/platformErrors`.
  */
 export const ERROR_CATALOGUE = {
   // Usage and configuration
@@ -115,15 +115,15 @@ export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 /** The page with a section for each code: in the repository, and in the published package. */
 const ERRORS_PAGE = 'docs/errors.md';
 
-/** Where the page says what happened, why, and what to do. */
+/** The section that explains an error: what happened, why, and what to do. */
 export function errorPage(code: string): string {
   return `${ERRORS_PAGE}#${code.toLowerCase()}`;
 }
 
-/** What a {@link SlipwayError} carries beside its code. */
+/** The fields of a {@link SlipwayError}, except its code. */
 export type SlipwayErrorOptions = CodedErrorOptions;
 
-/** Any failure that Slipway reports on purpose. `message` says what happened, in one sentence. */
+/** A failure that Slipway reports on purpose. `message` says in one sentence what happened. */
 export class SlipwayError extends CodedError<ErrorCode> {
   constructor(code: ErrorCode, message: string, options: SlipwayErrorOptions = {}) {
     super(code, ERROR_CATALOGUE[code].exitCode, message, options);

@@ -1,21 +1,21 @@
 import { ERROR_CATALOGUE, type ErrorCode } from './errors.ts';
 
-/** The first detail of an activity's `ApplicationFailure`. It is kept in the history, so it holds no secret. */
+/** The first detail of an activity's `ApplicationFailure`. The history contains it, so it has no secret. */
 export interface FailureDetail {
   readonly code: ErrorCode;
-  /** HTTP status, where the service answered. */
+  /** The HTTP status, if the service answered. */
   readonly status?: number;
-  /** Whether the service may have carried out the request although no answer arrived. */
+  /** Whether the service may have applied the request although no answer arrived. */
   readonly mayHaveBeenTaken: boolean;
   /** The attempt that failed, from 1. */
   readonly attempt: number;
-  /** When the service asks to be tried again, in milliseconds from then. */
+  /** The service's `Retry-After`, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
 /**
- * Whether a failure says nothing of what is released: a service, its credentials or an answer is missing. A failed
- * revision or check is bad news of the release itself, and a rejected request is a mistake in it.
+ * Whether a failure says nothing about the release: a service, its credentials or an answer is missing. A failed
+ * revision or check does, and a rejected request is a mistake in the release.
  */
 export function isOutcomeUnknown(code: ErrorCode): boolean {
   return COULD_NOT_TELL.has(code);
@@ -38,7 +38,9 @@ const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_JUDGE_ERRORED',
 ]);
 
-/** Reads a {@link FailureDetail} back. Anyone may fail an activity with details of their own. */
+/**
+ * Reads a {@link FailureDetail}. Other details are possible, because anyone may fail an activity through Temporal.
+ */
 export function failureDetail(details: readonly unknown[] | null | undefined): FailureDetail | undefined {
   const first = details?.[0];
   return isFailureDetail(first) ? first : undefined;

@@ -1,8 +1,8 @@
 import type { Instant } from './scalars.ts';
 
-/** What an activity reports with its heartbeats, and hands on to its next attempt. */
+/** The details that an activity sends with its heartbeats, and passes to its next attempt. */
 export interface Heartbeat {
-  /** What it found last, in words: `revision … is DEPLOYING`, or why its last attempt failed. */
+  /** What it found last: `revision … is DEPLOYING`, or why its last attempt failed. */
   readonly says: string;
   /** When it found that. */
   readonly since: Instant;
@@ -22,7 +22,7 @@ export interface UnderWay {
   readonly buildLog: readonly string[];
 }
 
-/** Reads what Temporal keeps of a heartbeat; `undefined` if it says nothing. */
+/** Reads the details of a heartbeat; `undefined` if there are none. */
 export function readHeartbeat(details: unknown): Heartbeat | undefined {
   const { says, since } = (details ?? {}) as Partial<Record<keyof Heartbeat, unknown>>;
   return typeof says === 'string' && typeof since === 'string' ? { says, since } : undefined;

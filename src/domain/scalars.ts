@@ -6,7 +6,7 @@
 export type Instant = string;
 
 /**
- * How many of something there are, or how long it takes in milliseconds.
+ * A count, or a duration in milliseconds.
  *
  * @asType integer
  * @minimum 0
@@ -14,7 +14,7 @@ export type Instant = string;
 export type WholeNumber = number;
 
 /**
- * What a command ends with (docs/exit-codes.md).
+ * The exit code of a command (docs/exit-codes.md).
  *
  * @asType integer
  * @minimum 0
@@ -23,13 +23,13 @@ export type WholeNumber = number;
 export type ExitCode = number;
 
 /**
- * An id that the control plane makes.
+ * An id from the control plane.
  *
  * @format uuid
  */
 export type Uuid = string;
 
-/** Whether a value is an object with fields, and no list. */
+/** Whether a value is an object with fields, not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /**
- * The search attributes of Slipway's workflows: keywords, never encrypted, so none holds a secret. The worker refuses
- * to start until they are registered, because an unregistered one fails starts and wedges upserts.
+ * The search attributes of Slipway's workflows. They are keywords and never encrypted, so they contain no secrets.
+ * The worker does not start until they are registered, because an unregistered one makes starts and upserts fail.
  */
 export const SEARCH_ATTRIBUTES = {
   /** The target's name. */
@@ -9,9 +9,9 @@ export const SEARCH_ATTRIBUTES = {
   outcome: 'SlipwayOutcome',
   /** The artifact's digest, image URI or ref. */
   artifact: 'SlipwayArtifact',
-  /** The revision that the release made, or that the rollback put back. */
+  /** The revision that the release made, or that the rollback restored. */
   revision: 'SlipwayRevision',
-  /** The commit that was released. */
+  /** The commit of the release. */
   commit: 'SlipwayCommit',
 } as const;
 

@@ -1,20 +1,20 @@
 import type { WholeNumber } from './scalars.ts';
 
-/** The steps of a promotion, a release and a restore, in the order in which they are taken. */
+/** The steps of a promotion, a release and a restore, in order. */
 export const STEP_NAMES = [
-  /** Look at the targets of a promotion, and choose what is promoted. */
+  /** Read the targets of a promotion, and choose the candidate. */
   'candidate',
   /** Find the deployment by name, or read it by id. */
   'find',
-  /** Create it where there is none. */
+  /** Create the deployment if there is none. */
   'create',
-  /** Run the checks on the revision that was active before, once, to know whether it is worth returning to. */
+  /** Run the checks once on an unknown active revision, to decide whether it counts as verified. */
   'baseline',
-  /** Look whether a freeze is in force. */
+  /** Check whether a freeze is in force. */
   'freeze',
   /** Request an upload URL and upload the tarball. */
   'upload',
-  /** PATCH the deployment: the one call that makes a revision. */
+  /** PATCH the deployment: the call that makes a revision. */
   'patch',
   /** Await `DEPLOYED`. */
   'deployed',
@@ -24,26 +24,26 @@ export const STEP_NAMES = [
   'check',
   /** Let time pass, then check again. */
   'soak',
-  /** Judge a promotion's candidate against what serves where it is to go. */
+  /** Judge a promotion's candidate against what serves on `to`. */
   'judge',
-  /** Have a target release what is promoted, and wait for the end of it. */
+  /** Submit the release to the target, and wait for its end. */
   'promote',
-  /** Watch what was promoted, with the checks repeated. */
+  /** Watch the promoted revision, with repeated checks. */
   'bake',
   /** Redeploy an earlier revision. */
   'redeploy',
-  /** Look for a revision that came up after it was given up on. */
+  /** Watch for a late revision. */
   'watch',
   /** Write the release's record. */
   'record',
-  /** Notify a receiver, beside everything else. */
+  /** Notify a receiver, in parallel to everything else. */
   'notify',
 ] as const;
 
 /** @open */
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** How a step that failed is retried. */
+/** How a failed step is retried. */
 export interface RetryPolicy {
   readonly initialIntervalMs: WholeNumber;
   readonly backoffCoefficient: number;
@@ -63,7 +63,7 @@ export interface StepPolicy {
   readonly retry: RetryPolicy;
 }
 
-/** What `slipway.yaml` may change of a step's policy. */
+/** The parts of a step's policy that `slipway.yaml` may change. */
 export interface StepOverride {
   readonly startToCloseMs?: number;
   readonly scheduleToCloseMs?: number;
@@ -89,12 +89,12 @@ export function overrideStep(policy: StepPolicy, override: StepOverride | undefi
   return { ...policy, ...deadlines, retry: { ...merged, initialIntervalMs, maximumIntervalMs } };
 }
 
-/** What the last look before a deadline may take, with what is done about its answer. */
+/** The longest time for the last attempt before a deadline and for handling its answer. */
 const LAST_LOOK_MS = 30_000;
 
 /**
- * How long to wait for a service that asked for a pause (`Retry-After`): as long as it asked, but before the deadline
- * never so long that no time is left for one more attempt. Both deadlines in milliseconds.
+ * How long to wait for a service that requested a pause (`Retry-After`). Before the deadline, the pause leaves time
+ * for one more attempt. Both deadlines are in milliseconds.
  */
 export function grantedPauseMs(askedMs: number, leftMs: number, deadlineMs: number): number {
   const room = Math.min(LAST_LOOK_MS, deadlineMs / 2);

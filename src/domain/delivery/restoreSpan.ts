@@ -9,7 +9,7 @@ export interface RestoreSpan {
   readonly servedAt: Instant;
 }
 
-/** The restore that a release or a rollback carried out; `undefined` if it restored nothing, or not with success. */
+/** The restore that a release or a rollback did; `undefined` if it restored nothing or failed. */
 export function restoreSpanOf({
   kind,
   outcome,
@@ -25,7 +25,7 @@ function isServedAgain({ restoring, step, status }: StepRecord): boolean {
   return restoring && step === 'serving' && status === 'done';
 }
 
-/** The end of the step that failed or was canceled; if none did, the restore's own beginning. */
+/** The end of the step that failed or was canceled; if none did, the start of the restore. */
 function stoppedAt(steps: readonly StepRecord[]): Instant {
   const begin = steps.findIndex(({ restoring }) => restoring);
   const last = steps.slice(0, begin).findLast(({ status }) => status === 'failed' || status === 'canceled');

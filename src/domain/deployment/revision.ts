@@ -3,69 +3,69 @@ import { type Bound, newest } from '../bounds.ts';
 import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 
-/** What a revision's status means to a release that waits for it. */
+/** The meaning of a revision's status for a release that waits for it. */
 export type RevisionPhase = 'pending' | 'deployed' | 'failed';
 
 const FAILED = new Set(['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED']);
 
 /**
- * Reads a revision's status (contract 000, "States and transitions"). An unknown one is `pending`: the step's deadline
- * bounds it.
+ * Reads a revision's status (contract 000, "States and transitions"). An unknown one is `pending`, which the step's
+ * deadline limits.
  */
 export function revisionPhase(status: string): RevisionPhase {
   if (status === 'DEPLOYED') return 'deployed';
   return FAILED.has(status) ? 'failed' : 'pending';
 }
 
-/** A deployment at one moment, as far as the pipeline needs it. */
+/** The state of a deployment at one moment. */
 export interface DeploymentSnapshot {
   readonly deploymentId: string;
   readonly name: string;
   readonly activeRevisionId: string | null;
   readonly latestRevisionId: string | null;
-  /** The latest revision's tarball: the key by which a PATCH of ours is recognized. */
+  /** The upload path of the latest revision's tarball. It identifies the revision of our PATCH. */
   readonly latestTarballPath: string | null;
   readonly latestImageUri: string | null;
   readonly latestRepoRef: string | null;
-  /** The agent's address, where the control plane gives one. */
+  /** The agent's address, if the control plane reports one. */
   readonly agentUrl: string | null;
 }
 
-/** A revision at one moment. */
+/** The state of a revision at one moment. */
 export interface RevisionSnapshot {
   readonly revisionId: string;
   readonly status: string;
   readonly tarballPath: string | null;
   readonly imageUri: string | null;
   readonly repoRef: string | null;
-  /** Why it failed, where the control plane says so. */
+  /** Why it failed, if the control plane reports that. */
   readonly reason: string | null;
 }
 
 const KNOWN: Bound = { items: 50, bytes: 150_000 };
 
-/** Keeps the newest revisions, as many as a target remembers. */
+/** Keeps the newest revisions, up to a target's limit. */
 export function keepKnown(known: readonly KnownRevision[]): readonly KnownRevision[] {
   return newest(known, KNOWN);
 }
 
-/** The revision that another was copied from by a redeploy; itself where it is no copy. */
+/** The original of a copy that a redeploy made; for any other revision, the revision itself. */
 export function originalOf(known: readonly KnownRevision[], revisionId: string): string {
   return known.find((revision) => revision.revisionId === revisionId)?.copyOf ?? revisionId;
 }
 
-/** Whether two revisions are the same one for a person: one, its original, or copies of it (design, `copyOf`). */
+/** Whether two revisions are the same to a person: a revision, its original and copies (design, `copyOf`). */
 export function isSameRevision(known: readonly KnownRevision[], one: string, other: string): boolean {
   return originalOf(known, one) === originalOf(known, other);
 }
 
-/** A revision with everything that is a copy of it, or of its original. */
+/** A revision with all copies of it or of its original. */
 export function withCopies(known: readonly KnownRevision[], revisionId: string): readonly string[] {
   const copies = known.map((other) => other.revisionId);
   return [...new Set([revisionId, ...copies])].filter((other) => isSameRevision(known, other, revisionId));
 }
 
-/** What is known once a person has left a revision: neither it nor a copy is restored by itself again. */
+/** Marks a revision that a person left, and its copies, so that they are not restored automatically again. */
 export function leaveRevision(
   known: readonly KnownRevision[],
   revisionId: string,
@@ -81,7 +81,7 @@ export function leaveRevision(
   );
 }
 
-/** The revision that a person named and that does not serve in the end; `undefined`: it serves, or none was named. */
+/** The revision that a person named, if it does not serve in the end; `undefined` if it does or none was named. */
 export function missedRevision(
   { to, from }: RollbackRequest,
   known: readonly KnownRevision[],
@@ -90,23 +90,23 @@ export function missedRevision(
   return to === undefined || from !== undefined || isSameRevision(known, to, serving) ? undefined : to;
 }
 
-/** The part of a release that is sent to the deployment: all of it but the secrets. */
+/** The parts of a release that are sent to the deployment, except secrets. */
 interface Shipped {
   readonly target: Pick<TargetSpec, 'sourceConfig'>;
   readonly artifact: Artifact;
   /** `graph.json` within the source; `null` for images. */
   readonly graphConfigPath: string | null;
-  /** Where a tarball was uploaded to; `null`: it has not been. */
+  /** The upload path of a tarball; `null` before the upload. */
   readonly objectPath: string | null;
 }
 
-/** What a PATCH sends (contract 000, "Deployment"): fields that are absent stay as they are. */
+/** The body of a PATCH (contract 000, "Deployment"). Absent fields stay unchanged. */
 interface PatchedFields {
   readonly source_config: Readonly<Record<string, unknown>>;
   readonly source_revision_config: Readonly<Record<string, string>>;
 }
 
-/** What the PATCH of a release sends, without the secrets. */
+/** The body of a release's PATCH, without secrets. */
 export function patchedFields({ target, artifact, graphConfigPath, objectPath }: Shipped): PatchedFields {
   return {
     source_config: Object.fromEntries(
@@ -119,7 +119,7 @@ export function patchedFields({ target, artifact, graphConfigPath, objectPath }:
   };
 }
 
-/** Fields that cannot change after creation (contract 000, "SourceConfig") are left out of a PATCH. */
+/** Fields that cannot change after creation (contract 000, "SourceConfig"). A PATCH leaves them out. */
 export const IMMUTABLE: ReadonlySet<string> = new Set([
   'integration_id',
   'repo_url',
@@ -127,7 +127,7 @@ export const IMMUTABLE: ReadonlySet<string> = new Set([
   'listener_id',
 ]);
 
-/** Where an artifact stands in a revision's configuration. */
+/** The fields of a revision's configuration that name the artifact. */
 export function artifactFields(artifact: Artifact, objectPath: string | null): Record<string, string> {
   switch (artifact.kind) {
     case 'tarball':

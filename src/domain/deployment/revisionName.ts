@@ -5,16 +5,16 @@ import type { Instant } from '../scalars.ts';
 /** What identifies a revision to people. */
 export interface RevisionWords {
   readonly revisionId: string;
-  /** The release that it belongs to. `null`: the target did not make it. */
+  /** Its release; `null` if the target did not make it. */
   readonly release: string | null;
   readonly commit: string | null;
-  /** The identity of its artifact. */
+  /** Its artifact's identity. */
   readonly artifact: string | null;
 }
 
-/** A revision, and how its checks ended. */
+/** A revision, and whether it is verified. */
 export interface DescribedRevision extends RevisionWords {
-  /** `null`: not known. */
+  /** `null` if not known. */
   readonly verified: boolean | null;
   /** When its checks last passed or failed. */
   readonly at: Instant | null;
@@ -22,7 +22,7 @@ export interface DescribedRevision extends RevisionWords {
   readonly copyOf: string | null;
 }
 
-/** What a target has seen of its deployment's revisions. */
+/** The revisions that a target has seen on its deployment. */
 export interface SeenRevisions {
   readonly known: readonly KnownRevision[];
   /** Oldest first. */
@@ -34,22 +34,22 @@ export interface SeenRevisions {
   }[];
 }
 
-/** The revision that a person means, or why that is not clear. `askFor`: the control plane may know it. */
+/** The revision that a person means, or why it is unclear. `askFor`: only the control plane may know it. */
 export type Meant =
   { readonly revisionId: string } | { readonly askFor: string } | { readonly problem: string };
 
 /** The control plane's ids are UUIDs (contract 000). */
 const REVISION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** A shorter beginning of an id says too little. */
+/** The shortest beginning of an id to accept. */
 const PREFIX_MIN_CHARACTERS = 4;
 const CANDIDATES_MAX = 8;
 
-/** Whether a text can be the id of a revision. */
+/** Whether a text can be a revision's id. */
 export function isRevisionId(text: string): boolean {
   return REVISION_ID.test(text);
 }
 
-/** The revision that a person means: by its id, by the only id that begins so, or by the release that made it. */
+/** The revision that a person means, by its id, by a unique beginning of its id, or by its release. */
 export function findRevision(seen: SeenRevisions, named: string): Meant {
   const all = wordsOfAll(seen);
   const exact = all.find(({ revisionId }) => revisionId === named.toLowerCase());
@@ -69,7 +69,7 @@ export function findRevision(seen: SeenRevisions, named: string): Meant {
   return { problem: `several revisions begin with "${named}": ${list(begun)}` };
 }
 
-/** Says that there is no such revision, and which ones there are. */
+/** Reports that there is no such revision, and lists the verified ones. */
 export function noRevision(
   seen: SeenRevisions,
   named: string,
@@ -81,13 +81,13 @@ export function noRevision(
   return `${why} "${named}"; ${choice}`;
 }
 
-/** What is known of a revision. */
+/** What identifies a known revision to people. */
 export function wordsOf(seen: SeenRevisions, revisionId: string): RevisionWords {
   const words = wordsOfAll(seen).find((other) => other.revisionId === revisionId);
   return words ?? { revisionId, release: null, commit: null, artifact: null };
 }
 
-/** A revision in a sentence: `revision 657565e3-… (release-3, commit 1a2b3c4, sha256:4be1f0c2a1d3)`. */
+/** A revision as text: `revision 657565e3-… (release-3, commit 1a2b3c4, sha256:4be1f0c2a1d3)`. */
 export function revisionText({ revisionId, release, commit, artifact }: RevisionWords): string {
   const beside = [
     release,
@@ -97,7 +97,7 @@ export function revisionText({ revisionId, release, commit, artifact }: Revision
   return `revision ${revisionId}${beside.length === 0 ? '' : ` (${beside.join(', ')})`}`;
 }
 
-/** Oldest first. What a release made and the target did not come to know stands in its history alone. */
+/** Oldest first. A revision that a release made but that the target does not know is only in the history. */
 function wordsOfAll({ known, history }: SeenRevisions): readonly RevisionWords[] {
   const unknown = history.flatMap(({ revisionId, releaseId, commit, artifact }) =>
     revisionId === null || known.some((other) => other.revisionId === revisionId)
@@ -105,7 +105,7 @@ function wordsOfAll({ known, history }: SeenRevisions): readonly RevisionWords[]
       : [{ revisionId, release: releaseId, commit, artifact }],
   );
   const words = known.map(({ revisionId, release, commit, artifact }): RevisionWords => {
-    // A release that failed may have made what a later one found to serve.
+    // A failed release may have made the revision that a later release found serving.
     const made = history.find((row) => row.revisionId === revisionId);
     return {
       revisionId,
@@ -121,7 +121,7 @@ function isVerified(known: readonly KnownRevision[], revisionId: string): boolea
   return known.some((other) => other.verified && other.revisionId === revisionId);
 }
 
-/** The newest first. */
+/** Newest first. */
 function list(revisions: readonly RevisionWords[]): string {
   return revisions.slice(-CANDIDATES_MAX).reverse().map(revisionText).join('; ');
 }

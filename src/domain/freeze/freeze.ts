@@ -1,42 +1,42 @@
 import { DAY_MS, instantOf, type LocalTime, localTimeAt } from './zonedTime.ts';
 
-/** A time in which a target takes no release: once, each week, or each day. A rollback always passes. */
+/** A time in which a target accepts no release: once, weekly or daily. A rollback always passes. */
 export interface FreezeWindow {
-  /** What it is called, for people. */
+  /** Its name, for people. */
   readonly name: string;
   /** An IANA time zone: `Europe/Berlin`. */
   readonly timeZone: string;
   /** `2026-12-23 18:00`, `Fri 16:00`, or `22:00` for every day. */
   readonly from: string;
-  /** Of the same kind as `from`. This minute is free again. */
+  /** In the same form as `from`. This minute is no longer frozen. */
   readonly until: string;
-  /** `wait`: what would be released waits until it ends. `refuse`: it ends, with nothing changed. */
+  /** `wait`: a release waits until the freeze ends. `refuse`: the release ends without a change. */
   readonly then: 'wait' | 'refuse';
 }
 
-/** A freeze at one instant. */
+/** The freeze in force at an instant. */
 export interface Frozen {
   readonly name: string;
   readonly timeZone: string;
   readonly then: FreezeWindow['then'];
-  /** When nothing is frozen any more, other freezes that follow at once included: milliseconds since 1970. */
+  /** When no freeze is in force any longer, including freezes that follow at once: milliseconds since 1970. */
   readonly until: number;
 }
 
-/** One time that a freeze is in force: milliseconds since 1970, `until` not included. */
+/** One period in which a freeze is in force: milliseconds since 1970, `until` excluded. */
 export interface FreezeSpan {
   readonly from: number;
   readonly until: number;
 }
 
-/** A freeze that is in force has begun at most so many days ago. */
+/** A freeze in force began at most this many days ago. */
 const LONGEST_DAYS = { weekly: 8, daily: 2 } as const;
-/** Freezes that follow each other without a gap for longer than this are reported as if they ended then. */
+/** If freezes follow each other without a gap for longer than this, they are reported as ending then. */
 const LONGEST_MS = 100 * DAY_MS;
 
 /**
- * The freeze that is in force at an instant: of several the one that refuses, else the one that lasts longest.
- * @throws RangeError for a time zone that does not exist.
+ * The freeze in force at an instant. If there are several: one that refuses, else the one that lasts longest.
+ * @throws RangeError if a time zone does not exist.
  */
 export function frozenAt(windows: readonly FreezeWindow[], at: number): Frozen | null {
   const inForce = windows
@@ -48,7 +48,7 @@ export function frozenAt(windows: readonly FreezeWindow[], at: number): Frozen |
   return { name, timeZone, then, until: thawAfter(windows, at) };
 }
 
-/** Every time between two instants that a freeze is in force, whole also where it begins before or ends after. */
+/** All periods between two instants in which a freeze is in force. They are not cut at these instants. */
 export function freezeSpans(window: FreezeWindow, from: number, to: number): readonly FreezeSpan[] {
   const begins = parseFreezeMoment(window.from);
   const ends = parseFreezeMoment(window.until);
@@ -67,8 +67,8 @@ function thawAfter(windows: readonly FreezeWindow[], at: number): number {
 }
 
 /**
- * If clocks go back, a freeze begins at the first and ends at the second of two equal times: rather too long than too
- * short.
+ * When clocks go back, a freeze begins at the first of two equal times and ends at the second: better too long than
+ * too short.
  */
 function occurrences(
   begins: FreezeMoment,
@@ -100,7 +100,7 @@ function daysUntil(begins: Recurring, ends: Recurring): number {
   return days === 0 && !isLater ? 7 : days;
 }
 
-/** When a freeze begins or ends: once, each week (`weekday`: 0 for Sunday), or each day. `ms`: since midnight. */
+/** When a freeze begins or ends: once, weekly (`weekday`: 0 for Sunday) or daily. `ms`: since midnight. */
 type FreezeMoment =
   | { readonly kind: 'once'; readonly at: LocalTime }
   | { readonly kind: 'weekly'; readonly weekday: number; readonly ms: number }
@@ -111,8 +111,8 @@ const MOMENT =
   /^(?:(?<date>\d{4}-\d{2}-\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
 
 /**
- * Reads a moment: `2026-12-23 18:00` (a date alone is its midnight), `Fri 16:00`, `22:00`; `undefined` for what is
- * none, and for days and times that do not exist.
+ * Reads a moment: `2026-12-23 18:00` (only a date means its midnight), `Fri 16:00`, `22:00`; `undefined` if it is
+ * invalid or does not exist.
  */
 export function parseFreezeMoment(text: string): FreezeMoment | undefined {
   const groups: Readonly<Record<string, string | undefined>> | undefined = MOMENT.exec(text.trim())?.groups;
@@ -130,7 +130,9 @@ export function parseFreezeMoment(text: string): FreezeMoment | undefined {
   return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), ms };
 }
 
-/** What is wrong with a freeze's beginning and end; `null`: nothing. Needs no time zone, so that a workflow may ask. */
+/**
+ * What is wrong with a freeze's start and end; `null` if nothing. Uses no time zone, so that workflows may call it.
+ */
 export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'until'>): {
   readonly field: 'from' | 'until';
   readonly message: string;

@@ -1,12 +1,11 @@
 /**
- * Local time in IANA time zones, from the time zone data that Node brings along. Two releases of Node may disagree
- * about a rule that a country has changed, so no workflow calls this: an activity does, and its history keeps what it
- * found.
+ * Local time in IANA time zones, from Node's time zone data. Two versions of Node may differ after a country changed
+ * a rule. So workflows must not call this: an activity does, and the history keeps its result.
  */
 
 /**
- * A time as a clock on the wall shows it, whole minutes: the milliseconds since 1970 of the same time in UTC. A day
- * more is `DAY_MS` more, whatever the clocks do in between.
+ * A local time in whole minutes, as the milliseconds since 1970 of the same time in UTC. The next day is `DAY_MS`
+ * more, even if the clocks change in between.
  */
 export type LocalTime = number;
 
@@ -14,7 +13,7 @@ const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether there is such a time zone: an IANA name such as `Europe/Berlin` or `UTC`, never an offset. */
+/** Whether a time zone exists: an IANA name such as `Europe/Berlin` or `UTC`, never an offset. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -25,14 +24,14 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What the clocks of a time zone show at an instant, in milliseconds since 1970. Seconds are cut off. */
+/** The local time at an instant (milliseconds since 1970). Seconds are cut off. */
 export function localTimeAt(instant: number, timeZone: string): LocalTime {
   return Math.floor((instant + offsetAt(instant, timeZone)) / MINUTE_MS) * MINUTE_MS;
 }
 
 /**
- * The instant at which the clocks of a time zone show a time, in milliseconds since 1970. A time that clocks skip is
- * taken as many minutes later (02:30 becomes 03:30). Of a time that comes twice, `twice` says which is meant.
+ * The instant of a local time, in milliseconds since 1970. A time that clocks skip becomes later by the skipped
+ * minutes (02:30 becomes 03:30). If a time occurs twice, `twice` chooses.
  */
 export function instantOf(local: LocalTime, timeZone: string, twice: 'first' | 'second'): number {
   const before = local - offsetAt(local - DAY_MS, timeZone);
@@ -42,7 +41,7 @@ export function instantOf(local: LocalTime, timeZone: string, twice: 'first' | '
   return twice === 'first' ? Math.min(...shown) : Math.max(...shown);
 }
 
-/** An instant as people of a time zone write it: `2026-11-21 16:00 (Europe/Berlin)`. */
+/** An instant for people: `2026-11-21 16:00 (Europe/Berlin)`. */
 export function formatInstant(instant: number, timeZone: string): string {
   return `${formatClock(instant, timeZone)} (${timeZone})`;
 }
@@ -54,7 +53,7 @@ export function formatClock(instant: number, timeZone: string): string {
 
 type Field = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second';
 
-/** How far the clocks of a time zone are ahead of UTC, in milliseconds. */
+/** How far a time zone is ahead of UTC, in milliseconds. */
 function offsetAt(instant: number, timeZone: string): number {
   const parts = formatOf(timeZone).formatToParts(instant);
   const { year, month, day, hour, minute, second } = Object.fromEntries(
@@ -63,7 +62,7 @@ function offsetAt(instant: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / 1_000) * 1_000;
 }
 
-/** @throws RangeError for a time zone that does not exist. */
+/** @throws RangeError if the time zone does not exist. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;

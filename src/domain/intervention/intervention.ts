@@ -23,24 +23,24 @@ export const INTERVENTION_KINDS = [
 /** @open */
 export type InterventionKind = (typeof INTERVENTION_KINDS)[number];
 
-/** What a `skip` that leaves the rest of the soak out names. */
+/** The name of the soak in a `skip`. */
 export const SOAK = 'soak';
 
-/** What a `skip` that releases in spite of a freeze names. */
+/** The name of the freezes in a `skip`. */
 export const FREEZE = 'freeze';
 
-/** What a `skip` that promotes without the judge's verdict names. */
+/** The name of the judge in a `skip`. */
 export const JUDGE = 'judge';
 
-/** One command that was sent to a release. */
+/** A command that a person sent to a release. */
 export interface Intervention {
-  /** A repeated id is the same intervention. */
+  /** Interventions with the same id are one. */
   readonly id: string;
   readonly kind: InterventionKind;
   /** What a `skip` leaves out: the name of a check, `soak`, `judge`, or `freeze`. */
   readonly what?: string;
   readonly by: Actor;
-  /** The record with the proof of who sent it. Absent: nothing is to be proved, or it has been. */
+  /** The record with the proof of who sent it; absent if no proof is needed, or once it is proved. */
   readonly identity?: string;
 }
 
@@ -58,10 +58,10 @@ export interface InterventionRecord extends Omit<Intervention, 'kind' | 'identit
   readonly note: string;
 }
 
-/** How much is kept of what was taken, and as much again of what was not. */
+/** The limit for accepted interventions, and also for ignored ones. */
 const KEPT: Bound = { items: 50, bytes: 100_000 };
 
-/** Adds an intervention. Only the newest are kept; those that were not taken displace none that was. */
+/** Adds an intervention, and keeps the newest. Ignored ones never displace accepted ones. */
 export function addIntervention(
   said: readonly InterventionRecord[],
   record: InterventionRecord,
@@ -97,7 +97,7 @@ export interface ApprovalPolicy {
   readonly identity?: 'oidc';
 }
 
-/** Why fewer people may approve than must; `undefined` if there are enough. */
+/** Why there are fewer approvers than required approvals; `undefined` if there are enough. */
 export function tooFewApprovers({
   required,
   approvers,
@@ -110,25 +110,25 @@ export function tooFewApprovers({
   return `can never be reached: ${people === 1 ? 'one person' : `${people} people`} may approve`;
 }
 
-/** Where a release, or a promotion, stands, as far as that decides what may be said to it. */
+/** The state of a release or a promotion that decides which interventions are possible. */
 export interface Standing {
-  /** What it is called. Absent: a release. */
+  /** What it is called. Default: a release. */
   readonly called?: 'promotion';
   readonly phase: 'forward' | 'restoring' | 'ended';
   readonly paused: boolean;
-  /** What it waits for a person to say. */
+  /** What it waits for a person to do. */
   readonly awaiting: 'approval' | 'decision' | null;
-  /** The checks that are still to pass, and `freeze`, `soak` and `judge` while they are still to come or passing. */
+  /** The checks that are still to pass, and `freeze`, `soak` and `judge` until they have passed. */
   readonly ahead: readonly string[];
   readonly requestedBy: Actor;
   readonly approval: ApprovalPolicy | null;
-  /** Who made what is to be approved, beside the requester. */
+  /** Who made the change to approve, beside the requester. */
   readonly madeBy?: readonly string[];
   /** Who has approved. */
   readonly approvedBy: readonly Actor[];
 }
 
-/** Why a release cannot take an intervention at this moment; `undefined`: it can. */
+/** Why a release cannot accept an intervention now; `undefined` if it can. */
 export function interventionProblem(standing: Standing, said: Omit<Intervention, 'id'>): string | undefined {
   const { phase, paused, awaiting, called = 'release' } = standing;
   if (phase === 'ended') return `the ${called} has ended`;
@@ -154,7 +154,7 @@ export function interventionProblem(standing: Standing, said: Omit<Intervention,
   }
 }
 
-/** Of an approval that comes with a proof, what matters before the proof is verified: it is asked again after that. */
+/** The problems of an approval. If it comes with an unverified proof, it is checked again after the verification. */
 function approvalProblem(
   { approval, requestedBy, madeBy = [], approvedBy }: Standing,
   { by, identity }: Omit<Intervention, 'id'>,

@@ -1,7 +1,7 @@
 import type { Progress, ReleaseRequest, StepRecord } from '../release/release.ts';
 import { FREEZE, JUDGE, SOAK, type Standing } from './intervention.ts';
 
-/** What of a request decides what may be said to its release or promotion. */
+/** The parts of a request that decide which interventions are possible. */
 export type StandingRequest = Pick<
   ReleaseRequest,
   'checks' | 'soakMs' | 'freezes' | 'approval' | 'requestedBy'
@@ -12,8 +12,8 @@ export type StandingRequest = Pick<
   };
 
 /**
- * Where a release or a promotion stands, as far as its progress tells: before anything is said to it. The workflow, which
- * knows more, decides.
+ * The state of a release or a promotion according to its progress, for use before an intervention is sent. The
+ * workflow knows more and decides.
  */
 export function standingOf(progress: Progress, request: StandingRequest): Standing {
   const { outcome, steps, waiting, interventions } = progress;
@@ -39,7 +39,7 @@ export function standingOf(progress: Progress, request: StandingRequest): Standi
   };
 }
 
-/** What a `skip` may leave out, in the order of the way. */
+/** The parts that a `skip` may skip, in order. */
 function skippable({ freezes = [], checks, soakMs, judged }: StandingRequest): readonly string[] {
   return [
     ...(freezes.length > 0 ? [FREEZE] : []),

@@ -1,12 +1,12 @@
 import type { WholeNumber } from '../scalars.ts';
 
-/** What the judge measures of each run, by the name that it has in `slipway.yaml` and in reports. */
+/** What the judge measures of each run, by its name in `slipway.yaml` and in reports. */
 export const METRIC_NAMES = [
-  /** Whether the run ended as its input's expectation says; where that says nothing, in `success`. */
+  /** Whether the run ended as its input's expectation says. Default: whether it ended in `success`. */
   'success',
-  /** Whether everything that its input's expectation says held; without one, whether it ended in `success`. */
+  /** Whether the run met all of its input's expectation. Without one: whether it ended in `success`. */
   'expectations',
-  /** From the request to the first thing that the agent produced: a token, or a step's update. */
+  /** From the request to the agent's first output: a token, or a step's update. */
   'firstToken',
   /** From the request to the end of the run. */
   'latency',
@@ -14,7 +14,7 @@ export const METRIC_NAMES = [
   'outputSize',
   /** The output tokens that the agent's messages report. */
   'outputTokens',
-  /** The number that the agent, or a grader in it, gives the run: also what is recorded through the feedback link. */
+  /** The number that the agent, or a grader in it, gives the run. It is also recorded through the feedback link. */
   'score',
 ] as const;
 
@@ -35,7 +35,7 @@ export interface MetricTraits {
   readonly unit: 'ms' | 'characters' | 'tokens' | null;
 }
 
-/** The traits of every metric. */
+/** The traits of all metrics. */
 export const METRICS: Readonly<Record<MetricName, MetricTraits>> = {
   success: { kind: 'rate', worse: 'lower', change: 'share', unit: null },
   expectations: { kind: 'rate', worse: 'lower', change: 'share', unit: null },

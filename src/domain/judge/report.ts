@@ -4,7 +4,7 @@ import type { MetricComparison, MetricName } from './metric.ts';
 import type { JudgePolicy } from './settings.ts';
 import type { JudgeVerdict, MetricVerdict } from './verdict.ts';
 
-/** The two sides of a comparison: what serves, and what may take its place. */
+/** The two sides of a comparison: what serves, and what may replace it. */
 export const SIDES = ['baseline', 'candidate'] as const;
 export type Side = (typeof SIDES)[number];
 

@@ -1,25 +1,25 @@
 import type { ObservedRun } from '../check/check.ts';
 import type { Side } from './report.ts';
 
-/** One run that counts, reduced to what is compared: small, so that thousands can be kept. */
+/** One counted run, reduced to the compared values, so that thousands can be kept. */
 export interface Trial {
-  /** Its place in the plan: the same in every attempt at the same judgement. */
+  /** Its position in the plan, which is the same in every attempt of a judgement. */
   readonly place: number;
   readonly side: Side;
   readonly status: ObservedRun['status'];
-  /** Whether it ended in the status that was expected. */
+  /** Whether it ended with the expected status. */
   readonly ended: boolean;
-  /** Whether everything that was expected held. */
+  /** Whether all expectations were met. */
   readonly held: boolean;
-  /** Why not: the first reason. */
+  /** If not, the first reason. */
   readonly reason: string | null;
   readonly latencyMs: number;
   readonly firstTokenMs: number | null;
   readonly outputSize: number;
   readonly outputTokens: number | null;
   readonly score: number | null;
-  /** How often it was begun again because the agent was away. */
+  /** How many times it was started again because the agent could not be reached. */
   readonly repeated: number;
-  /** Whether the verdict was recorded through the feedback link; `null`: it was not to be. */
+  /** Whether the verdict was recorded through the feedback link; `null` if that was not asked for. */
   readonly feedback: boolean | null;
 }

@@ -1,7 +1,7 @@
 import { type Change, type MetricComparison, type MetricName, METRICS } from './metric.ts';
 import type { JudgePolicy } from './settings.ts';
 
-/** What is decided of one metric. */
+/** The verdict on one metric. */
 export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';
 
 /**
@@ -11,7 +11,7 @@ export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';
  */
 export type JudgeVerdict = MetricVerdict | 'errored';
 
-/** A metric's verdict and why. */
+/** A metric's verdict and its reason. */
 interface MetricDecision {
   readonly metric: MetricName;
   readonly verdict: MetricVerdict;
@@ -19,7 +19,7 @@ interface MetricDecision {
   readonly reason: string;
 }
 
-/** The verdict over all metrics and what it rests on. */
+/** The verdict over all metrics, and its reasons. */
 export interface Decision {
   readonly verdict: MetricVerdict;
   readonly reasons: readonly string[];
@@ -51,7 +51,8 @@ export function decide(comparisons: readonly MetricComparison[], policy: JudgePo
 }
 
 /**
- * Holm's step-down procedure: p-values, in their order, that can be compared with the level as if there were one test.
+ * Holm's step-down procedure. The adjusted p-values are in the same order, and are compared with the level as for one
+ * test.
  */
 export function holm(pValues: readonly number[]): number[] {
   const order = pValues.map((p, index) => ({ p, index })).sort((left, right) => left.p - right.p);
@@ -64,7 +65,7 @@ export function holm(pValues: readonly number[]): number[] {
   return adjusted;
 }
 
-/** A change as a worsening: above 0 is worse, whatever the metric's direction. */
+/** A change as a worsening: above 0 is worse for every metric. */
 export function worsening(metric: MetricName, { estimate, lower, upper }: Change): Change {
   if (METRICS[metric].worse === 'higher') return { estimate, lower, upper };
   const negated = (value: number | null): number | null => (value === null ? null : 0 - value);
@@ -111,7 +112,7 @@ function decideMetric(
   );
 }
 
-/** What arithmetic with binary fractions leaves over, as in 1 - 0.95. */
+/** The tolerance for rounding errors of binary fractions, as in 1 - 0.95. */
 const ROUNDING = 1e-12;
 
 function fewestRuns({ baseline, candidate }: MetricComparison): number {
@@ -123,7 +124,7 @@ function worst(verdicts: readonly MetricVerdict[]): MetricVerdict {
   return verdicts.length === 0 || verdicts.includes('inconclusive') ? 'inconclusive' : 'passed';
 }
 
-/** A change as people read it: `2.4 points`, `31.0 %`, `0.25`. */
+/** A change for people: `2.4 points`, `31.0 %`, `0.25`. */
 export function changeText(metric: MetricName, change: number): string {
   switch (METRICS[metric].change) {
     case 'share':

@@ -1,6 +1,6 @@
 import type { Metric } from './metrics.ts';
 
-/** The labels of one value of a metric, with every value that they may not hold replaced by `other`. */
+/** Replaces each label value that is not allowed with `other`. */
 export type BoundLabels = (
   labels: Metric['labels'],
   given: Readonly<Record<string, string | undefined>>,
@@ -9,7 +9,7 @@ export type BoundLabels = (
 const OTHER = 'other';
 const LABEL_MAX_CHARACTERS = 100;
 
-/** Bounds the labels of one process: see {@link Metric.labels}. A label has the same values in all of its metrics. */
+/** Limits the labels of one process: see {@link Metric.labels}. A label has the same values in all of its metrics. */
 export function boundLabels(): BoundLabels {
   const seen = new Map<string, Set<string>>();
   const bounded = (label: string, allowed: readonly string[] | number, value: string): string => {

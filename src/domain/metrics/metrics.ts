@@ -3,35 +3,37 @@ import { STEP_NAMES } from '../step.ts';
 
 /** One metric of the worker. */
 export interface Metric {
-  /** `counter` only grows; `histogram` counts values in buckets; `gauge` is a value of now. */
+  /** `counter` only grows; `histogram` counts values in buckets; `gauge` is a current value. */
   readonly kind: 'counter' | 'histogram' | 'gauge';
-  /** What it says, in one sentence. */
+  /** What it measures, in one sentence. */
   readonly help: string;
-  /** Each label with its values: a closed list, or how many distinct ones at most. Any other value becomes `other`. */
+  /**
+   * Each label with its allowed values: a closed list, or how many distinct values at most. Others become `other`.
+   */
   readonly labels: Readonly<Record<string, readonly string[] | number>>;
   /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];
 }
 
-/** How many targets have a value of their own in the label `target` of one worker. */
+/** How many targets get their own value in the label `target` of one worker. */
 export const TARGETS_MAX = 100;
-/** Routes come from a fixed table of endpoints: this bounds what it may grow to. */
+/** Routes come from a fixed table of endpoints. This limits its size. */
 const ROUTES_MAX = 120;
 /** HTTP statuses, and the codes of failures without one. */
 const STATUSES_MAX = 60;
 
 const KINDS = ['release', 'rollback', 'promotion'] as const;
 const SERVICES = ['control_plane', 'agent'] as const;
-/** What a release waits for. */
+/** What a release may wait for. */
 const WAITS = ['approval', 'decision', 'resume', 'freeze'] as const;
 
-/** From a tenth of a second, in which a call is over, to two days, in which a soak is. */
+/** From a tenth of a second (a call) to two days (a soak). */
 const WORK_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 14_400, 86_400, 172_800];
 const CALL_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Every metric of the worker that is Slipway's own, by the name of its instrument. Prometheus shows a counter with
- * `_total` added. Labels never hold an id, an address or a text of others, but for names of targets and deployments.
+ * All of the worker's metrics that are Slipway's own, by instrument name. Prometheus adds `_total` to a counter's
+ * name. Labels contain no ids, addresses or texts from outside, except the names of targets and deployments.
  */
 export const METRICS = {
   slipway_releases: {
@@ -180,7 +182,7 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** The labels of a metric, all of them. */
+/** All labels of a metric. */
 type MetricLabels<Name extends MetricName> = {
   readonly [Label in keyof (typeof METRICS)[Name]['labels']]: string;
 };

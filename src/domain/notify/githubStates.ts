@@ -1,12 +1,12 @@
 import type { Notice, NoticeEvent } from './notice.ts';
 
-/** A status of a GitHub deployment, as far as Slipway sets it. */
+/** A status of a GitHub deployment that Slipway sets. */
 export type DeploymentState = 'in_progress' | 'success' | 'failure' | 'error';
 
 /** A status of a GitHub commit. */
 export type CommitState = 'pending' | 'success' | 'failure' | 'error';
 
-/** The state that each end of a release has on GitHub. */
+/** The state on GitHub for each outcome of a release. */
 const ENDED: Readonly<Partial<Record<NoticeEvent, 'success' | 'failure' | 'error'>>> = {
   released: 'success',
   rolled_back: 'failure',
@@ -16,14 +16,14 @@ const ENDED: Readonly<Partial<Record<NoticeEvent, 'success' | 'failure' | 'error
   aborted: 'error',
 };
 
-/** The events that GitHub receives. */
+/** The events to report to GitHub. */
 export const GITHUB_EVENTS: readonly string[] = ['release_started', ...Object.keys(ENDED)];
 
-/** What a notice reports to GitHub. */
+/** The report of a notice to GitHub. */
 export interface GithubState<State> {
   readonly commit: string;
   readonly state: State;
-  /** Whether it is reported although GitHub has no deployment or status of this release yet. */
+  /** Whether to report it even if GitHub has no deployment or status of this release yet. */
   readonly begins: boolean;
 }
 
@@ -52,7 +52,7 @@ function ofRelease<Begun>(
   if (kind !== 'release') return `GitHub gets notices of releases, not of ${event}`;
   const state = event === 'release_started' ? begun : ENDED[event];
   if (state === undefined) return `GitHub has no status for ${event}`;
-  // A release that was withdrawn never began, so GitHub does not know it.
+  // A withdrawn release never started, so GitHub does not know it.
   return ofCommit(commit, state, event !== 'aborted');
 }
 
@@ -62,5 +62,5 @@ function ofCommit<State>(commit: string | null, state: State, begins: boolean): 
   return { commit, state, begins };
 }
 
-/** A whole commit: what a source is released from that differs from its commit ends in `-dirty`. */
+/** A complete commit. A source that differs from its commit ends in `-dirty` instead. */
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/u;

@@ -7,7 +7,7 @@ import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts
 import type { NoticeContent } from './notice.ts';
 
 /**
- * The notices of a change of a target's state: holds, and work that ended or never started. Its start changes no
+ * The notices for a change of a target's state: holds, and releases that ended or never started. A start changes no
  * state.
  */
 export function noticesBetween(before: TargetState, after: TargetState): readonly NoticeContent[] {
@@ -19,7 +19,7 @@ export function noticesBetween(before: TargetState, after: TargetState): readonl
   ];
 }
 
-/** The notice that a release or a rollback begins. */
+/** The notice that a release or a rollback starts. */
 export function startNotice(spec: TargetSpec, { kind, releaseId, request }: NextWork): NoticeContent {
   const of = aboutTarget(spec, request.requestedBy);
   if (kind === 'rollback') {
@@ -33,7 +33,7 @@ export function startNotice(spec: TargetSpec, { kind, releaseId, request }: Next
   return { ...of, event: 'release_started', kind, name: releaseId, reason, artifact, commit };
 }
 
-/** The fields that all notices about a target share. */
+/** The fields that all notices about a target have in common. */
 function aboutTarget(spec: TargetSpec, by: Actor): Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'> {
   return {
     target: spec.name,
@@ -68,7 +68,7 @@ function holdNotices(
   ];
 }
 
-/** The target itself releases the hold of a rollback that changed nothing. */
+/** The actor when the target itself releases the hold of a rollback that changed nothing. */
 const ITSELF: Actor = { who: 'slipway', from: 'target' };
 
 function endNotice(spec: TargetSpec, row: HistoryRow, after: TargetState): NoticeContent {
@@ -84,13 +84,13 @@ function endNotice(spec: TargetSpec, row: HistoryRow, after: TargetState): Notic
   };
 }
 
-/** Rows are only ever added, at the end; the oldest go. */
+/** The new rows of the history. Rows are only appended, and the oldest are dropped. */
 export function rowsSince({ history: before }: TargetState, { history }: TargetState): readonly HistoryRow[] {
   const newest = before.at(-1);
   return history.slice(history.findLastIndex((row) => row === newest) + 1);
 }
 
-/** The commit that a revision was made of: of the release that made it, or that made what it is a copy of. */
+/** The commit of a revision: that of its release, or of its original's release. */
 function commitOf(revisionId: string | null, { history, known }: TargetState): string | null {
   if (revisionId === null) return null;
   const made = history.findLast((row) => row.revisionId === revisionId);
@@ -99,7 +99,7 @@ function commitOf(revisionId: string | null, { history, known }: TargetState): s
   return history.findLast((row) => isOf(artifact, row))?.commit ?? null;
 }
 
-/** Whether a row is about an artifact; it keeps the short name that people read. */
+/** Whether a row is about an artifact. It contains the artifact's short name. */
 function isOf(identity: string | undefined, { artifact, outcome }: HistoryRow): boolean {
   if (identity === undefined || artifact === null || outcome !== 'released') return false;
   return identity.startsWith(artifact) || identity === `image:${artifact}`;

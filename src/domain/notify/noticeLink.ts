@@ -3,9 +3,9 @@ import { promotionIdAt } from '../promotion/promotion.ts';
 import type { Notice, SentNotice } from './notice.ts';
 
 /**
- * A notice with the page of what it is about: of the release, of the promotion, of the target.
+ * A notice with a link to its page: the release, the promotion or the target.
  *
- * @param dashboard - where the dashboard is; `null`: not known.
+ * @param dashboard - the dashboard's URL; `null` if not known.
  */
 export function linkedNotice(notice: Notice, dashboard: string | null): SentNotice {
   return { ...notice, dashboardUrl: pageLink(dashboard, addressOf(notice)) };

@@ -37,10 +37,10 @@ export function noticeTitle({ event, target, kind, name }: Notice): string {
   }
 }
 
-/** The longest reason in a message that people read; the whole one is in the record. */
+/** The longest reason in a message to people. The record has all of it. */
 const REASON_MAX_CHARACTERS = 1_500;
 
-/** A notice as a message for Slack, in its markup. What a person must do stands in it as it is, to be copied. */
+/** A notice as a Slack message. It contains the instructions unchanged, so that they can be copied. */
 export function slackText(notice: SentNotice): string {
   const { reason, code, instructions, artifact, commit, by, dashboardUrl } = notice;
   const short = commit === null ? null : `commit ${commit.slice(0, 12)}`;
@@ -55,10 +55,10 @@ export function slackText(notice: SentNotice): string {
   return lines.join('\n');
 }
 
-/** What GitHub takes for a description. */
+/** GitHub's limit for descriptions. */
 const DESCRIPTION_MAX_CHARACTERS = 140;
 
-/** A notice in one short line. It begins with the release's name, by which the statuses of one release are known. */
+/** A notice in one short line. It begins with the release's name, which identifies the release's statuses. */
 export function shortText({ name, reason }: Notice): string {
   const text = `${name ?? ''}: ${reason}`.replaceAll(/\s+/gu, ' ');
   return text.length <= DESCRIPTION_MAX_CHARACTERS
@@ -66,19 +66,19 @@ export function shortText({ name, reason }: Notice): string {
     : `${text.slice(0, DESCRIPTION_MAX_CHARACTERS - 1)}…`;
 }
 
-/** Slack's own three characters. */
+/** Escapes Slack's three special characters. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
 
-/** Keeps a notice that was not delivered, so that `slipway status` shows it. */
+/** Records a notice that was not delivered, for `slipway status`. */
 export function noteUndelivered(state: TargetState, undelivered: Undelivered): TargetState {
   return { ...state, undelivered: newest([...(state.undelivered ?? []), undelivered], UNDELIVERED) };
 }
 
-/** An undelivered notice in words. */
+/** Describes an undelivered notice. */
 export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
   return `"${receiver}" could not be notified of ${what}, given up at ${at}: ${reason}`;

@@ -3,16 +3,16 @@ import type { DeploymentSnapshot } from '../deployment/revision.ts';
 import type { Instant } from '../scalars.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
-/** The targets that a promotion has to do with, as they are seen at one moment. */
+/** The targets of a promotion at one moment. */
 export interface Line {
   readonly from: TargetSeen;
   readonly to: TargetSeen;
   readonly downstream: readonly TargetSeen[];
 }
 
-/** What is promoted: what serves on `from`, and is verified. */
+/** What to promote: the verified artifact that serves on `from`. */
 export interface Candidate {
-  /** Its identity, which is that of its content. */
+  /** The identity of its content. */
   readonly artifact: string;
   readonly revisionId: string;
   readonly deploymentId: string;
@@ -20,18 +20,18 @@ export interface Candidate {
   /** ISO 8601. */
   readonly verifiedAt: string;
   readonly commit: string | null;
-  /** When the commit was made. Absent: not known. */
+  /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
   /** Who released it on `from`; `null` if unknown. */
   readonly releasedBy: string | null;
 }
 
-/** What a promotion begins with, or why it ends at once. */
+/** The candidate of a promotion, or why the promotion ends at once. */
 export type Choice =
   | { readonly kind: 'candidate'; readonly candidate: Candidate }
   | { readonly kind: 'nothing_to_do' | 'rejected'; readonly reason: string };
 
-/** Chooses what is promoted. */
+/** Chooses the candidate. */
 export function chooseCandidate(line: Line): Choice {
   const { from, to } = line;
   const stopped = stoppedLine(line);
@@ -63,14 +63,14 @@ export function chooseCandidate(line: Line): Choice {
   return { kind: 'candidate', candidate };
 }
 
-/** What became of a candidate while time passed. */
+/** Whether a candidate is still the one to promote. */
 export type Confirmation =
   | { readonly kind: 'stands' }
   | { readonly kind: 'superseded' | 'rejected'; readonly reason: string }
-  /** `to` was changed by hand: a person is asked. */
+  /** `to` was changed by hand: a person decides. */
   | { readonly kind: 'changed_by_hand'; readonly reason: string };
 
-/** Whether a candidate still is to be promoted. `before`: what served on `to` when it was chosen. */
+/** Checks whether a candidate is still the one to promote. `before`: what served on `to` when it was chosen. */
 export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
   const { from, to } = line;
   if (from.servingRevisionId !== candidate.revisionId)
@@ -93,7 +93,7 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   return { kind: 'changed_by_hand', reason };
 }
 
-/** Why a candidate does not serve on its target any more. */
+/** Why a candidate no longer serves on its target. */
 export function whySuperseded(from: TargetSeen): string {
   if (from.hold !== null) {
     return `the candidate was taken off "${from.name}" by ${whoAndWhy(from.hold.by)}`;
@@ -101,7 +101,7 @@ export function whySuperseded(from: TargetSeen): string {
   return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
 }
 
-/** Why the line is stopped: if a target is on hold, nothing moves towards it, from however far. */
+/** Why the line is stopped: a target on hold stops all promotions that lead to it, directly or through others. */
 function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
   const held = [to, ...downstream].find((target) => target.hold !== null);
   if (held?.hold == null) return undefined;
@@ -109,12 +109,12 @@ function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): strin
   return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${whoAndWhy(by)}`;
 }
 
-/** An artifact's identity as people read it. */
+/** An artifact's identity for people. */
 export function shortIdentity(artifact: string): string {
   return artifact.startsWith('sha256:') ? artifact.slice(0, 'sha256:'.length + 12) : artifact;
 }
 
-/** A tarball's digest and an image's digest always mean the same; a tag and a branch do not. */
+/** Whether an identity is fixed: a tarball's or an image's digest is, a tag or a branch is not. */
 function isPinned(artifact: string): boolean {
   return /^sha256:[0-9a-f]{64}$/.test(artifact) || /^image:.+@sha256:[0-9a-f]{64}$/.test(artifact);
 }
@@ -123,37 +123,39 @@ function rejected(reason: string): Choice {
   return { kind: 'rejected', reason };
 }
 
-/** What a promotion sees of one target: what its workflow says, and what its control plane says. */
+/** One target as its workflow and its control plane report it. */
 export interface TargetSeen {
   readonly name: string;
-  /** Whether it has ever taken a release. */
+  /** Whether it has ever accepted a release. */
   readonly known: boolean;
   readonly hold: Hold | null;
-  /** The release or rollback that runs. */
+  /** The running release or rollback. */
   readonly running: string | null;
-  /** The revision that serves, as the target knows it. */
+  /** The revision that serves, according to the target. */
   readonly activeRevisionId: string | null;
-  /** The revision that serves, as the control plane says. `null`: none. */
+  /** The revision that serves, according to the control plane; `null` if none. */
   readonly servingRevisionId: string | null;
   readonly deploymentId: string | null;
   readonly agentUrl: string | null;
-  /** When what serves was verified: ISO 8601; `null` where it is not, or a person rolled back from it. */
+  /**
+   * When the serving revision was verified, ISO 8601; `null` if it is not verified, or a person rolled back from it.
+   */
   readonly verifiedAt: string | null;
-  /** The identity of the artifact that serves; `null` where it was not shipped from here. */
+  /** The identity of the serving artifact; `null` if Slipway did not deploy it. */
   readonly artifact: string | null;
   readonly commit: string | null;
-  /** When the commit was made. Absent: not known. */
+  /** When the commit was made; absent if not known. */
   readonly committedAt?: Instant;
   /** Who released it. */
   readonly releasedBy: string | null;
-  /** The artifacts that it does not take any more. */
+  /** The quarantined artifacts. */
   readonly quarantined: readonly string[];
 }
 
 /**
- * Sees a target.
- * @param answer - of its workflow; `null`: it has never taken a release.
- * @param deployment - of its control plane; `null`: there is none, or it was not asked.
+ * Combines the two reports about a target.
+ * @param answer - the workflow's view; `null` if it has never accepted a release.
+ * @param deployment - the control plane's; `null` if there is none or it was not read.
  */
 export function seeTarget(
   name: string,

@@ -1,31 +1,31 @@
-/** How many promotions may judge or release at once. Waiting and watching needs no place. */
+/** How many promotions may judge or release at once. A promotion that waits or watches needs no place. */
 export interface PlaceRules {
   /** 0: no limit. */
   readonly atOnce: number;
-  /** The shortest time between two starts, in milliseconds, so that a freed group does not start together. */
+  /** The shortest time between two starts, in milliseconds, so that waiting promotions do not all start together. */
   readonly apartMs: number;
 }
 
-/** The defaults: a control plane builds that many side by side, and as many judges do not slow each other down. */
+/** The defaults. A control plane builds this many at once, and this many judges do not slow each other down. */
 export const PLACE_RULES: PlaceRules = { atOnce: 4, apartMs: 5_000 };
 
-/** A promotion that has a place, or waits for one. Times in milliseconds since 1970. */
+/** A promotion that has or wants a place. Times are milliseconds since 1970. */
 interface Placed {
   readonly id: string;
-  /** When it last asked for its place. */
+  /** When it last signaled. */
   readonly seenAt: number;
 }
 
-/** Who has a place, and who waits for one, in the order in which they came. */
+/** The promotions that have or want places, in the order in which they came. */
 export interface Places {
   readonly rules: PlaceRules;
   readonly holders: readonly Placed[];
   readonly waiting: readonly Placed[];
-  /** When a place was last given. */
+  /** When a place was last granted. */
   readonly givenAt: number;
 }
 
-/** How a promotion stands: `waits` behind so many, or `unknown`. */
+/** A promotion's state: it has a place, waits behind `ahead` others, or is unknown. */
 export type PlaceStanding =
   { readonly state: 'has' | 'unknown' } | { readonly state: 'waits'; readonly ahead: number };
 
@@ -36,10 +36,10 @@ export const NO_PLACES: Places = {
   givenAt: 0,
 };
 
-/** A promotion that has not asked for so long, in milliseconds, has ended: its place is free. */
+/** A promotion that has not signaled for this long, in milliseconds, has ended: its place is free. */
 export const PLACE_LEASE_MS = 180_000;
 
-/** A promotion asks for a place, or renews the one that it has. */
+/** A promotion requests a place, or renews its own. */
 export function enter(places: Places, id: string, rules: PlaceRules, now: number): Places {
   const seen = (placed: Placed): Placed => (placed.id === id ? { id, seenAt: now } : placed);
   const isNew = standing(places, id).state === 'unknown';
@@ -47,7 +47,7 @@ export function enter(places: Places, id: string, rules: PlaceRules, now: number
   return give({ ...places, rules, holders: places.holders.map(seen), waiting }, now);
 }
 
-/** A promotion gives up its place, or stops waiting for one. */
+/** A promotion returns its place, or stops waiting for one. */
 export function leave(places: Places, id: string, now: number): Places {
   const others = (placed: Placed): boolean => placed.id !== id;
   return give(
@@ -56,7 +56,7 @@ export function leave(places: Places, id: string, now: number): Places {
   );
 }
 
-/** Takes expired places back, and gives the next one if a place is free and enough time has passed. */
+/** Frees expired places, and grants the next one if a place is free and enough time has passed. */
 export function give(places: Places, now: number): Places {
   const lives = ({ seenAt }: Placed): boolean => now - seenAt < PLACE_LEASE_MS;
   const holders = places.holders.filter(lives);

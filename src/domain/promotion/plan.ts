@@ -5,21 +5,21 @@ import { type PromotionSchedule, scheduleTimes } from '../schedule/schedule.ts';
 import { chooseCandidate, shortIdentity, type TargetSeen } from './candidate.ts';
 import type { PromotionRequest } from './promotion.ts';
 
-/** A promotion as it is planned. */
+/** A planned promotion. */
 export interface Planned {
   readonly request: Pick<PromotionRequest, 'name' | 'soakMs' | 'bakeMs' | 'freezes' | 'approval'>;
-  /** Whether, and what where it cannot tell, a judge decides; `null`: none does. */
+  /** What to do after an inconclusive judgement; `null` if there is no judge. */
   readonly judge: OnInconclusive | null;
   /** The names of the targets. */
   readonly from: string;
   readonly to: string;
   readonly downstream: readonly string[];
   readonly schedule: PromotionSchedule;
-  /** Why its schedule is paused; `null` where it is not. */
+  /** Why its schedule is paused; `null` if it is not. */
   readonly paused: string | null;
 }
 
-/** One time of one promotion, and what comes of it. */
+/** One scheduled run of a promotion, and what it does. */
 export interface PlannedTurn {
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -34,8 +34,8 @@ interface PlannedDecision {
 }
 
 /**
- * Plans what scheduled promotions do between two instants, as things are now: nothing new is released, every check
- * passes, the judge finds nothing worse, people approve at once, and neither judging nor a release takes time.
+ * Plans the scheduled promotions between two instants. It assumes that nothing new is released, every check passes,
+ * the judge finds nothing worse, people approve at once, and neither judging nor releasing takes time.
  */
 export function planPromotions(
   promotions: readonly Planned[],
@@ -45,7 +45,7 @@ export function planPromotions(
 ): readonly PlannedTurn[] {
   const targets = new Map(seen);
   const busyUntil = new Map<string, number>();
-  /** What is released later than a time that comes round before it is not to be seen by that one. */
+  /** Later releases, which a run that starts before them must not see. */
   const pending: { readonly at: number; readonly name: string; readonly target: TargetSeen }[] = [];
   const turns = promotions
     .flatMap((planned) => scheduleTimes(planned.schedule, from, to).map((at) => ({ planned, at })))
@@ -63,7 +63,7 @@ export function planPromotions(
 
 interface DecidedTurn {
   readonly decisions: readonly PlannedDecision[];
-  /** When the promotion ends; absent where it does not begin. */
+  /** When the promotion ends; absent if it does not start. */
   readonly endsAt?: number;
   readonly released?: { readonly at: number; readonly name: string; readonly target: TargetSeen };
 }
@@ -117,7 +117,7 @@ function decideTurn(
     known: true,
     artifact,
     verifiedAt: new Date(now).toISOString(),
-    // No revision has been made yet: any name will do that no other one has.
+    // There is no revision yet: any unique name will do.
     servingRevisionId: `planned at ${now}`,
     activeRevisionId: `planned at ${now}`,
     deploymentId: to.deploymentId ?? 'planned',

@@ -8,13 +8,16 @@ import type { CheckVerdict, JudgementRecord, ReleaseRequest, StepRecord } from '
 import type { Instant } from '../scalars.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 
-/** How a promotion's candidate is judged against what serves where it is to go. */
+/** How a promotion's candidate is judged against the revision that serves on `to`. */
 export interface PromotionJudge {
   readonly inputs: JudgeInputs;
   readonly settings: DeclaredJudgeSettings;
-  /** What happens if the runs are inconclusive. It never promotes by itself. */
+  /** What to do if the runs are inconclusive. It never promotes by itself. */
   readonly onInconclusive: OnInconclusive;
-  /** `wait`: after how long it is judged again, in milliseconds, and how often at most, the first time not counted. */
+  /**
+   * `wait`: after how long to judge again, in milliseconds, and how many times at most, not counting the first
+   * judgement.
+   */
   readonly again: { readonly afterMs: number; readonly times: number };
 }
 
@@ -24,32 +27,35 @@ export interface PromotionRequest {
   readonly name: string;
   readonly from: TargetSpec;
   readonly to: TargetSpec;
-  /** The targets that promotions lead to from `to`, however far: where one is on hold, nothing moves towards it. */
+  /**
+   * The targets that promotions lead to from `to`, directly or through others. If one is on hold, `to` gets no
+   * promotion.
+   */
   readonly downstream: readonly TargetSpec[];
-  /** What a release on `to` is made with; the artifact and its commit come from the candidate. */
+  /** The settings of the release on `to`. Its artifact and commit come from the candidate. */
   readonly release: Pick<
     ReleaseRequest,
     'checks' | 'steps' | 'soakMs' | 'graphConfigPath' | 'onError' | 'notify'
   >;
   /** How long the candidate must have been verified on `from`, in milliseconds. */
   readonly soakMs: number;
-  /** How long the release is watched on `to`, in milliseconds. 0: not at all. */
+  /** How long to watch the release on `to`, in milliseconds. 0: not at all. */
   readonly bakeMs: number;
-  /** How often the checks are repeated in between, in milliseconds. */
+  /** How often to repeat the checks meanwhile, in milliseconds. */
   readonly checkEveryMs: number;
-  /** How the candidate is judged once it has soaked. Absent: it is not. */
+  /** How to judge the candidate after its soak. Default: no judge. */
   readonly judge?: PromotionJudge;
-  /** Who must agree before anything is changed. Absent: no approval is needed. */
+  /** Who must approve before anything is changed. Default: no approval is needed. */
   readonly approval?: ApprovalPolicy;
-  /** When nothing is released on `to`: its own freezes and those of the promotion. */
+  /** When `to` accepts no release: its own freezes and those of the promotion. */
   readonly freezes: readonly FreezeWindow[];
-  /** Promote although a freeze is in force; the request's reason says why. */
+  /** Promote even during a freeze. The request's reason says why. */
   readonly overrideFreeze?: boolean;
-  /** In what the two targets' configurations differ, in words. */
+  /** How the two targets' configurations differ, as text. */
   readonly differences: readonly string[];
-  /** The artifact store's URL: artifacts come from it, and records are kept there. */
+  /** The URL of the artifact store for artifacts and records. */
   readonly store: string;
-  /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
+  /** The span that asked: a W3C `traceparent`. Absent: not traced. */
   readonly trace?: string;
   readonly requestedBy: Actor;
   /** The proof of who asked. Absent: a schedule did, or their name is claimed. */
@@ -94,22 +100,25 @@ export interface PromotionResult {
   readonly endedAt: Instant;
 }
 
-/** The id of a promotion's workflow and schedule: one at a time for each name and target. */
+/** The id of a promotion's workflow and schedule. One promotion runs at a time for each name and target. */
 export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
   return promotionIdAt(targetWorkflowId(to), name);
 }
 
-/** The same, by the id of the target's workflow. */
+/** The same, by the target's workflow id. */
 export function promotionIdAt(targetId: string, name: string): string {
   return `promotion:${targetId.slice('target:'.length)}:${name}`;
 }
 
-/** The request key of a promotion's release. A promotion that is tried again asks for the same thing; another one does not. */
+/**
+ * The request key of a promotion's release: the same for each attempt of one promotion, different for another
+ * promotion.
+ */
 export function promotionRequestKey(name: string, artifact: string, runId: string): string {
   return `promotion ${name} ${artifact} ${runId}`;
 }
 
-/** The promotion that asked for a release; `undefined` where none did. */
+/** The promotion that requested a release; `undefined` if none did. */
 export function promotionOf({
   requestKey,
   target,

@@ -5,9 +5,9 @@ export type Injection = (
   | {
       readonly kind: 'check';
       readonly check: string;
-      /** The target whose agent it is run on; `null`: any. */
+      /** The target whose agent the check runs on; `null` for any. */
       readonly target: string | null;
-      /** `fails`: the agent's answer is not what is expected. `errs`: the agent does not answer. */
+      /** `fails`: the agent gives a wrong answer. `errs`: the agent does not answer. */
       readonly how: 'fails' | 'errs';
       readonly when: When;
     }
@@ -20,14 +20,14 @@ export type Injection = (
   | { readonly kind: 'build'; readonly target: string | null; readonly when: When }
   /** A new version is released on a target. */
   | { readonly kind: 'release'; readonly target: string; readonly when: When }
-  /** How a person answers a request for approval, and how long after it began to wait; `null`: nobody answers. */
+  /** A person's answer to a request for approval; `null` if no one answers. */
   | { readonly kind: 'approval'; readonly says: Said | null }
 ) & {
-  /** As it was written. */
+  /** As written. */
   readonly text: string;
 };
 
-/** How each kind of injection is written. */
+/** The syntax of each kind of injection. */
 export const INJECTION_FORMS = [
   'check NAME fails|errs [on TARGET] [WHEN]',
   'control plane [of TARGET] is down [WHEN]',
@@ -38,7 +38,7 @@ export const INJECTION_FORMS = [
   'release on TARGET at TIME',
 ] as const;
 
-/** A person's answer to a request for approval. Milliseconds. */
+/** A person's answer to a request for approval, and after how many milliseconds of waiting. */
 export interface Said {
   readonly who: string;
   readonly what: 'approve' | 'reject';
@@ -46,9 +46,9 @@ export interface Said {
 }
 
 /**
- * When an injection takes effect: `always`; `since`, so long after the rehearsal, a soak or a bake began
- * (milliseconds); `clock`, at each recurrence of a freeze's moments. `until` is not included. `once`: only what comes
- * first from then on.
+ * When an injection takes effect. `always`; `since`: this long after the start of the rehearsal, a soak or a bake, in
+ * milliseconds; `clock`: at each recurrence of a freeze's moments. `until` is excluded. `once`: only for the first
+ * event from then on.
  */
 export type When =
   | { readonly kind: 'always' }
@@ -61,16 +61,16 @@ export type When =
     }
   | { readonly kind: 'clock'; readonly from: string; readonly until: string | null; readonly once: boolean };
 
-/** What a time is counted from. */
+/** The event from which a time is counted. */
 export type Beginning = 'rehearsal' | 'soak' | 'bake';
 
-/** Where and when something is asked that an injection may decide. Milliseconds since 1970. */
+/** The context of an event that an injection may decide. Milliseconds since 1970. */
 export interface Asked {
   readonly now: number;
   readonly startedAt: number;
-  /** The time zone of clocks. */
+  /** The time zone for `clock`. */
   readonly timeZone: string;
-  /** The promotion's soak or bake that asks; absent: something else does. */
+  /** The promotion's soak or bake that the event belongs to; absent for other events. */
   readonly watch?: { readonly of: 'soak' | 'bake'; readonly since: number };
 }
 
@@ -94,7 +94,9 @@ export function isTime(when: When, asked: Asked): boolean {
   }
 }
 
-/** When it first takes effect, in milliseconds since 1970; `undefined`: it depends on when a soak or a bake begins. */
+/**
+ * When it first takes effect, in milliseconds since 1970; `undefined` if it depends on the start of a soak or a bake.
+ */
 export function firstTime(
   when: When,
   { startedAt, timeZone }: Pick<Asked, 'startedAt' | 'timeZone'>,
@@ -111,10 +113,10 @@ function beginning(of: Beginning, { startedAt, watch }: Asked): number | undefin
 
 const FAR = '9999-12-31';
 const DAY_MS = 86_400_000;
-/** A weekly moment recurs within so many days. */
+/** A weekly moment recurs within this many days. */
 const WEEK_DAYS = 8;
 
-/** The first instant of a moment from another on; `undefined` where it has passed for good. */
+/** The first occurrence of a moment at or after an instant; `undefined` if it is past. */
 function firstAfter(moment: string, timeZone: string, from: number): number | undefined {
   const isOnce = parseFreezeMoment(moment)?.kind === 'once';
   const window = { name: '', timeZone, from: moment, until: isOnce ? FAR : moment, then: 'wait' } as const;

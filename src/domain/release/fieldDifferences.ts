@@ -12,7 +12,7 @@ export interface FieldDifference {
   readonly to?: unknown;
 }
 
-/** The fields in which two plain values differ, by their paths. Lists of single values are compared as a whole. */
+/** The fields in which two plain values differ, by path. Lists of unnamed values are compared as a whole. */
 export function fieldDifferences(from: unknown, to: unknown): readonly FieldDifference[] {
   const [one, other] = [leavesOf(from), leavesOf(to)];
   return [...new Set([...one.keys(), ...other.keys()])]
@@ -28,7 +28,7 @@ export interface ComparedSettings {
   readonly soakMs: number;
 }
 
-/** How the settings of two targets differ, one sentence each. Of secrets, names and references are compared. */
+/** How the settings of two targets differ, one sentence each. For secrets, names and references are compared. */
 export function configDifferences(from: ComparedSettings, to: ComparedSettings): readonly string[] {
   return fieldDifferences(flat(from), flat(to)).map(
     ({ path, from: one, to: other }) => `${path}: ${shown(one)} → ${shown(other)}`,
@@ -60,7 +60,7 @@ function leavesOf(value: unknown): ReadonlyMap<string, unknown> {
   return leaves;
 }
 
-/** What has parts of its own. What is empty has none, and is a value. */
+/** A value's fields; `undefined` for a value without fields, such as an empty object. */
 function fieldsOf(value: unknown): readonly (readonly [name: string, value: unknown])[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (!Array.isArray(value)) {

@@ -3,7 +3,7 @@ import { isQuarantined } from '../restore/restoreDecision.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 import type { Baseline, KnownRevision } from './release.ts';
 
-/** What Slipway could not fix by itself. */
+/** A situation that Slipway could not fix by itself. */
 export interface Predicament {
   readonly target: TargetSpec;
   readonly deploymentId: string | null;
@@ -11,17 +11,17 @@ export interface Predicament {
   /** Oldest first. */
   readonly known: readonly KnownRevision[];
   readonly reason: string;
-  /** What the last try failed of; `null` where that is not known. */
+  /** Why the last attempt failed; `null` if not known. */
   readonly code: ErrorCode | null;
-  /** The revisions that could not be put back, in the order in which they were tried. */
+  /** The revisions that could not be restored, in the order of the attempts. */
   readonly attempted: readonly string[];
-  /** The revision that was restored, serves, and failed its checks. Absent: there is none. */
+  /** The revision that was restored and serves, but failed its checks; absent if there is none. */
   readonly restored?: string;
 }
 
 /**
- * What a person should do if Slipway could not restore a good revision: what is in the way, where to look, and the
- * commands, with Slipway, without Temporal, and without Slipway. Never a key's value.
+ * What a person should do if Slipway could not restore a good revision: the obstacle, where to look, and the commands
+ * with Slipway, without Temporal, and without Slipway. They never contain a key's value.
  */
 export function restoreInstructions(predicament: Predicament): string {
   const { target, known, attempted, baseline, restored } = predicament;
@@ -55,7 +55,7 @@ function numbered({ target, reason }: Predicament, steps: readonly Step[]): stri
   ].join('\n');
 }
 
-/** The redeploy of a revision as a call for a shell. The key is a variable: its value is never printed. */
+/** The shell command that redeploys a revision. The key is a variable, so that its value is never printed. */
 export function redeployCommand(
   target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId'>,
   deploymentId: string,
@@ -64,10 +64,10 @@ export function redeployCommand(
   return `curl -X POST ${headers(target)} ${deploymentUrl(target, deploymentId)}/revisions/${revisionId}/redeploy`;
 }
 
-/** A sentence, and the commands that belong to it. */
+/** A sentence with its commands. */
 type Step = readonly string[];
 
-/** What stands in the way. */
+/** The obstacle. */
 function obstacle(predicament: Predicament): Step {
   const { target, code, attempted } = predicament;
   const asked = looking(predicament);
@@ -127,7 +127,7 @@ function obstacle(predicament: Predicament): Step {
   }
 }
 
-/** A revision was restored and serves, but its checks say nothing good: the cause lies outside of it. */
+/** The instructions if a revision was restored and serves but failed its checks: the cause is outside of it. */
 function whenRestored(predicament: Predicament, revisionId: string): readonly Step[] {
   const { name } = predicament.target;
   return [
@@ -171,7 +171,7 @@ function restoreByHand({ target, deploymentId, attempted }: Predicament, revisio
   ];
 }
 
-/** The newest verified revision that was not tried in vain; else the newest verified; else what served before. */
+/** The newest verified revision that was not tried, else the newest verified one, else the baseline. */
 function bestRevision(
   known: readonly KnownRevision[],
   baseline: Baseline | null,
@@ -185,7 +185,7 @@ function bestRevision(
   return (untried ?? good.at(-1))?.revisionId ?? last;
 }
 
-/** A GET of the deployment, or of something below it; by name where its id is not known. */
+/** A command that reads the deployment or a resource below it. It searches by name if the id is not known. */
 function looking({ target, deploymentId }: Predicament, below = ''): string {
   const id = deploymentId ?? target.deploymentId;
   const url =
@@ -199,12 +199,12 @@ function deploymentUrl({ controlPlane }: Pick<TargetSpec, 'controlPlane'>, deplo
   return `${controlPlane}/v2/deployments/${deploymentId}`;
 }
 
-/** Where the key is. What is no reference might be a key, and is not repeated. */
+/** The key's reference. Other text might be a key and is not repeated. */
 function keyPlace({ apiKey: { from } }: TargetSpec): string {
   return /^(?:env|file):/.test(from) ? from : 'apiKey';
 }
 
-/** The headers that say who asks; the key as the shell finds it. */
+/** The headers with the credentials. The shell inserts the key. */
 function headers({ apiKey: { from }, tenantId }: Pick<TargetSpec, 'apiKey' | 'tenantId'>): string {
   const value = from.startsWith('env:')
     ? `$${from.slice('env:'.length)}`

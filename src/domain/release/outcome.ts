@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** The ways in which a release ends (design, "Words"). */
+/** The outcomes of a release (design, "Words"). */
 export const OUTCOMES = [
   'released',
   /** An earlier revision serves again: after a release that failed, or because a person asked for it. */
@@ -25,7 +25,7 @@ export function needsPerson(outcome: Outcome): boolean {
 
 /**
  * The command's exit code for an outcome (design, "The command").
- * @param code - of the failure that ended it: a rollback that did not reach the named revision failed.
+ * @param code - the failure's code: a rollback that did not reach the named revision has failed.
  */
 export function outcomeExitCode(
   kind: 'release' | 'rollback',
@@ -37,7 +37,7 @@ export function outcomeExitCode(
     case 'released':
       return 0;
     case 'rolled_back':
-      // A rollback that was asked for reached the state that was asked for; a release that was undone did not.
+      // A manual rollback reached the requested state. A release that was rolled back did not.
       return kind === 'rollback' ? 0 : 2;
     case 'failed':
       return 2;

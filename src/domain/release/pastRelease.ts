@@ -8,7 +8,7 @@ import type { HistoryRow } from '../target/targetState.ts';
 import type { Outcome } from './outcome.ts';
 import type { ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
 
-/** One release or rollback of a target's past. */
+/** A past release or rollback of a target. */
 export interface PastRelease {
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback';
@@ -35,17 +35,17 @@ export interface PastRelease {
   readonly restore?: RestoreSpan;
 }
 
-/** A row of the target's own history. */
+/** A release from the target's history. */
 export function pastOfRow(row: HistoryRow): PastRelease {
   return { ...endOf(row), startedAt: row.startedAt ?? null, restore: row.restore };
 }
 
-/** What its own history says about a release or a rollback: no worker is needed to read it. */
+/** A release from its own Temporal history, which needs no worker. */
 export function pastOfWork(work: WorkFact): PastRelease {
   const { workflowId, kind, result, ended } = work;
   const startedAt = new Date(work.startedAt).toISOString();
   const { artifact, commit, committedAt, requestedBy } = asked(work.request);
-  // A result names its artifact by the beginning of its digest.
+  // A result contains only the beginning of the artifact's digest.
   if (result !== null) return { ...pastOfResult(result), startedAt, artifact: artifact ?? result.artifact };
   return {
     releaseId: workflowId.slice(workflowId.lastIndexOf('/') + 1),
@@ -59,12 +59,12 @@ export function pastOfWork(work: WorkFact): PastRelease {
   };
 }
 
-/** What a release's record says. */
+/** A release from its record. */
 export function pastOfResult(result: ReleaseResult): PastRelease {
   return { ...endOf(result), startedAt: result.startedAt, restore: restoreSpanOf(result) };
 }
 
-/** What a row and a record have in common. */
+/** The fields that a row and a record have in common. */
 function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt' | 'restore'> {
   const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
   const { revisionId, servingRevisionId, requestedBy, committedAt } = ended;

@@ -1,11 +1,14 @@
 import { fitting } from '../bounds.ts';
 import type { CheckVerdict, StepRecord } from './release.ts';
 
-/** What steps and verdicts take at most, as JSON, in a release's result: one payload, of which Temporal takes 2 MB. */
+/**
+ * The limits for steps and verdicts in a release's result, as JSON. The result is one payload, and Temporal's limit
+ * is 2 MB.
+ */
 const STEPS_MAX_BYTES = 500_000;
 const VERDICTS_MAX_BYTES = 500_000;
 
-/** The steps of a release as far as there is room: of too many, the checks that passed first are left out. */
+/** Limits the steps of a release: if there are too many, the oldest passed checks are dropped. */
 export function boundedSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
   return fitting(
     [...steps],
@@ -14,7 +17,7 @@ export function boundedSteps(steps: readonly StepRecord[]): readonly StepRecord[
   );
 }
 
-/** The verdicts of a release as far as there is room: of too many, those that passed first are left out. */
+/** Limits the verdicts of a release: if there are too many, the oldest passed ones are dropped. */
 export function boundedVerdicts(verdicts: readonly CheckVerdict[]): readonly CheckVerdict[] {
   return fitting(verdicts, VERDICTS_MAX_BYTES, ({ passed }) => passed);
 }

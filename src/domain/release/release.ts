@@ -12,20 +12,20 @@ import type { StepName, StepOverrides } from '../step.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 import type { Outcome } from './outcome.ts';
 
-/** How many releases wait: only the newest (`latest`), or each of them (`all`). */
+/** Which waiting releases to keep: only the newest (`latest`) or all. */
 type QueuePolicy = 'latest' | 'all';
 
 /**
- * What a release does if the outcome of a step is unknown: the control plane is down, or an answer is missing. A failed
- * revision or check is always rolled back.
+ * What a release does if the outcome of a step is unknown: the control plane is down, or an answer is missing. A
+ * failed revision or check is always rolled back.
  */
 export interface ErrorPolicy {
   /**
-   * `rollback`: put back what served before. `wait`: wait for a person to say `retry`, `skip` or `abort`, and put it
-   * back if no decision comes in time. `stop`: leave everything as it is, and end `errored`.
+   * `rollback`: restore what served before. `wait`: wait for a person's `retry`, `skip` or `abort`, and restore if
+   * none comes in time. `stop`: change nothing further, and end `errored`.
    */
   readonly then: 'rollback' | 'wait' | 'stop';
-  /** How long a person is waited for, in milliseconds. */
+  /** How long to wait for a person, in milliseconds. */
   readonly waitMs: number;
 }
 
@@ -41,11 +41,11 @@ export interface Waiting {
   readonly approvers?: readonly string[];
 }
 
-/** A request to put one artifact, with its configuration, on one target. */
+/** A request to deploy one artifact, with its configuration, to one target. */
 export interface ReleaseRequest {
   /**
-   * Digest over artifact, configuration and commit. Two requests with the same key ask for the same thing; it is
-   * data, not the update's id (design, "The way of a release", 1).
+   * Digest of artifact, configuration and commit. Two requests with the same key ask for the same thing. It is data,
+   * not the update's id (design, "The way of a release", 1).
    */
   readonly requestKey: string;
   readonly target: TargetSpec;
@@ -54,7 +54,7 @@ export interface ReleaseRequest {
   readonly graphConfigPath: string | null;
   readonly checks: readonly Check[];
   readonly steps: StepOverrides;
-  /** How long a checked revision is watched before the release counts, in milliseconds. 0: not at all. */
+  /** How long to watch a checked revision before the release counts, in milliseconds. 0: not at all. */
   readonly soakMs: number;
   readonly queue: QueuePolicy;
   /** The commit that the artifact was made from. */
@@ -63,29 +63,29 @@ export interface ReleaseRequest {
   readonly committedAt?: Instant;
   /** The branch or tag that the commit was taken from. */
   readonly ref?: string;
-  /** Where records are kept: the artifact store's URL. */
+  /** The URL of the artifact store for records. */
   readonly recordStore: string;
-  /** Release although the target is on hold. */
+  /** Release even if the target is on hold. */
   readonly overrideHold?: boolean;
-  /** What happens if the outcome of a step is unknown. Absent: `rollback`. */
+  /** What to do if the outcome of a step is unknown. Default: `rollback`. */
   readonly onError?: ErrorPolicy;
   /**
-   * How long it may stay paused before it is aborted, in milliseconds: a forgotten pause must not hold its target for
-   * ever. Absent: a day, so that a pause outlasts a night.
+   * How long a pause may last before the release is aborted, in milliseconds, so that a forgotten pause does not
+   * block the target for ever. Default: a day, so that a pause can last overnight.
    */
   readonly pauseMs?: number;
-  /** Who must agree before anything is changed. Absent: no approval is needed. */
+  /** Who must approve before anything is changed. Default: no approval is needed. */
   readonly approval?: ApprovalPolicy;
-  /** When the target takes no release. Absent: at any time it does. */
+  /** When the target accepts no release. Default: it always does. */
   readonly freezes?: readonly FreezeWindow[];
-  /** Release although a freeze is in force; the request's reason says why. */
+  /** Release even during a freeze. The request's reason says why. */
   readonly overrideFreeze?: boolean;
-  /** Who is notified of what happens on the target. Absent: no one. */
+  /** Who is notified of events on the target. Default: no one. */
   readonly notify?: readonly ReceiverSpec[];
-  /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
+  /** The span that asked: a W3C `traceparent`. Absent: not traced. */
   readonly trace?: string;
   readonly requestedBy: Actor;
-  /** The record with the proof of who asked. Absent: their name is claimed. */
+  /** The record with the proof of who asked. Absent: the name is only claimed. */
   readonly identity?: string;
 }
 
@@ -124,7 +124,7 @@ export interface CheckVerdict {
   readonly feedbackRecorded: boolean | null;
 }
 
-/** What the judge found of a promotion's candidate. */
+/** The judge's findings about a promotion's candidate. */
 export interface JudgementRecord {
   readonly verdict: JudgeVerdict;
   /** What the verdict is based on: one sentence each. */
@@ -140,21 +140,23 @@ export interface JudgementRecord {
 export interface Baseline {
   readonly revisionId: string | null;
   readonly verified: boolean;
-  /** Why no call to its agent worked under the settings of the release. Absent: one did, or none was tried. */
+  /** Why no call to its agent worked with the release's settings. Absent: one worked, or none was tried. */
   readonly silent?: string;
 }
 
-/** What a target knows of a revision that it has dealt with. */
+/** What a target knows about a revision of its deployment. */
 export interface KnownRevision {
   readonly revisionId: string;
   readonly verified: boolean;
-  /** The identity of its artifact. Absent: the target did not ship it. */
+  /** Its artifact's identity; absent if the target did not deploy it. */
   readonly artifact?: string;
-  /** The digest of the checks that it passed, under which the artifact store keeps them. Absent: they were not kept. */
+  /**
+   * The digest of the checks that it passed, by which the artifact store keeps them; absent if they were not stored.
+   */
   readonly checks?: string;
-  /** A person skipped checks of it: passing the others does not verify it. */
+  /** A person skipped some of its checks, so passing the others does not verify it. */
   readonly skipped?: true;
-  /** The release that it belongs to; a copy belongs to its original's. Absent: the target did not make it. */
+  /** Its release; for a copy, its original's. Absent: the target did not make it. */
   readonly release?: string;
   /** The commit that its artifact was made from. */
   readonly commit?: string;
@@ -162,20 +164,20 @@ export interface KnownRevision {
   readonly copyOf?: string;
   /** When its checks last passed or failed. */
   readonly at: Instant;
-  /** A person rolled back from it: it is restored only if a person names it. */
+  /** A person rolled back from it, so it is restored only by name. */
   readonly quarantined?: true;
 }
 
 /** A request to restore an earlier revision. */
 export interface RollbackRequest {
-  /** A repeated id is the same request. */
+  /** Requests with the same id are one. */
   readonly requestId: string;
   /**
-   * The revision to restore: named by a person, or, with `from`, chosen by the target. Absent: the target chooses it
+   * The revision to restore. A person names it, or, with `from`, the target chooses it. Absent: the target chooses it
    * once it can read the active revision.
    */
   readonly to?: string;
-  /** The revision to leave: what served when a person asked for a rollback without naming a revision. */
+  /** The revision to leave: the one that served when a person asked for a rollback without naming a revision. */
   readonly from?: string;
   /** The span that asked for it: a W3C `traceparent`. Absent: it is not traced. */
   readonly trace?: string;
@@ -186,20 +188,20 @@ export interface RollbackRequest {
   readonly hold?: false;
 }
 
-/** What a target sends the running release about a rollback. */
+/** A signal from a target to its running release, about a rollback. */
 export interface Preemption extends RollbackRequest {
-  /** The release goes on, because `from` does not serve any more; it only never restores `from`. */
+  /** The release goes on because `from` no longer serves, but must never restore `from`. */
   readonly goesOn?: true;
   /**
-   * A revision that was given up on serves. The release goes on, because its own revision replaces it, and makes way
-   * only where it waits for a person or a freeze.
+   * A late revision serves. The release goes on, because its own revision will replace it. It makes way only if it
+   * waits for a person or a freeze.
    */
   readonly overtaker?: string;
 }
 
 /** The kind and the progress of a release, a rollback or a promotion: the answer to the query `progress`. */
 export interface Progress {
-  /** Of a promotion, its name. */
+  /** A promotion's id is its name. */
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback' | 'promotion';
   /** What it does at this moment, in words. */

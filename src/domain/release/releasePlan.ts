@@ -18,24 +18,24 @@ export interface PlannedStep {
   readonly policy: StepPolicy;
 }
 
-/** What the steps of a release depend on beside its request. */
+/** What the steps of a release depend on, beside its request. */
 export interface Surroundings {
   /** Whether the deployment exists. */
   readonly exists: boolean;
-  /** Whether something serves that the target does not know: the checks run on it once. */
+  /** Whether an unknown revision serves: the checks run on it once. */
   readonly unknownBaseline: boolean;
 }
 
 type Planned = Pick<ReleaseRequest, 'artifact' | 'checks' | 'steps' | 'soakMs' | 'freezes' | 'approval'>;
 
-/** The steps of a release, in the order in which they are taken (design, "The way of a release", 3). */
+/** The steps of a release, in order (design, "The way of a release", 3). */
 export function plannedSteps(request: Planned, around: Surroundings): readonly PlannedStep[] {
   const { artifact, checks, steps, soakMs, freezes = [], approval } = request;
   const waits = freezes.length > 0 || (approval?.required ?? 0) > 0;
   const once = (step: StepName): PlannedStep => planned(step, steps);
   const each = (step: StepName): PlannedStep[] => perCheck(step, checks, steps);
   return [
-    // What deploys at once where it is created is looked for before it is waited, too.
+    // A deployment that deploys its artifact when it is created is also looked for before the wait.
     { ...once('find'), times: artifact.kind !== 'tarball' && waits ? 2 : 1 },
     ...(around.exists ? [] : [once('create')]),
     ...(around.unknownBaseline ? each('baseline') : []),
@@ -50,7 +50,7 @@ export function plannedSteps(request: Planned, around: Surroundings): readonly P
   ];
 }
 
-/** The steps that put one earlier revision back. `checks`: those that it passed itself. */
+/** The steps that restore one earlier revision. `checks`: those that it passed. */
 export function restoringSteps({ checks, steps }: Pick<Planned, 'checks' | 'steps'>): readonly PlannedStep[] {
   const patient = patiently(steps);
   return [
@@ -61,12 +61,12 @@ export function restoringSteps({ checks, steps }: Pick<Planned, 'checks' | 'step
   ];
 }
 
-/** How long steps take together at most, by their deadlines, in milliseconds. Soaking and waiting come on top. */
+/** The longest total time of steps according to their deadlines, in milliseconds, without soaks and waits. */
 export function longestMs(steps: readonly PlannedStep[]): number {
   return steps.reduce((sum, { times, policy }) => sum + times * policy.scheduleToCloseMs, 0);
 }
 
-/** What a deployment has now, as far as a release changes it. */
+/** The current configuration of a deployment, as far as a release changes it. */
 export interface DeploymentNow {
   readonly source: string;
   readonly source_config: Readonly<Record<string, unknown>>;
@@ -102,7 +102,7 @@ export interface PlannedAnswer extends ReleaseAnswer {
 }
 
 /**
- * What a release changes of a deployment (`null`: there is none yet), without the upload's path, which is not known
+ * What a release changes in a deployment (`null` if there is none yet), without the upload path, which is not known
  * yet.
  */
 export function plannedChange(
@@ -132,7 +132,10 @@ export function plannedChange(
   };
 }
 
-/** Of what is there, what is sent: everything else stays as it is. A field that is replaced whole is compared whole. */
+/**
+ * The current values of the fields that are sent; other fields stay unchanged. A field that is replaced as a whole is
+ * also compared as a whole.
+ */
 function namedIn(sent: object, there: object): Record<string, unknown> {
   const has = new Map<string, unknown>(Object.entries(there));
   return Object.fromEntries(
@@ -148,7 +151,7 @@ function isGroup(name: string): boolean {
   return name === 'source_config' || name === 'source_revision_config';
 }
 
-/** The whole list is replaced: what is not named any more is gone. */
+/** The list is replaced as a whole: a secret that is not listed is removed. */
 function changedSecrets(
   wanted: readonly NamedSecretReference[],
   names: readonly string[],
@@ -180,7 +183,7 @@ function perCheck(
   }));
 }
 
-/** A row of the table has more than its policy. */
+/** Only the policy, because a row of the table has further fields. */
 function policyOf(step: StepName, overrides: StepOverrides): StepPolicy {
   const { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry } = stepPolicy(step, overrides);
   return {

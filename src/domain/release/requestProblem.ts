@@ -42,9 +42,9 @@ import {
 } from './shape.ts';
 
 /**
- * What is wrong with a request for a release; `undefined`: nothing. Targets ask it of every update, and `slipway.yaml`
- * is checked by it too: what passes neither fails a workflow task, nor outgrows what a target carries (design, rule 9).
- * Unknown fields are ignored: the command may be newer than the worker.
+ * What is wrong with a release request; `undefined` if nothing. Targets validate every update with it, and
+ * `slipway.yaml` is checked with it, too. A valid request fails no workflow task and fits into a target's state
+ * (design, rule 9). Unknown fields are ignored, because the command may be newer than the worker.
  */
 export function releaseRequestProblem(raw: unknown): string | undefined {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'the request is not an object';
@@ -70,7 +70,7 @@ const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absol
 const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
 const TARGET = object<TargetSpec>(() => ({
-  // It names a folder of records.
+  // The name of a folder of records.
   name: textLike(TARGET_NAME, 'letters, digits, dots and dashes'),
   controlPlane: URL_OF_SERVICE,
   controlPlaneId: optional(TEXT),
@@ -78,7 +78,7 @@ const TARGET = object<TargetSpec>(() => ({
   apiKey: REFERENCE,
   tenantId: optional(UUID),
   agentApiKey: optional(REFERENCE),
-  // It becomes part of addresses, which half a character cannot.
+  // Part of URLs, which must not contain lone surrogates.
   deployment: textWhere(1_000, (name) => (/\p{Surrogate}/u.test(name) ? 'expected Unicode text' : undefined)),
   deploymentId: optional(UUID),
   agentUrl: optional(URL_OF_SERVICE),
@@ -168,7 +168,7 @@ const CHECK = object<Check>(() => ({
   feedbackKey: optional(TEXT),
 }));
 
-/** What Temporal would refuse of a step's options fails a workflow task again and again. */
+/** Options that Temporal rejects would fail the workflow task again and again. */
 const STEP = optional(
   object<StepOverride>(() => ({
     startToCloseMs: optional(DURATION),
@@ -188,7 +188,7 @@ const STEP = optional(
 const FREEZE = both(
   object<FreezeWindow>(() => ({
     name: TEXT,
-    // Whether it exists depends on the machine: the activity that looks at the freezes says so.
+    // Whether it exists depends on the machine: the activity that evaluates freezes reports it.
     timeZone: TEXT,
     from: TEXT,
     until: TEXT,
@@ -260,7 +260,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),
   requestedBy: object<Actor>(() => ({
     ...{ who: TEXT, from: TEXT, reason: optional(TEXT) },
-    // A worker says so, once it has verified it.
+    // Only a worker sets this, after it has verified the proof.
     proved: (value, path) =>
       value === undefined ? undefined : `"${path}" is nothing that a request may say`,
   })),

@@ -9,7 +9,7 @@ export interface RestoredRevision {
   readonly why: string;
 }
 
-/** The revisions that were redeployed, in their order, each with why it was chosen ("What restoring means"). */
+/** The redeployed revisions in order, each with the reason for the choice (design, "What restoring means"). */
 export function restoredRevisions({
   kind,
   steps,

@@ -1,17 +1,17 @@
 import { isRecord } from '../scalars.ts';
 
 /**
- * What is wrong with a value from outside; `undefined`: nothing. The sentence names the field by its path and never
- * quotes the value, which may be a secret. A rule never throws.
+ * Validates a value from outside, and returns the problem; `undefined` if there is none. The sentence names the field
+ * by its path. It never quotes the value, which may be a secret. A rule never throws.
  */
 export type Rule = (value: unknown, path: string) => string | undefined;
 
-/** A rule for each field of `T`: the compiler reports a field that has none. Fields without a rule are ignored. */
+/** A rule for each field of `T`. The compiler reports a missing rule. Fields without a rule are ignored. */
 export type Fields<T> = { readonly [Name in keyof T]-?: Rule };
 
 /**
- * An object with these fields, and any others.
- * @param fields - made when a value is checked, because each cached workflow has its own copy of what a module makes.
+ * An object with these fields. Others are allowed.
+ * @param fields - created for each check, because otherwise each cached workflow would keep a copy.
  */
 export function object<T extends object>(fields: () => Fields<T>): Rule {
   return (value, path) => {
@@ -22,7 +22,7 @@ export function object<T extends object>(fields: () => Fields<T>): Rule {
   };
 }
 
-/** An object whose `kind` decides which fields it has. */
+/** An object whose `kind` determines its fields. */
 export function variants<T extends { readonly kind: string }>(
   kinds: () => {
     readonly [Kind in T['kind']]: Fields<Omit<Extract<T, { readonly kind: Kind }>, 'kind'>>;
@@ -37,7 +37,7 @@ export function variants<T extends { readonly kind: string }>(
   };
 }
 
-/** A list of at most so many. */
+/** A list with a maximum length. */
 export function list(rule: Rule, most: number): Rule {
   return (value, path) => {
     if (!Array.isArray(value)) return `"${path}" is not a list`;
@@ -46,17 +46,17 @@ export function list(rule: Rule, most: number): Rule {
   };
 }
 
-/** What may be absent. */
+/** A value that may be absent. */
 export function optional(rule: Rule): Rule {
   return (value, path) => (value === undefined ? undefined : rule(value, path));
 }
 
-/** What may be `null`. */
+/** A value that may be `null`. */
 export function nullable(rule: Rule): Rule {
   return (value, path) => (value === null ? undefined : rule(value, path));
 }
 
-/** The second rule is asked only about what the first one accepts. */
+/** Both rules; the second one is checked only if the first one finds no problem. */
 export function both(first: Rule, second: Rule): Rule {
   return (value, path) => first(value, path) ?? second(value, path);
 }
@@ -68,7 +68,7 @@ export function choice<T extends string>(words: Readonly<Record<T, true>>): Rule
     isWord(value) ? undefined : `"${path}" is none of ${Object.keys(words).join(', ')}`;
 }
 
-/** A text that says something, of at most so many characters. */
+/** A non-empty text with a maximum number of characters. */
 export function text(most: number): Rule {
   return (value, path) => {
     if (typeof value !== 'string' || value === '') return `"${path}" is not text`;
@@ -76,7 +76,7 @@ export function text(most: number): Rule {
   };
 }
 
-/** A text that `problemOf` finds nothing wrong with. Its words follow the field's name. */
+/** A text in which `problemOf` finds no problem. The problem is printed after the field's name. */
 export function textWhere(most: number, problemOf: (text: string) => string | undefined): Rule {
   return both(text(most), (value, path) => {
     const problem = problemOf(value as string);
@@ -84,7 +84,7 @@ export function textWhere(most: number, problemOf: (text: string) => string | un
   });
 }
 
-/** A text of a form. */
+/** A text that matches a pattern. */
 export function textLike(pattern: RegExp, what: string): Rule {
   return textWhere(1_000, (value) => (pattern.test(value) ? undefined : `expected ${what}`));
 }
@@ -110,10 +110,10 @@ export const flag: Rule = (value, path) =>
 /** An object of any fields. */
 export const record: Rule = (value, path) => (isRecord(value) ? undefined : `"${path}" is not an object`);
 
-/** Anything at all, nothing included. */
+/** Any value, or none. */
 export const anything: Rule = () => undefined;
 
-/** Whether something is nested deeper than so many levels: writing it as JSON may exhaust the stack. */
+/** Whether a value has more than this many levels: writing it as JSON could exhaust the stack. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= levels && level.length > 0; depth++) {

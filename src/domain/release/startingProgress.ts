@@ -1,6 +1,6 @@
 import type { Progress } from './release.ts';
 
-/** A release, a rollback or a promotion that has done nothing yet. */
+/** The progress of a release, a rollback or a promotion at its start. */
 export function startingProgress(of: Pick<Progress, 'releaseId' | 'kind' | 'startedAt'>): Progress {
   return {
     ...of,

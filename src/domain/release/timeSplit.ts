@@ -2,7 +2,7 @@ import type { InterventionRecord } from '../intervention/intervention.ts';
 import type { StepName } from '../step.ts';
 import type { StepRecord, Waiting } from './release.ts';
 
-/** Where the time of a release went, in milliseconds. The parts add up to the whole. */
+/** How the time of a release was spent, in milliseconds. The parts add up to the whole. */
 export interface TimeSplit {
   /** Calls to the control plane, and its builds and deployments. */
   readonly controlPlane: number;
@@ -16,14 +16,14 @@ export interface TimeSplit {
   readonly freezes: number;
 }
 
-/** What a release has gone through. */
+/** The parts of a release's progress that determine its time split. */
 export interface TimedRelease {
   readonly startedAt: string;
-  /** Absent: it has not ended. */
+  /** Absent if it has not ended. */
   readonly endedAt?: string;
   readonly steps: readonly StepRecord[];
   readonly interventions: readonly InterventionRecord[];
-  /** What it waits for at this moment. */
+  /** What it waits for now. */
   readonly waiting: Waiting | null;
 }
 
@@ -42,8 +42,8 @@ const SOAKS: ReadonlySet<StepName> = new Set(['soak', 'bake']);
 const SHORTEST_WAIT_MS = 250;
 
 /**
- * Splits the time of a release. Between two steps it waits: for a person if one said something meanwhile, or is waited
- * for; after a look at freezes, for a freeze to end. Of steps that overlap, the first counts.
+ * Splits the time of a release. Time between two steps is waiting time: for a person, if one intervened or is
+ * awaited; after a freeze check, for a freeze. If steps overlap, the first counts.
  *
  * @param now - for a release that has not ended, in milliseconds since 1970.
  */

@@ -4,64 +4,64 @@ import type { Check } from '../check/check.ts';
 import { originalOf } from '../deployment/revision.ts';
 import type { Baseline, KnownRevision } from '../release/release.ts';
 
-/** What was found wrong when a revision's agent was asked. */
+/** What the checks found wrong on a revision. */
 export interface Finding {
-  /** The check that failed, or could not be carried out: its {@link checkIdentity}. `null`: no check was begun. */
+  /** The {@link checkIdentity} of the check that failed or could not run; `null` if no check was started. */
   readonly failedCheck: string | null;
-  /** No call to the agent worked. */
+  /** Whether no call to the agent worked. */
   readonly silent: boolean;
 }
 
-/** What makes two checks the same. No digest, because workflow code can compute none. */
+/** Identifies equal checks. It is not a digest, because workflow code cannot compute one. */
 export function checkIdentity({ assistant, input, expect, turns }: Check): string {
   return canonicalJson({ assistant, input, expect, ...(turns === undefined ? {} : { turns }) });
 }
 
 /** How an attempt to restore a revision failed. */
 export type FailedAttempt =
-  /** The control plane did not take the redeploy, or that is unknown. */
+  /** The control plane did not accept the redeploy, or that is unknown. */
   | 'not_taken'
-  /** The revision did not become the active one. */
+  /** The revision did not become active. */
   | 'not_deployed'
-  /** It is the active one. */
+  /** It is active, but failed. */
   | Finding;
 
-/** Why a revision stays although its checks did not pass, or could not run. */
+/** Why a revision stays although its checks failed or could not run. */
 export type StayReason =
   /** It fails a check that failed on another revision. */
   | 'same_check'
   /** No call to its agent works, and none worked on another revision. */
   | 'no_call'
-  /** It is the third that this restore tried and that fails what it passed before. */
+  /** It is the third revision of this restore that fails checks that it passed before. */
   | 'everywhere'
   /** A person asked for the rollback, and it serves. */
   | 'asked_for';
 
-/** What a restore does after an attempt failed: tries the revision again, tries the next one, or leaves it there. */
+/** What a restore does after a failed attempt: try again, try the next revision, or leave this one. */
 export type AfterFailure = 'again' | 'next' | { readonly stays: StayReason };
 
-/** How often a revision is restored before the next one is tried. */
+/** How many times to restore a revision before trying the next one. */
 const TRIES = 2;
 
-/** How many revisions a restore tries: if none of them can be restored, a person must look. */
+/** How many revisions a restore tries. After them, a person must look. */
 export const REVISIONS_TRIED_MAX = 5;
 
-/** How many restored revisions may fail different checks before the cause must lie outside of them. */
+/** How many restored revisions may fail different checks before the cause must be elsewhere. */
 const FAILED_MAX = 3;
 
 /**
- * Decides what a restore does after a failed attempt (design, "What restoring means"). What fails everywhere is not the
- * revision: then the restore ends there, and no revision loses its verification.
+ * Decides what a restore does after a failed attempt (design, "What restoring means"). If something fails everywhere,
+ * the revision is not the cause: then the restore ends there, and no revision loses its verification.
  */
 export function afterFailure(facts: {
   readonly attempt: FailedAttempt;
-  /** How often this revision was tried, this attempt included. */
+  /** How many times this revision was tried, including this attempt. */
   readonly tries: number;
   /** Whether a person asked for the rollback. */
   readonly manual: boolean;
-  /** What was found before the restore: on the new revision, and on what served before anything was changed. */
+  /** The failures found before the restore: on the new revision, and on the baseline before any change. */
   readonly before: readonly Finding[];
-  /** What was found on each revision that this restore tried before, that served and failed. */
+  /** The failures found on the revisions that this restore tried before, and that served. */
   readonly others: readonly Finding[];
 }): AfterFailure {
   const { attempt, tries, manual, before, others } = facts;
@@ -79,7 +79,7 @@ export function afterFailure(facts: {
   return tries < TRIES ? 'again' : 'next';
 }
 
-/** Why a revision stays, in words. `id`: the revision; `why`: what failed, in words. */
+/** Explains why a revision stays. `id`: the revision; `why`: what failed. */
 export function stayText(stays: StayReason, id: string, why: string): string {
   switch (stays) {
     case 'same_check':
@@ -93,17 +93,17 @@ export function stayText(stays: StayReason, id: string, why: string): string {
   }
 }
 
-/** A revision that a restore may put back. */
+/** A revision that may be restored. */
 export interface RestoreCandidate {
   readonly revisionId: string;
   readonly verified: boolean;
 }
 
 /**
- * The revisions to restore, best first: the one asked for; the verified baseline; the verified ones, newest first; the
- * unverified baseline. One in quarantine is restored only by name, also if there is no other.
+ * The revisions to restore, best first: the requested one; the verified baseline; the verified ones, newest first;
+ * the unverified baseline. A quarantined revision is restored only by name, even if there is no other.
  * @param known - oldest first.
- * @param avoid - revisions that are never restored: the one that failed.
+ * @param avoid - revisions never to restore: the one that failed.
  */
 export function restoreCandidates(options: {
   readonly to: string | undefined;
@@ -135,9 +135,9 @@ export function isQuarantined(known: readonly KnownRevision[], revisionId: strin
 }
 
 /**
- * The revision that a rollback without a name restores: the newest verified one of an earlier release than what is left
- * (`null`: nothing serves), and none that a person left. A copy is as old as its original; an unknown revision is
- * newest.
+ * The revision that an unnamed rollback restores: the newest verified one of an earlier release than the one to leave
+ * (`null` if nothing serves), except those that a person left. A copy is as old as its original. An unknown revision
+ * is newest.
  */
 export function previousVerified(
   known: readonly KnownRevision[],

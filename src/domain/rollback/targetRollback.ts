@@ -8,28 +8,31 @@ import type { HistoryRow, RollbackAnswer, Running, TargetState } from '../target
 
 const SEEN: Bound = { items: 100, bytes: 50_000 };
 const ROLLBACKS_MAX = 10;
-/** For so long after a restore, a rollback that does not say what it leaves is taken to mean what was left already. */
+/** For this long after a restore, an unnamed rollback without `from` counts as a repetition of the one before. */
 const JUST_RESTORED_MS = 60_000;
 
-/** How a request for a rollback was taken. */
+/** The result of a rollback request. */
 export interface RollbackTaken {
   readonly state: TargetState;
   readonly answer: RollbackAnswer;
-  /** What is sent to the running release. */
+  /** The signal to the running release. */
   readonly preempt?: Preemption;
 }
 
-/** What a request for a rollback is judged by. */
+/** The situation in which a rollback request arrives. */
 export interface RollbackSituation {
   readonly state: TargetState;
   readonly running: Running | null;
   /** ISO 8601. */
   readonly now: string;
-  /** The active revision as the control plane has just said; `null`: none; absent: it did not say, or was not asked. */
+  /**
+   * The active revision that the control plane just reported; `null` if none; absent if it did not answer or was not
+   * asked.
+   */
   readonly active?: string | null;
 }
 
-/** Whether the answer depends on what serves: no revision is named, and nothing under way settles it. */
+/** Whether the answer depends on what serves: no revision is named, and no running work settles it. */
 export function dependsOnWhatServes(
   { state, running }: Pick<RollbackSituation, 'state' | 'running'>,
   { requestId, to, from }: RollbackRequest,
@@ -39,8 +42,8 @@ export function dependsOnWhatServes(
 }
 
 /**
- * Takes a request for a rollback (design, "What restoring means"). It goes before everything that waits, which is
- * rejected, and sets a hold. Without a name it leaves what serves, which is then restored only by name.
+ * Handles a rollback request (design, "What restoring means"). It goes first, rejects all waiting releases, and sets
+ * a hold. An unnamed rollback leaves the revision that serves, which is then restored only by name.
  */
 export function requestRollback(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
   const { state } = situation;
@@ -57,12 +60,12 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
   if (state.spec === null) return ignored(state, asked, 'this target has never taken a release');
   const { to, ...unnamed } = asked;
   if (to === undefined) return leave(situation, asked);
-  // What a promotion found before it is no person's choice.
+  // A revision that a promotion chose is not a person's choice.
   const isLeft = asked.from !== undefined && isQuarantined(state.known, to);
   return isLeft ? leave(situation, unnamed) : goTo(situation, asked);
 }
 
-/** A rollback without a name. */
+/** Handles an unnamed rollback. */
 function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
   const { state, running, active } = situation;
   if (asked.from === undefined) {
@@ -90,7 +93,7 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   return goTo(left, { ...asked, from, to });
 }
 
-/** A request that says neither where to go nor what to leave, during a restore or right after one. */
+/** Answers a request with neither `to` nor `from` during or right after a restore. */
 function settledAlready(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken | undefined {
   const { state, running, active, now } = situation;
   const underWay = state.rollbacks.at(-1);
@@ -115,7 +118,7 @@ function isJust({ endedAt }: HistoryRow, now: string): boolean {
   return Date.parse(now) - Date.parse(endedAt) < JUST_RESTORED_MS;
 }
 
-/** A rollback to one revision, which a person has named or the target has chosen. */
+/** Handles a rollback to one revision that a person named or the target chose. */
 function goTo(situation: RollbackSituation, request: RollbackRequest): RollbackTaken {
   const { state } = situation;
   const { to } = request;
@@ -134,7 +137,7 @@ function join(situation: RollbackSituation, asked: RollbackRequest, other: Rollb
   };
 }
 
-/** A release that goes on, or restores already, learns all the same which revision it must never restore. */
+/** Tells a release that goes on, or already restores, which revision it must never restore. */
 function neverRestore(running: Running | null, asked: RollbackRequest): Pick<RollbackTaken, 'preempt'> {
   if (running?.kind !== 'release' || asked.from === undefined) return {};
   return { preempt: { ...asked, goesOn: true } };
@@ -157,8 +160,8 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
 }
 
 /**
- * No release that waits deploys again what a person wants to leave, and none that is asked for later, unless the request
- * says otherwise.
+ * Rejects waiting releases and, unless the request says otherwise, sets the hold, so that none deploys again what a
+ * person wants to leave.
  */
 function hold({ state, now }: RollbackSituation, request: RollbackRequest): TargetState {
   const { requestId, requestedBy: by } = request;
@@ -184,7 +187,7 @@ function answerOf(
   return { requestId, disposition, reason, serves, onHold: state.hold !== null };
 }
 
-/** What a request that was taken before leads to, or has led to. */
+/** What a repeated request leads to, or has led to. */
 function servesAfter({ state }: RollbackSituation, { requestId }: RollbackRequest): string | null {
   const waiting = state.rollbacks.find((other) => other.requestId === requestId);
   if (waiting !== undefined) return waiting.to ?? null;

@@ -19,7 +19,7 @@ export interface PromotionSchedule {
   readonly catchUpMs: WholeNumber;
 }
 
-/** A schedule as it is declared: also what Temporal keeps of it, so that the two can be compared. */
+/** A declared schedule. Temporal keeps it in this form too, so that the two can be compared. */
 export interface DeclaredSchedule {
   readonly scheduleId: string;
   readonly request: PromotionRequest;
@@ -36,7 +36,7 @@ export interface ScheduleChange {
   readonly differences: readonly string[];
 }
 
-/** Compares what is declared with what there is. */
+/** Compares the declared schedules with the existing ones. */
 export function scheduleChanges(
   declared: readonly DeclaredSchedule[],
   existing: readonly DeclaredSchedule[],
@@ -56,7 +56,7 @@ export function scheduleChanges(
   return [...changes, ...undeclared.map((found) => ({ ...found, kind: 'undeclared' as const }))];
 }
 
-/** When a schedule starts, in words: `every 6h00m`, `0 2 * * * (Europe/Berlin)`. */
+/** When a schedule starts: `every 6h00m`, `0 2 * * * (Europe/Berlin)`. */
 export function describeTimes({ cron, everyMs, timeZone }: PromotionSchedule): string {
   return cron === undefined ? `every ${formatDuration(everyMs ?? 0)}` : `${cron} (${timeZone})`;
 }
@@ -74,8 +74,8 @@ function differencesOf(found: object, wanted: object, prefix = ''): string[] {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The times of a schedule between two instants, in milliseconds since 1970, without their jitter: the same as Temporal's.
- * A local time that clocks skip is left out, one that they show twice may count twice, and intervals count from 1970.
+ * The times of a schedule between two instants, in milliseconds since 1970, without jitter: the same as Temporal's. A
+ * local time that clocks skip is left out. One that occurs twice may count twice. Intervals count from 1970.
  */
 export function scheduleTimes(
   { cron, everyMs, timeZone }: Pick<PromotionSchedule, 'cron' | 'everyMs' | 'timeZone'>,
@@ -115,9 +115,9 @@ function cronTimes(cron: string, timeZone: string, from: number, to: number): nu
 }
 
 /**
- * The instants at which Temporal's server starts for a local time (measured: `test/workflows/schedule/cronTimes.test.ts`).
- * A time that clocks skip has none, unless the shifted time falls into the same hour. For a time that they show twice it
- * is the second one in zones ahead of UTC, and both in zones behind it.
+ * The instants at which Temporal's server starts for a local time (measured:
+ * `test/workflows/schedule/cronTimes.test.ts`). A skipped time has none, unless the shifted time is in the same hour.
+ * For a time that occurs twice, it is the second one in zones ahead of UTC, and both in zones behind UTC.
  */
 function onServer(local: LocalTime, timeZone: string): readonly number[] {
   const first = instantOf(local, timeZone, 'first');
@@ -151,8 +151,8 @@ const FIELDS: readonly Field[] = [
 const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * Parses a cron expression of five fields; a text says what is wrong with it. A time matches if every field does: unlike
- * other crons, Temporal also combines the day of the month and the day of the week with "and". `minutes`: since midnight.
+ * Parses a cron expression with five fields; a text says what is wrong with it. A time matches if all fields match.
+ * Unlike other crons, Temporal also combines day of month and day of week with "and". `minutes`: since midnight.
  */
 function readCron(cron: string) {
   const parts = cron.trim().split(/\s+/);
@@ -179,13 +179,13 @@ function readCron(cron: string) {
   };
 }
 
-/** What is wrong with a cron expression; `undefined` where nothing is. */
+/** What is wrong with a cron expression; `undefined` if nothing. */
 export function cronProblem(cron: string): string | undefined {
   const read = readCron(cron);
   return typeof read === 'string' ? read : undefined;
 }
 
-/** The values of `*`, `5`, `5-9`, each also with a step (`/2`); `undefined` for anything else. */
+/** The values of `*`, `5` or `5-9`, optionally with a step (`/2`); `undefined` for any other text. */
 function valuesOf(item: string, field: Field): readonly number[] | undefined {
   const [, range = '', stepText] = /^([^/]+)(?:\/(\d{1,2}))?$/.exec(item) ?? [];
   const [first = '', last, more] = range === '*' ? [`${field.from}`, `${field.to}`] : range.split('-');
