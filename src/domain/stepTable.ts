@@ -5,23 +5,23 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** The longest that one call may take, in milliseconds: nothing that the two services do at once takes longer. */
+/** The longest time for one call, in milliseconds. No immediate answer of the two services takes longer. */
 export const LONGEST_CALL_MS = 15 * SECOND;
 
-/** How a step's activity takes a cancellation of the scope around it. */
+/** How a step's activity reacts to a cancellation of its scope. */
 type Cancellation = 'TRY_CANCEL' | 'ABANDON';
 
-/** One row of the table: a step's policy, and how its calls are cancelled and repeated. */
+/** A row of the table: a step's policy, and how its calls are canceled and repeated. */
 export interface StepRow extends StepPolicy {
   /**
-   * `TRY_CANCEL` for reads, polls and checks: a rollback does not wait for their next heartbeat. What changes the
-   * deployment runs in a non-cancellable scope and is short.
+   * `TRY_CANCEL` for reads, polls and checks, so that a rollback does not wait for their next heartbeat. Calls that
+   * change the deployment are short and run in a non-cancellable scope.
    */
   readonly cancellation: Cancellation;
   /**
-   * `once`: sent once per attempt of the workflow, because what comes after an unknown answer is decided by reading
-   * first (`workflows/sendAtMostOnce.ts`). `activity`: Temporal tries again by itself. `poll`: the same, but an attempt that
-   * hands its slot back ends, too, so that attempts are not counted: the step's deadline alone bounds it.
+   * `once`: the workflow sends each attempt itself, because after an unknown answer it must read first
+   * (`workflows/sendAtMostOnce.ts`). `activity`: Temporal retries. `poll`: Temporal retries, and attempts that only
+   * return their slot also end, so attempts are not counted and only the step's deadline limits them.
    */
   readonly retriedBy: 'once' | 'activity' | 'poll';
 }
@@ -33,8 +33,8 @@ const READ_RETRY = {
   maximumAttempts: 0,
 };
 /**
- * A check that could not run says nothing about the agent. It is tried again for half a minute: longer than a platform or
- * an agent takes to restart. A check that fails its expectation is not tried again.
+ * A check that could not run says nothing about the agent. It is retried for half a minute, which is longer than a
+ * platform or an agent takes to restart. A check whose expectation was not met is not retried.
  */
 const CHECK_RETRY = { ...READ_RETRY, maximumAttempts: 7 };
 const POLL_RETRY = { ...READ_RETRY, maximumIntervalMs: 5 * SECOND };
@@ -47,25 +47,26 @@ const SENT_ONCE = { retry: WRITE_RETRY, cancellation: 'ABANDON', retriedBy: 'onc
 const RUNS_CHECKS = { startToCloseMs: 10 * MINUTE, scheduleToCloseMs: 15 * MINUTE };
 
 /**
- * Every step's deadlines, retries, heartbeat and cancellation. `slipway.yaml` may override deadlines and retries.
+ * The deadlines, retries, heartbeat and cancellation of each step. `slipway.yaml` may override deadlines and retries.
  *
- * - `startToCloseMs` covers every call that one attempt can make, one after another, each up to {@link LONGEST_CALL_MS}
- *   (tested: `test/activities/slowServices.test.ts`). A step without heartbeat makes one such call. Giving up on a PATCH
- *   too early is worse than waiting: it may still land, and must be looked for.
- * - `heartbeatMs` bounds silence alone. Heartbeats are sent beside the calls, every 2 s, and the SDK holds some back for
- *   up to 8 of the 10 s, so a busy worker is not taken for dead.
+ * - `startToCloseMs` covers all calls that one attempt can make in sequence, each up to {@link LONGEST_CALL_MS}
+ *   (tested: `test/activities/slowServices.test.ts`). A step without heartbeat makes one such call. Giving up on a
+ *   PATCH too early is worse than waiting, because it may still be applied and must be looked for.
+ * - `heartbeatMs` only limits silence. Heartbeats are sent beside the calls, every 2 s. The SDK throttles them for up
+ *   to 8 of the 10 s, so a busy worker does not look dead.
  *
  * {@link coverChecks} extends the deadlines of steps that run checks, {@link patiently} those of a restore.
  *
- * A killed worker that restarts costs none of these: its successor fails what it held (`temporal/server/predecessors`). A
- * worker that dies with its machine costs 10 s of silence or 15 to 20 s of an attempt, plus up to 5 s until a poll's next
- * attempt (1 s for other steps), and 1 to 3 s for its queue of workflow tasks (`worker.ts`, `WORKFLOW_TASK_TIMEOUT_MS`).
+ * A killed worker that restarts costs none of these times: its successor fails the activities that it held
+ * (`temporal/server/predecessors`). A worker that dies with its machine costs 10 s of silence or 15 to 20 s of an
+ * attempt. Add up to 5 s until a poll's next attempt (1 s for other steps), and 1 to 3 s for its queue of workflow
+ * tasks (`worker.ts`, `WORKFLOW_TASK_TIMEOUT_MS`).
  */
 export const STEPS: Readonly<Record<StepName, StepRow>> = {
   candidate: { ...READ, ...HEARTBEAT, startToCloseMs: 10 * MINUTE, scheduleToCloseMs: 30 * MINUTE },
   // A search by name reads every page of similar names.
   find: { ...READ, ...HEARTBEAT, startToCloseMs: 5 * MINUTE, scheduleToCloseMs: 15 * MINUTE },
-  // Looks for the artifact first.
+  // Checks first that the artifact exists.
   create: { ...SENT_ONCE, ...HEARTBEAT, startToCloseMs: MINUTE, scheduleToCloseMs: 5 * MINUTE },
   baseline: { ...READ, ...HEARTBEAT, ...RUNS_CHECKS, retry: CHECK_RETRY },
   freeze: { ...READ, startToCloseMs: 10 * SECOND, scheduleToCloseMs: 5 * MINUTE },
@@ -77,19 +78,19 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 10 },
   },
   patch: { ...SENT_ONCE, startToCloseMs: 20 * SECOND, scheduleToCloseMs: 5 * MINUTE },
-  // One attempt polls for up to a minute and then hands its slot back.
+  // One attempt polls for up to a minute and then returns its slot.
   deployed: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 30 * MINUTE, retry: POLL_RETRY },
   serving: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 5 * MINUTE, retry: POLL_RETRY },
   check: { ...READ, ...HEARTBEAT, ...RUNS_CHECKS, retry: CHECK_RETRY },
   soak: { ...POLL, ...RUNS_CHECKS },
-  // Runs of a model, up to hours of them. Each run has its own deadline, and heartbeats show a dead worker: the next
-  // attempt continues with the runs that were kept. An agent that is away is a finding of the judge, so a retry is for the
-  // store and the control plane.
+  // Up to hours of model runs. Each run has its own deadline, and heartbeats show a dead worker: the next attempt
+  // continues with the stored runs. An agent that does not answer is a finding of the judge, so retries are only for
+  // the store and the control plane.
   judge: { ...POLL, startToCloseMs: DAY / 2, scheduleToCloseMs: DAY },
   // A release may wait for its turn, or for a freeze to end.
   promote: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 30 * DAY, retry: POLL_RETRY },
   bake: { ...POLL, ...RUNS_CHECKS },
-  // Giving up on a restore wakes a person: it is tried for longer than anything else.
+  // Giving up on a restore wakes a person, so it is retried longer than any other step.
   redeploy: {
     ...SENT_ONCE,
     startToCloseMs: 20 * SECOND,
@@ -111,7 +112,7 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     retriedBy: 'activity',
   },
   notify: {
-    // Up to four calls of 10 s each if the receiver is GitHub. Nothing waits for it.
+    // Up to four calls of 10 s each for GitHub. No workflow waits for it.
     startToCloseMs: 45 * SECOND,
     scheduleToCloseMs: 30 * MINUTE,
     retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumIntervalMs: MINUTE },
@@ -120,12 +121,12 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
   },
 };
 
-/** The steps that poll: their deadline alone bounds them. */
+/** The steps that poll: only their deadline limits them. */
 export const POLLING_STEPS: readonly string[] = STEP_NAMES.filter((step) => STEPS[step].retriedBy === 'poll');
 
 /**
- * A step's policy with the overrides of `slipway.yaml`. Attempts of a poll are not counted: one that hands its slot back
- * ends, too.
+ * A step's policy with the overrides of `slipway.yaml`. Attempts of a poll are not limited, because an attempt that
+ * only returns its slot also ends.
  */
 export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy {
   const policy = overrideStep(STEPS[step], overrides[step]);
@@ -134,16 +135,16 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
     : policy;
 }
 
-/** Around each check: whether the revision is active, before and after; the verdict's feedback; its answer's record. */
+/** The calls around each check: read the active revision before and after, record feedback, and store the answer. */
 const CALLS_AROUND_CHECK = 4;
 
-/** What of a check says how long it may take. */
+/** The fields of a check that determine how long it may take. */
 type TimedCheck = Pick<Check, 'timeoutMs' | 'turns'>;
 
-/** Around a conversation: its thread is made, removed, and so is that of an attempt before. */
+/** The calls around a conversation: create its thread, delete it, and delete that of a previous attempt. */
 const CALLS_AROUND_CONVERSATION = 3;
 
-/** How long one attempt of these checks may take, one after another, in milliseconds. */
+/** How long one attempt of these checks may take in sequence, in milliseconds. */
 function longestRoundMs(checks: readonly TimedCheck[]): number {
   const longest = checks.map((check) => {
     const calls = CALLS_AROUND_CHECK + (check.turns === undefined ? 0 : CALLS_AROUND_CONVERSATION);
@@ -153,9 +154,9 @@ function longestRoundMs(checks: readonly TimedCheck[]): number {
 }
 
 /**
- * The overrides under which a step runs checks: its deadlines cover them, unless `slipway.yaml` sets its deadlines.
+ * The overrides for a step that runs checks: its deadlines cover them, unless `slipway.yaml` sets its deadlines.
  *
- * @param checks - those of one attempt.
+ * @param checks - the checks of one attempt.
  */
 export function coverChecks(
   step: StepName,
@@ -173,12 +174,12 @@ export function coverChecks(
   return { ...overrides, [step]: { ...covered, ...overrides[step] } };
 }
 
-/** By how much longer, and more often, each step is tried that puts a revision back. */
+/** The factor for the time and the attempts of each step of a restore. */
 const RESTORE_PATIENCE = 2;
 
 /**
- * The overrides under which a revision is put back. Giving up on that wakes a person, so each step has twice the time
- * and twice the attempts of the same step on the way forward.
+ * The overrides for a restore. Giving up on a restore wakes a person, so each step has twice the time and twice the
+ * attempts of the same step of a release.
  */
 export function patiently(overrides: StepOverrides): StepOverrides {
   return Object.fromEntries(

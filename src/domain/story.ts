@@ -3,11 +3,11 @@ import { describeUndelivered } from './notify/noticeText.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release/release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './target/targetState.ts';
 
-/** The rows of the table of steps that Temporal's UI shows: the newest. */
+/** The newest rows of the steps' table, which Temporal's UI shows. */
 const SHOWN_STEPS: Bound = { items: 200, bytes: 100_000 };
 const CELL_MAX_BYTES = 1_000;
 
-/** A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details. */
+/** A release's progress as Markdown: the workflow's current details in Temporal's UI. */
 export function describeProgress(progress: Progress): string {
   const lines = [`**${progress.releaseId}**: ${progress.outcome ?? progress.phase}`, ''];
   if (progress.instructions !== null) lines.push(...callForHelp(progress.instructions));
@@ -22,7 +22,7 @@ export function describeProgress(progress: Progress): string {
   return lines.join('\n');
 }
 
-/** A target's state as Markdown: Temporal's own UI shows it as the workflow's current details. */
+/** A target's state as Markdown: the workflow's current details in Temporal's UI. */
 export function describeTarget(state: TargetState, running: Running | null): string {
   const lines = [`**${state.spec?.name ?? 'new target'}**: ${running?.releaseId ?? 'idle'}`, ''];
   if (state.needsPerson !== null) lines.push(...callForHelp(state.needsPerson.instructions));
@@ -42,35 +42,35 @@ export function describeTarget(state: TargetState, running: Running | null): str
   return lines.join('\n');
 }
 
-/** Instructions as Markdown, before everything else: commands stay as they are. */
+/** Instructions as Markdown at the top. The commands are unchanged. */
 function callForHelp(instructions: string): readonly string[] {
   return ['**NEEDS A PERSON**', '', '```', instructions, '```', ''];
 }
 
-/** A judgement in words: the verdict, what it rests on, and where the report is. */
+/** Describes a judgement: the verdict, its reasons, and where the report is. */
 export function describeJudgement({ verdict, reasons, report }: JudgementRecord): string {
   return `${verdict}: ${reasons.join('; ')} (report: ${report})`;
 }
 
-/** A drift in words. */
+/** Describes a drift. */
 export function describeDrift({ at, expected, found }: Drift): string {
   const what = found === null ? 'nothing' : `revision ${found}`;
   return `changed by hand: ${what} served at ${at} instead of revision ${expected}`;
 }
 
-/** An extra revision in words. */
+/** Describes an extra revision. */
 export function describeExtraRevision({ releaseId, revisionId, at, landedLate }: ExtraRevision): string {
   const how = landedLate ? 'landed after it had ended' : 'was carried out more than once';
   return `extra revision ${revisionId}: a PATCH of ${releaseId} ${how}; noticed at ${at}`;
 }
 
-/** What a step is called where people read it: `check "greets"`, `restore: redeploy`. */
+/** A step's name for people: `check "greets"`, `restore: redeploy`. */
 export function stepTitle(step: Pick<StepRecord, 'step' | 'subject' | 'restoring'>): string {
   const subject = step.subject === undefined ? '' : ` ${step.subject}`;
   return `${step.restoring ? 'restore: ' : ''}${step.step}${subject}`;
 }
 
-/** How long a step took, in milliseconds; up to `now` while it runs. */
+/** How long a step took, in milliseconds; until `now` while it runs. */
 export function stepElapsedMs(step: StepRecord, now: number): number {
   return (step.endedAt === undefined ? now : Date.parse(step.endedAt)) - Date.parse(step.startedAt);
 }

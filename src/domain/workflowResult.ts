@@ -1,13 +1,13 @@
 import type { Outcome } from './release/outcome.ts';
 
-/** What releases, rollbacks and promotions end with. */
+/** The common field of the results of releases, rollbacks and promotions. */
 interface WithOutcome {
   readonly outcome: Outcome;
 }
 
 /**
- * The result of a release, a rollback or a promotion. One that needs a person carries it in its failure.
- * @throws what the workflow ended with instead: it was terminated, or its own code failed.
+ * The result of a release, a rollback or a promotion. If it needs a person, the result is in the workflow's failure.
+ * @throws the workflow's failure if it has no result: it was terminated, or its own code failed.
  */
 export async function workflowResult<R extends WithOutcome>(workflow: {
   result(): Promise<unknown>;
@@ -21,7 +21,7 @@ export async function workflowResult<R extends WithOutcome>(workflow: {
   }
 }
 
-/** The result in a workflow's failure (`endWorkflow`), also as a history has it; `undefined`: it has none. */
+/** The result in a workflow's failure (`endWorkflow`), also from a history; `undefined` if there is none. */
 export function resultInFailure(failure: unknown): WithOutcome | undefined {
   const { type, details } = (failure ?? {}) as { readonly type?: unknown; readonly details?: unknown };
   const [first] = Array.isArray(details) ? (details as (WithOutcome | null | undefined)[]) : [];

@@ -3,7 +3,7 @@ import { type DescribedRevision, wordsOf } from '../deployment/revisionName.ts';
 import type { Progress } from '../release/release.ts';
 import type { Running, TargetState } from './targetState.ts';
 
-/** What is known of a revision. The release that runs knows its own before the target does. */
+/** Describes a revision. A running release knows its own revision before the target does. */
 export function describeRevision(
   { known, history, lastRequest }: Pick<TargetState, 'known' | 'history' | 'lastRequest'>,
   running: Running | null,

@@ -8,10 +8,13 @@ const LATE: Bound = { items: 20, bytes: 20_000 };
 const LATE_UPLOADS: Bound = { items: 5, bytes: 20_000 };
 const EXTRAS: Bound = { items: 10, bytes: 10_000 };
 
-/** What may still come of the releases so far, and what has. */
+/** The late revisions and uploads that may still become active, and those that did. */
 export type Lateness = Pick<TargetState, 'late' | 'lateUploads' | 'extras'>;
 
-/** What may come late after a release or a rollback: revisions it gave up on, and what an unanswered PATCH may make. */
+/**
+ * What may come late after a release or a rollback: revisions that it gave up on, and the revision of an unanswered
+ * PATCH.
+ */
 export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs: number): Lateness {
   const { releaseId, servingRevisionId, deploymentId, revisionId, unansweredUpload } = result;
   const { extraRevisionIds, givenUpRevisionIds, copyRevisionIds = [], endedAt } = result;
@@ -43,12 +46,15 @@ export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs
   return lateness(late, [{ ...upload, known, restoreTo, until }]);
 }
 
-/** Whether it is unknown which revisions were made on purpose: a late one may be better than what serves. */
+/** Whether it is unknown which revisions were made on purpose. Then a late one may be better than what serves. */
 export function losesTrack({ outcome, servingRevisionId }: ReleaseResult): boolean {
   return outcome === 'rollback_failed' || (outcome === 'errored' && servingRevisionId === null);
 }
 
-/** A copy that was made since carries the same upload as what it was made of: it has not landed late. */
+/**
+ * Adds new copies to the known revisions of late uploads: a copy carries the same upload as its original, but is not
+ * late.
+ */
 function accountFor(
   uploads: readonly LateUpload[],
   { copyRevisionIds = [] }: ReleaseResult,
@@ -56,13 +62,16 @@ function accountFor(
   return uploads.map((upload) => ({ ...upload, known: [...upload.known, ...copyRevisionIds] }));
 }
 
-/** A revision that was given up on became active after all: what is to serve is restored, without a hold. */
+/** Queues a rollback because a late revision became active. It sets no hold. */
 export function counterLateRevision(state: TargetState, late: LateRevision, requestId: string): TargetState {
   const request = counterTo(state, late, requestId);
   return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
 }
 
-/** The rollback that counters a late revision. If a person has left what is to serve, the target chooses another one. */
+/**
+ * The rollback that counters a late revision. If a person has left the revision to restore, the target chooses
+ * another one.
+ */
 export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
   const to = isToServe(state, late);
   return {
@@ -76,20 +85,20 @@ export function counterTo(state: TargetState, late: LateRevision, requestId: str
   };
 }
 
-/** Whether the target itself asked for a rollback: it sets no hold. */
+/** Whether the target itself requested a rollback, which then sets no hold. */
 export function isCounter({ requestedBy: { who, from } }: RollbackRequest): boolean {
   return who === 'slipway' && from === 'watch';
 }
 
-/** What is to serve in place of what may come late. */
+/** The revision that must serve instead of a late one. */
 function isToServe({ activeRevisionId }: TargetState, { restoreTo }: LateRevision | LateUpload): string {
   return activeRevisionId ?? restoreTo;
 }
 
-/** What a release has to know of what may come late: none of it is a baseline. */
+/** The late revisions and uploads that a release must know, because none of them may be a baseline. */
 export type LateBaselines = Pick<Lateness, 'late' | 'lateUploads'>;
 
-/** What may come late, for the input of a release. */
+/** The late revisions and uploads for the input of a release. */
 export function lateBaselines(state: TargetState): LateBaselines {
   const now = <T extends LateRevision | LateUpload>(one: T): T => ({
     ...one,
@@ -99,7 +108,7 @@ export function lateBaselines(state: TargetState): LateBaselines {
   return { late: state.late.map(now), lateUploads: lateUploads.map(now) };
 }
 
-/** What is to serve, where a revision that was given up on serves instead; `undefined`: what serves is none. */
+/** The revision to use as baseline if a late revision serves; `undefined` if none does. */
 export function baselineInstead(
   { late, lateUploads }: LateBaselines,
   { activeRevisionId, latestRevisionId, latestTarballPath }: DeploymentSnapshot,
@@ -112,15 +121,15 @@ export function baselineInstead(
   )?.restoreTo;
 }
 
-/** There is nothing more to expect of a revision that was given up on. */
+/** Stops watching a late revision. */
 export function forgetLateRevision(state: TargetState, late: LateRevision): TargetState {
   return { ...state, late: state.late.filter((other) => other.revisionId !== late.revisionId) };
 }
 
 /**
- * A PATCH landed after its release had ended: its revision is reported, and watched, so that it is countered when it
- * comes up. Not if the release's own revision is verified: a person may have redeployed that one, which makes a copy on
- * some control planes, and no person is overruled.
+ * Handles a PATCH that was applied after its release had ended: its revision is reported and watched, and countered
+ * when it becomes active. Not if the release's own revision is verified: a person may have redeployed that one, which
+ * makes a copy on some control planes, and must not be overruled.
  */
 export function landUpload(
   state: TargetState,
@@ -145,7 +154,7 @@ function mayBeCopy({ known }: TargetState, { revisionId }: LateUpload): boolean 
   return known.some((other) => other.verified && other.revisionId === revisionId);
 }
 
-/** There is nothing more to expect of a PATCH that went unanswered. */
+/** Stops watching an unanswered PATCH. */
 export function forgetUpload(state: TargetState, { objectPath }: LateUpload): TargetState {
   return { ...state, lateUploads: state.lateUploads.filter((other) => other.objectPath !== objectPath) };
 }

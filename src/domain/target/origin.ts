@@ -1,4 +1,4 @@
-/** The origin of an address, in one spelling: loopback names are 127.0.0.1. */
+/** The origin of a URL, in one spelling: loopback names become 127.0.0.1. */
 export function originOf(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/\.$/, '');
@@ -7,10 +7,10 @@ export function originOf(url: string): string {
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]', '[::ffff:7f00:1]']);
 
-/** An origin, or every host below a domain: `https://agents.example.com`, `https://*.example.com`. */
+/** An origin, or all hosts of a domain: `https://agents.example.com`, `https://*.example.com`. */
 export const ORIGIN = /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/;
 
-/** Whether an address is at an {@link ORIGIN}. */
+/** Whether a URL is within an {@link ORIGIN}. */
 export function isWithin(url: string, allowed: string): boolean {
   const [scheme, domain] = allowed.split('*.');
   const origin = originOf(url);
@@ -24,7 +24,7 @@ export function originText(origin: string): string {
   return scheme === undefined || domain === undefined ? origin : `every ${scheme} host below ${domain}`;
 }
 
-/** Why a secret that may be sent to an {@link ORIGIN} can reach strangers; `undefined` if no reason is known. */
+/** Why a secret that is sent to an {@link ORIGIN} could reach strangers; `undefined` if no reason is known. */
 export function originProblem(origin: string): string | undefined {
   const [, scheme, wildcard, host = ''] = /^(https?):\/\/(\*\.)?([^:]+)/.exec(origin) ?? [];
   if (scheme === 'http' && !LOOPBACK.has(host)) return 'the key is sent without encryption: use https';
@@ -44,5 +44,5 @@ const SHARED: ReadonlySet<string> = new Set([
   ...['ngrok.io', 'ngrok.app', 'ngrok-free.app', 'trycloudflare.com'],
 ]);
 
-/** The same, also below the provider's regions. */
+/** The same, but also below the provider's regions. */
 const REGIONAL = ['amazonaws.com', 'on.aws', 'run.app', 'azurecontainerapps.io', 'langgraph.app'];

@@ -3,13 +3,13 @@ import { type Bound, newest } from '../bounds.ts';
 import type { KnownRevision, ReleaseResult } from '../release/release.ts';
 import type { Quarantined, TargetState } from './targetState.ts';
 
-/** After how many failed checks an artifact is quarantined by itself. */
+/** After how many failed checks an artifact is quarantined automatically. */
 const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
 const QUARANTINED: Bound = { items: 100, bytes: 150_000 };
 const FAILED: Bound = { items: 100, bytes: 100_000 };
 
 /**
- * Quarantines an artifact: neither is it released, nor are its revisions restored by themselves. The first reason
+ * Quarantines an artifact: it is not released, and its revisions are not restored automatically. The first reason
  * stays.
  */
 export function quarantineArtifact(
@@ -23,7 +23,7 @@ export function quarantineArtifact(
   return { ...state, quarantined, known: markRevisions(state.known, artifact, true) };
 }
 
-/** Lets an artifact be released again, and its revisions be put back; its failed checks are forgotten. */
+/** Removes an artifact from quarantine. Its failed checks are forgotten. */
 export function unquarantineArtifact(state: TargetState, artifact: string): TargetState {
   return {
     ...state,
@@ -34,8 +34,8 @@ export function unquarantineArtifact(state: TargetState, artifact: string): Targ
 }
 
 /**
- * Whether {@link unquarantineArtifact} would change anything: a quarantine, failed checks, or a revision left by a
- * person.
+ * Whether {@link unquarantineArtifact} would change anything: a quarantine, failed checks, or a revision that a
+ * person left.
  */
 export function isHeldAgainst(state: TargetState, artifact: string): boolean {
   return [
@@ -45,15 +45,15 @@ export function isHeldAgainst(state: TargetState, artifact: string): boolean {
   ].some((other) => other.artifact === artifact);
 }
 
-/** The quarantine of an artifact; `undefined` where it is in none. */
+/** The quarantine of an artifact; `undefined` if it is not quarantined. */
 export function findQuarantined(state: TargetState, artifact: string): Quarantined | undefined {
   return state.quarantined.find((other) => other.artifact === artifact);
 }
 
 /**
- * The one artifact that a person means: its identity, the beginning of its digest (8 digits or more), or a revision
+ * The artifact that a person means: by its identity, the beginning of its digest (8 digits or more), or a revision
  * with it.
- * @returns its identity, or a sentence that says why it is not clear.
+ * @returns its identity, or a sentence that says why it is unclear.
  */
 export function findArtifact(
   state: TargetState,
@@ -85,8 +85,8 @@ const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
 const DIGEST_START = /^[0-9a-f]{8,64}$/;
 
 /**
- * Counts a release whose checks failed; with the second one its artifact is quarantined. `errored` does not count: what
- * was restored failed too, so its checks say nothing of the artifact.
+ * Counts a release whose checks failed. The second one quarantines its artifact. `errored` does not count, because
+ * the restored revision failed too, so the checks say nothing about the artifact.
  */
 export function countFailedChecks(
   state: TargetState,

@@ -6,7 +6,7 @@ import type { ReleaseAnswer, Running, Submission, TargetState } from './targetSt
 
 const SUBMISSIONS: Bound = { items: 100, bytes: 50_000 };
 
-/** Takes a submission. One that was taken before gets its old answer; one that was withdrawn before is rejected. */
+/** Handles a submission. A repeated one gets its old answer, and one that was withdrawn earlier is rejected. */
 export function takeSubmission(
   state: TargetState,
   running: Running | null,
@@ -22,17 +22,19 @@ export function takeSubmission(
   return { state: note(taken.state, { ...before, id, answer: taken.answer }), answer: taken.answer };
 }
 
-/** What the withdrawal of a submission comes to. */
+/** The result of withdrawing a submission. */
 export interface Withdrawal {
   readonly state: TargetState;
-  /** The release that the submission led to; `null`: it has not arrived. */
+  /** The submission's release; `null` if the submission has not arrived. */
   readonly releaseId: string | null;
-  /** Whether that release runs, and has to be stopped. */
+  /** Whether that release runs and must be aborted. */
   readonly stops: boolean;
   readonly note: string;
 }
 
-/** Withdraws a submission, arrived or not. Its release ends, unless another submission has joined it. */
+/**
+ * Withdraws a submission, whether it has arrived or not. Its release ends, unless another submission has joined it.
+ */
 export function withdrawSubmission(
   state: TargetState,
   running: Running | null,

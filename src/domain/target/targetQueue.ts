@@ -14,14 +14,14 @@ import {
   type TargetState,
 } from './targetState.ts';
 
-/** The most releases that wait under `queue: all`; a further one is rejected. */
+/** The most waiting releases under `queue: all`. A further one is rejected. */
 export const QUEUE_MAX = 50;
-/** The most that the releases that wait may take together, as JSON: one request of the greatest size fits. */
+/** The limit for all waiting releases together, as JSON. One request of the maximum size fits. */
 const QUEUE_MAX_BYTES = 300_000;
 
 /**
- * Takes a request for a release: joins one with the same key that waits, runs or serves; else queues a new one. Under
- * `queue: latest` it supersedes those that wait.
+ * Handles a release request: joins a waiting, running or serving release with the same key, else queues a new one.
+ * Under `queue: latest`, that supersedes the waiting ones.
  */
 export function submitRelease(
   state: TargetState,
@@ -59,8 +59,8 @@ export function submitRelease(
 }
 
 /**
- * Sets a hold. On hold already, the first reason stays; a rollback's hold becomes the person's, because it would end
- * with a rollback that changes nothing. Releases that wait are rejected.
+ * Sets a hold. If there is one already, its reason stays. But a rollback's hold becomes the person's, because
+ * otherwise it would end with a rollback that changes nothing. Waiting releases are rejected.
  */
 export function setHold(state: TargetState, by: Actor, now: string): TargetState {
   if (state.hold !== null && state.hold.requestId === undefined) return state;
@@ -68,7 +68,7 @@ export function setHold(state: TargetState, by: Actor, now: string): TargetState
   return { ...held, hold: { since: now, by } };
 }
 
-/** Rejects the releases that wait whose artifact has come into quarantine meanwhile. */
+/** Rejects waiting releases whose artifact was quarantined meanwhile. */
 export function rejectQuarantined(state: TargetState, now: string): TargetState {
   const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState => {
     const isOfIt = ({ request }: QueuedRelease) => artifactIdentity(request.artifact) === artifact;
@@ -77,7 +77,7 @@ export function rejectQuarantined(state: TargetState, now: string): TargetState 
   return state.quarantined.reduce(reject, state);
 }
 
-/** Rejects releases that wait, because of something that a person did. */
+/** Rejects waiting releases because of a person's action. */
 export function rejectWaiting(
   state: TargetState,
   what: string,
@@ -90,7 +90,7 @@ export function rejectWaiting(
   return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
 }
 
-/** Withdraws releases that wait, one or all: they end `aborted`, never started. Returns the ids of those withdrawn. */
+/** Withdraws one or all waiting releases: they end `aborted`, never started. Returns their ids. */
 export function withdrawReleases(
   state: TargetState,
   releaseId: string | undefined,
@@ -123,7 +123,7 @@ export function releaseHold(state: TargetState): TargetState {
   return state.hold === null ? state : { ...state, hold: null };
 }
 
-/** Takes the next piece of work off the state; `undefined` when there is none. */
+/** Takes the next work from the state; `undefined` if there is none. */
 export function takeNext(
   state: TargetState,
 ): { readonly state: TargetState; readonly work: NextWork } | undefined {
@@ -146,14 +146,17 @@ export function takeNext(
 }
 
 /**
- * Whether a withdrawal or a rollback stops what runs: a request that joined it could only fail with it. A release that
- * restores after its own failure is joined: a job that runs again gets its result, not a second revision.
+ * Whether a withdrawal or a rollback is stopping the running release: a request that joined it could only fail. A
+ * release that restores after its own failure can be joined: then a repeated job gets its result instead of making a
+ * second revision.
  */
 function isBeingStopped(state: TargetState, { releaseId }: Running): boolean {
   return state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
 }
 
-/** Who withdrew every submission of a release; `undefined`: one stands, or the one that made it is forgotten. */
+/**
+ * Who withdrew all submissions of a release; `undefined` if one is not withdrawn, or if the first is no longer known.
+ */
 export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
   const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
   const maker = all.find(({ answer }) => answer?.disposition === 'queued');
@@ -200,7 +203,7 @@ function refuse(
     : undefined;
 }
 
-/** Ends a release or a rollback that the target had begun and that never started, because the target was ended. */
+/** Ends a release or a rollback that never started because its target was terminated. */
 export function endUnstarted(
   state: TargetState,
   { releaseId, kind, requestKey }: Running,

@@ -7,12 +7,12 @@ import { findQuarantined } from './quarantine.ts';
 import { settingsForRestore, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
 
-/** The longest reason that a history row keeps: the whole one is in the record. */
+/** The longest reason in a history row. The record has all of it. */
 const REASON_MAX_CHARACTERS = 1_000;
 
 /**
- * Folds an ended release or rollback into the state.
- * @param watchMs - how long a revision that was given up on is watched.
+ * Applies the result of a release or a rollback to the state.
+ * @param watchMs - how long to watch late revisions.
  */
 export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
   const satisfied = satisfiedRollbacks(state, result);
@@ -27,7 +27,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,
   };
-  // If what serves is unknown, nothing may be taken for what serves.
+  // If it is unknown what serves, the state must not name any revision.
   const unknown = needsPerson(result.outcome);
   return addHistory(
     {
@@ -38,7 +38,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
       hold: holdAfter(state, result, satisfied),
       drift: driftOf(state, result),
       needsPerson: needsPersonAfter(state, result),
-      // What changes a deployment has claimed it before.
+      // A release claims its deployment before it changes it.
       owns: result.deploymentId ?? state.owns,
       ...latenessAfter(state, result, watchMs),
     },
@@ -46,7 +46,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
   );
 }
 
-/** Keeps the settings that worked for the next restore. `newest`: of the newest request when it began. */
+/** Keeps the settings that worked, for the next restore. `newest`: the newest request's settings when it began. */
 export function keepSettings(
   state: TargetState,
   { settingsWorked }: ReleaseResult,
@@ -56,7 +56,7 @@ export function keepSettings(
   return { ...state, lastGood: settingsForRestore(newest) };
 }
 
-/** A rollback that changed nothing leaves no hold behind. If another one waits, the hold becomes that one's. */
+/** A rollback that changed nothing leaves no hold. If another one waits, the hold becomes that one's. */
 function holdAfter(
   { hold, rollbacks }: TargetState,
   { kind, outcome }: ReleaseResult,
@@ -69,7 +69,7 @@ function holdAfter(
   return next === undefined ? null : { ...hold, by: next.requestedBy, requestId: next.requestId };
 }
 
-/** A good revision serves again: then no person is needed any longer, no matter who put it there. */
+/** No person is needed any longer if a good revision serves, no matter who restored it. */
 function needsPersonAfter(
   { needsPerson }: TargetState,
   { releaseId, outcome, endedAt, instructions }: ReleaseResult,
@@ -79,8 +79,7 @@ function needsPersonAfter(
 }
 
 /**
- * A release that finds another revision than expected has noticed a change by hand, unless that one is a late one of
- * ours.
+ * A release that finds an unexpected revision has detected a change by hand, unless that is a late revision of ours.
  */
 function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): TargetState['drift'] {
   const expected = state.activeRevisionId;
@@ -90,16 +89,16 @@ function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): Ta
   return found === expected || isOurs ? null : { at: startedAt, expected, found };
 }
 
-/** Whether a redeploy was carried out that the release or rollback did not fail of in the end. */
+/** Whether a redeploy succeeded and the release or rollback did not fail in the end. */
 function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): boolean {
   if (outcome === 'rollback_failed' || servingRevisionId === null) return false;
   return steps.some(({ restoring, step, status }) => restoring && step === 'redeploy' && status === 'done');
 }
 
 /**
- * The rollbacks that a result settles. A rollback settles the first one, whatever came of it. A release settles the one
- * it was stopped for, if it restored anything, and each whose end it reached: the named one serves, or the left one
- * does not.
+ * The rollbacks that a result settles. A rollback settles the first one, with any outcome. A release settles the one
+ * it was stopped for, if it restored anything. It also settles each one whose goal is reached: the named revision
+ * serves, or the left one does not.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
@@ -115,7 +114,7 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   return state.rollbacks.filter(({ requestId, to, from }) => {
     const isItsStop = requestId === preemptedBy?.requestId;
     if (tried && isItsStop && to !== undefined) return true;
-    // What to leave could not be read: it was the release's own revision, if that served, else what it restored.
+    // The revision to leave could not be read: it was the release's own if that served, else the one it restored.
     if (from === undefined && to === undefined) return tried && (served || !isItsStop);
     if (from !== undefined) return serving !== null && !serves(from);
     return to !== undefined && serves(to);
@@ -123,9 +122,9 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
 }
 
 /**
- * Known revisions in the order in which they were first known; the newest word counts. One whose artifact is in
- * quarantine, or which a person rolled back from, stays in quarantine with its copies until a person goes back to it by
- * name.
+ * The known revisions, in the order in which they were first known, with the newest facts. A revision with a
+ * quarantined artifact, or from which a person rolled back, stays quarantined with its copies until a person restores
+ * it by name.
  */
 function mergeKnown(
   state: TargetState,

@@ -8,7 +8,7 @@ import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/
 import type { Instant } from '../scalars.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
-/** A release that waits for its turn. */
+/** A waiting release. */
 export interface QueuedRelease {
   readonly releaseId: string;
   readonly request: ReleaseRequest;
@@ -68,31 +68,31 @@ export interface HistoryRow {
   readonly restored?: true;
 }
 
-/** What may still come up on a deployment. */
+/** A late revision or upload to watch. */
 interface Watched {
   readonly deploymentId: string;
-  /** What is restored when it does. */
+  /** The revision to restore when it becomes active. */
   readonly restoreTo: string;
-  /** Until when it is watched: ISO 8601. */
+  /** The end of the watch: ISO 8601. */
   readonly until: string;
 }
 
-/** A revision that was given up on and may still come up (design, rule 6). */
+/** A revision that was given up on and may still become active (design, rule 6). */
 export interface LateRevision extends Watched {
   readonly revisionId: string;
 }
 
-/** An upload whose PATCH went unanswered: a revision that carries it may still appear (design, rule 2). */
+/** An upload whose PATCH was not answered: a revision with this path may still appear (design, rule 2). */
 export interface LateUpload extends Watched {
   readonly releaseId: string;
   readonly objectPath: string;
-  /** What the release took for its own revision in the end; `null` where it found none. */
+  /** The revision that the release followed in the end; `null` if it found none. */
   readonly revisionId: string | null;
-  /** The revisions that are accounted for, whether they carry it or not. */
+  /** The known revisions, to ignore, whether they carry this path or not. */
   readonly known: readonly string[];
 }
 
-/** A revision that a release left behind beside its own: its PATCH was carried out twice, or landed late. */
+/** A second revision of a release: its PATCH was applied twice or late. */
 export interface ExtraRevision {
   readonly releaseId: string;
   readonly revisionId: string;
@@ -119,12 +119,12 @@ export interface AcceptedMessage {
   readonly note: string;
 }
 
-/** A submission of a release, identified by the id of its update. */
+/** A submission of a release. Its id is that of the update. */
 export interface Submission {
   readonly id: string;
-  /** Absent: it has not arrived. */
+  /** Absent if it has not arrived. */
   readonly answer?: ReleaseAnswer;
-  /** Who withdrew it; absent: it stands. */
+  /** Who withdrew it; absent if it was not withdrawn. */
   readonly withdrawnBy?: Actor;
 }
 
@@ -136,7 +136,7 @@ export interface Quarantined {
   readonly by: Actor;
 }
 
-/** An artifact whose checks have failed on this target, and in which releases. */
+/** An artifact whose checks have failed on this target, and the releases in which they did. */
 interface FailedChecks {
   readonly artifact: string;
   readonly releaseIds: readonly string[];
@@ -144,24 +144,25 @@ interface FailedChecks {
 
 /** A notice that could not be delivered to a receiver. */
 export interface Undelivered {
-  /** When the worker stopped trying. */
+  /** When the worker gave up. */
   readonly at: string;
   /** The receiver's name. */
   readonly receiver: string;
-  /** What the notice reports: one of the events of docs/notifications.md. */
+  /** The event: one of docs/notifications.md. */
   readonly event: string;
-  /** The release or the promotion that it reports. `null`: a hold. */
+  /** The release or the promotion; `null` for a hold. */
   readonly name: string | null;
   readonly reason: string;
 }
 
-/** Everything that a target carries from run to run. Plain data, bounded. */
+/** The state that a target carries from run to run: plain data of limited size. */
 export interface TargetState {
-  /** The target as the newest request described it; `null` before the first. */
+  /** The target in the newest request; `null` before the first. */
   readonly spec: TargetSpec | null;
   /**
-   * The settings that worked last: a release ended `released` under them, or a restore succeeded. Without those of the
-   * deployment (`sourceConfig`, `secrets`), which the way back does not send. `null`: none did yet.
+   * The last settings that worked: a release ended `released` with them, or a restore succeeded. Without the
+   * deployment's own settings (`sourceConfig`, `secrets`), which a restore does not send. `null` if none have worked
+   * yet.
    */
   readonly lastGood: TargetSpec | null;
   readonly lastRequest: ReleaseRequest | null;
@@ -174,27 +175,27 @@ export interface TargetState {
   /** Oldest first. */
   readonly history: readonly HistoryRow[];
   readonly activeRevisionId: string | null;
-  /** The deployment whose lock the target owns. Absent: not known; the next release claims it. */
+  /** The deployment whose lock the target owns. Absent: not known, and the next release claims it. */
   readonly owns?: string;
-  /** The last drift that was noticed; `null` where there was none since the last release that found none. */
+  /** The last detected drift; `null` if the last release found none. */
   readonly drift: Drift | null;
-  /** Stands until a release or a rollback ends well. */
+  /** Set until a release or a rollback ends well. */
   readonly needsPerson: NeedsPerson | null;
   readonly late: readonly LateRevision[];
   readonly lateUploads: readonly LateUpload[];
   /** Oldest first. */
   readonly extras: readonly ExtraRevision[];
   readonly ignored: readonly IgnoredMessage[];
-  /** What was said to the target and taken, by whom and why. Oldest first. */
+  /** The messages that changed something, with who sent them and why. Oldest first. */
   readonly said: readonly AcceptedMessage[];
-  /** Rollback requests already taken, so that saying it twice is saying it once. */
+  /** The ids of handled rollback requests, so that a repeated request has no effect. */
   readonly seenRequestIds: readonly string[];
-  /** The submissions that were taken or withdrawn, so that each is answered once and for all. Oldest first. */
+  /** The submissions that were accepted or withdrawn, so that each gets only one answer. Oldest first. */
   readonly submissions: readonly Submission[];
-  /** Artifacts that are not released any more. Oldest first. */
+  /** Blocked artifacts. Oldest first. */
   readonly quarantined: readonly Quarantined[];
   readonly failedChecks: readonly FailedChecks[];
-  /** Notices that did not reach a receiver. Oldest first; absent: none. */
+  /** Notices that could not be delivered. Oldest first; absent: none. */
   readonly undelivered?: readonly Undelivered[];
 }
 
@@ -215,7 +216,7 @@ export interface ReleaseAnswer {
   readonly releaseId: string;
   readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
   readonly reason: string;
-  /** What a person can end, of a release that was rejected for it. Absent: nothing. */
+  /** What a person can end so that the release is accepted; absent if it was not rejected for that. */
   readonly rejectedFor?: 'hold' | 'quarantine';
 }
 
@@ -259,12 +260,12 @@ const HISTORY: Bound = { items: 100, bytes: 250_000 };
 const IGNORED: Bound = { items: 20, bytes: 50_000 };
 const SAID: Bound = { items: 50, bytes: 50_000 };
 
-/** Adds a row to the bounded history. */
+/** Adds a row to the history and keeps it within its limit. */
 export function addHistory(state: TargetState, row: HistoryRow): TargetState {
   return { ...state, history: newest([...state.history, row], HISTORY) };
 }
 
-/** Records a message that was not acted upon. */
+/** Records a message that was ignored. */
 export function ignoreMessage(state: TargetState, message: string, reason: string, now: string): TargetState {
   return { ...state, ignored: newest([...state.ignored, { at: now, message, reason }], IGNORED) };
 }
@@ -274,18 +275,18 @@ export function noteAccepted(state: TargetState, said: AcceptedMessage): TargetS
   return { ...state, said: newest([...state.said, said], SAID) };
 }
 
-/** What the target does next: a rollback goes before every release. */
+/** The next work of the target. A rollback comes before every release. */
 export type NextWork =
   | { readonly kind: 'rollback'; readonly releaseId: string; readonly request: RollbackRequest }
   | {
       readonly kind: 'release';
       readonly releaseId: string;
       readonly request: ReleaseRequest;
-      /** When the target took the request, if it comes with a proof of who asked. */
+      /** When the target accepted the request, if it comes with a proof of who asked. */
       readonly queuedAt?: string;
     };
 
-/** The state of a release or rollback request: `undefined` for one that the target does not know (any more). */
+/** The state of a release or rollback request; `undefined` if the target does not know it (any longer). */
 export type Lookup =
   | { readonly state: 'queued'; readonly reason: string }
   | { readonly state: 'running'; readonly releaseId: string; readonly workflowId: string }
@@ -308,31 +309,31 @@ export function lookUp(state: TargetState, running: Running | null, id: string):
   return { state: 'queued', reason };
 }
 
-/** What a target keeps in its record store: what must not be lost, without what is long or of the moment. */
+/** The state in a target's record store: what must not be lost, without long or short-lived parts. */
 export type KeptState = Omit<
   TargetState,
   'queue' | 'rollbacks' | 'history' | 'ignored' | 'said' | 'undelivered'
 >;
 
-/** The part of a state that is kept. Fields that are added to the state later are kept, too. */
+/** The part of a state to store. Fields that are added to the state later are included. */
 export function stateToKeep(state: TargetState): KeptState {
   const { queue: _, rollbacks: _1, history: _2, ignored: _3, said: _4, undelivered: _5, ...kept } = state;
   return kept;
 }
 
-/** Whether a state has changed in what must not be lost. `kept`: as it was when it was written; `null`: never. */
+/** Whether a state must be stored again. `kept`: the stored state; `null` if none is. */
 export function isToBeKept(state: TargetState, kept: TargetState | null): boolean {
   if (kept === null) return true;
   return state.hold !== kept.hold || state.quarantined !== kept.quarantined || state.known !== kept.known;
 }
 
-/** A state that was kept, and when: ISO 8601. */
+/** A stored state, and when it was stored: ISO 8601. */
 export interface Kept {
   readonly at: string;
   readonly state: TargetState;
 }
 
-/** The kept state that a record holds; `undefined` if it holds none. */
+/** The stored state in a record; `undefined` if it has none. */
 export function keptStateOf(record: unknown): Kept | undefined {
   const { at, state } = (record ?? {}) as Partial<Record<keyof Kept, unknown>>;
   if (typeof at !== 'string' || typeof state !== 'object' || state === null) return undefined;

@@ -1,8 +1,8 @@
-/** Where Temporal sends the work of a task queue, by the versions of its workers. */
+/** How Temporal routes the work of a task queue to versions of its workers. */
 export interface Routing {
-  /** Takes new workflows and those that change versions; `undefined`: unversioned workers do. */
+  /** Gets new workflows and those that move between versions; `undefined` if unversioned workers do. */
   readonly current: string | undefined;
-  /** Whether a person or a worker has ever set what is current. */
+  /** Whether a current version was ever set. */
   readonly wasEverCurrent: boolean;
   readonly ramping: { readonly buildId: string; readonly percentage: number } | undefined;
   /** Newest first. */
@@ -10,21 +10,23 @@ export interface Routing {
 }
 
 /**
- * What a version is for. `inactive`: it has never been given work. `draining`: it takes nothing new, and releases that are
- * pinned to it still run. `drained`: none does.
+ * What a version is for. `inactive`: it never got work. `draining`: it gets no new work, but pinned releases still
+ * run. `drained`: none does.
  */
 export type VersionStatus = 'inactive' | 'current' | 'ramping' | 'draining' | 'drained';
 
-/** One version of the workers; times are in milliseconds since the epoch. */
+/** One version of the workers. Times are in milliseconds since 1970. */
 export interface RoutedVersion {
   readonly buildId: string;
   readonly status: VersionStatus;
   readonly createdAt: number;
-  /** When it last stopped being current, or, if Temporal does not report that, taking new work; `undefined`: never. */
+  /**
+   * When it last stopped being current, or, if Temporal does not report that, getting new work; `undefined` if never.
+   */
   readonly lastActiveAt: number | undefined;
 }
 
-/** The version that took new work last, beside the current one; `undefined` if none did. */
+/** The version that last got new work, except the current one; `undefined` if there is none. */
 export function previousVersion({ current, versions }: Routing): string | undefined {
   const earlier = versions.filter(
     ({ buildId, lastActiveAt }) => buildId !== current && lastActiveAt !== undefined,
@@ -32,7 +34,7 @@ export function previousVersion({ current, versions }: Routing): string | undefi
   return earlier.toSorted((one, other) => (other.lastActiveAt ?? 0) - (one.lastActiveAt ?? 0))[0]?.buildId;
 }
 
-/** The versions that a person means by the first characters of a build id. */
+/** The versions whose build ids start with the given characters. */
 export function versionsStartingWith({ versions }: Routing, wanted: string): readonly string[] {
   return versions.map(({ buildId }) => buildId).filter((buildId) => buildId.startsWith(wanted));
 }
