@@ -14,67 +14,69 @@ import type { PayloadCipher } from './temporal/codec/payloadCipher.ts';
 import { workerCodec } from './temporal/codec/workerCodec.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
-/** How a worker is run. */
+/** The options of a worker. */
 export interface RunWorkerOptions {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
-  /** What it calls itself. No two workers may have the same: it distinguishes a killed one from those that live. */
+  /** The worker's identity. It must be unique, because it distinguishes a killed worker from running ones. */
   readonly identity: string;
-  /** Ends the worker: it takes no more tasks, and what runs gets {@link SHUTDOWN_GRACE} to finish. */
+  /** Shuts the worker down: it accepts no more tasks, and running activities get {@link SHUTDOWN_GRACE} to finish. */
   readonly signal?: AbortSignal;
-  /** Called once the worker polls. */
+  /** Called when the worker polls. */
   readonly onReady?: () => void;
   /** How many promotions work at once. Default: {@link PLACE_RULES}. */
   readonly places?: PlaceRules;
-  /** The page's address, `https://HOST`, which notices link to. Default: they have no link. */
+  /** The page's address, `https://HOST`, for links in notices. Default: no links. */
   readonly dashboard?: string;
   /**
-   * What the workflows find outside of themselves. Default: control planes, agents and the artifact store.
+   * The services that the workflows use. Default: control planes, agents and the artifact store.
    *
    * @param shuttingDown - aborted when the worker is asked to end.
    */
   readonly outside?: (shuttingDown: AbortSignal) => OpenActivities;
-  /** What is measured in the worker, beside the SDK's own metrics. Default: nothing is. */
+  /** Records Slipway's own metrics, in addition to the SDK's. Default: none are recorded. */
   readonly measure?: Measure;
   /** How many activities each task queue runs at once, for tests and benchmarks. Default: 500. */
   readonly slots?: number;
-  /** What payloads are encrypted with. Default: nothing is, and what is encrypted is refused. */
+  /** Encrypts payloads. Default: no encryption; then encrypted payloads are rejected. */
   readonly codec?: PayloadCipher;
-  /** Where the prebuilt workflow bundle is. Default: {@link BUNDLE_PATH}. */
+  /** The path of the prebuilt workflow bundle. Default: {@link BUNDLE_PATH}. */
   readonly bundlePath?: string;
-  /** The version under which Temporal routes work to it (Worker Versioning). Default: it is not versioned. */
+  /** The version by which Temporal routes work to it (Worker Versioning). Default: not versioned. */
   readonly version?: WorkerDeploymentVersion;
 }
 
-/** The workflow bundle beside the built code. Workflow code is bundled when Slipway is built, by the same version of the SDK that runs it here. */
+/**
+ * The workflow bundle beside the built code. The build creates it with the same version of the SDK that runs it here.
+ */
 export const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.cjs', import.meta.url));
 
 /**
- * How long running activities get after a shutdown is asked for. Calls that change a deployment end within 20 s; a
- * poll hands itself back at once, and a check that is cut off is run again, by another worker.
+ * How long running activities get after a shutdown request. Calls that change a deployment end within 20 s. A poll
+ * ends its attempt at once, and another worker repeats an interrupted check.
  */
 const SHUTDOWN_GRACE = '25 seconds';
 
 /**
- * What the worker is set to, and why. The SDK's defaults suit tests, not production: no grace at shutdown, 40 workflow
+ * The worker's settings. The SDK's defaults suit tests, not production: no grace period at shutdown, 40 workflow
  * tasks, 100 activities, a fixed number of pollers.
  */
 const SETTINGS = {
   shutdownGraceTime: SHUTDOWN_GRACE,
   shutdownForceTime: '40 seconds',
-  // Of each task queue. A release polls for 10 s, then the poller of its control plane waits for it.
+  // For each task queue. A release polls for 10 s, then its control plane's poller waits for it.
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 100,
-  // Reads, each for a second at most (`workflows/localFirst.ts`).
+  // Reads, each limited to a second (`workflows/localFirst.ts`).
   maxConcurrentLocalActivityExecutions: 200,
-  // Each takes about 0.9 MB (measured with 1,000 releases that wait: 1,285 MB of them cached, 636 MB with this many, and
-  // nothing slower). One that has to be rebuilt costs half a millisecond for each event.
+  // Each takes about 0.9 MB (measured with 1,000 waiting releases: 1,285 MB with all of them cached, 636 MB with this
+  // limit, and nothing slower). A replay costs half a millisecond for each event.
   maxCachedWorkflows: 250,
   workflowTaskPollerBehavior: { type: 'autoscaling', minimum: 2, initial: 4, maximum: 20 },
   activityTaskPollerBehavior: { type: 'autoscaling', minimum: 2, initial: 4, maximum: 20 },
-  // After a worker is killed its workflows wait this long before another worker takes them. The SDK's 10 s is a long
-  // time for somebody who has just asked for a rollback.
+  // After a worker is killed, its workflows wait this long before another worker gets them. The SDK's 10 s is too
+  // long for a person who has just requested a rollback.
   stickyQueueScheduleToStartTimeout: '1 second',
   maxHeartbeatThrottleInterval: '10 seconds',
   defaultHeartbeatThrottleInterval: '5 seconds',
@@ -83,7 +85,7 @@ const SETTINGS = {
 /**
  * Runs a worker until it is asked to end.
  *
- * @throws when the bundle is missing, Temporal cannot be reached, or the worker breaks.
+ * @throws if the bundle is missing, Temporal cannot be reached, or the worker fails.
  */
 export async function runWorker(options: RunWorkerOptions): Promise<void> {
   const { connection, namespace, taskQueue, identity, signal, onReady, measure } = options;
@@ -124,7 +126,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     await Promise.all(running);
   } finally {
     signal?.removeEventListener('abort', shutDown);
-    // One that breaks ends the others.
+    // A worker that fails ends the others.
     shutDown();
     await Promise.allSettled(running);
     await outside.close();
@@ -132,8 +134,8 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
 }
 
 /**
- * The bundle of the workflows is one for all workers. One that encrypts (`workflows/failureConverter.ts`), or has a version
- * (`workflows/index.ts`), says so before its first line.
+ * All workers share one workflow bundle. A worker that encrypts (`workflows/failureConverter.ts`) or has a version
+ * (`workflows/index.ts`) sets a global before the bundle's first line.
  */
 async function workflowBundle({
   bundlePath = BUNDLE_PATH,
@@ -149,7 +151,9 @@ async function workflowBundle({
   return { code: [...lines, await readFile(bundlePath, 'utf8')].join('') };
 }
 
-/** Releases and rollbacks are pinned (`workflows/index.ts`); all others, which may last for weeks, change versions. */
+/**
+ * Releases and rollbacks are pinned (`workflows/index.ts`). Other workflows may last for weeks and change versions.
+ */
 function deploymentOptions(version: WorkerDeploymentVersion): WorkerOptions['workerDeploymentOptions'] {
   return { version, useWorkerVersioning: true, defaultVersioningBehavior: 'AUTO_UPGRADE' };
 }

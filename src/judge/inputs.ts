@@ -8,10 +8,10 @@ import { Expectation } from '../config/expectationSchema.ts';
 import type { Expectation as ExpectationOfRun } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
-/** One input that both sides are given. */
+/** One input for both sides. */
 export interface Input {
   readonly input: Readonly<Record<string, unknown>>;
-  /** What its run must show. Absent: what is expected of every run. */
+  /** What its run must show. Default: the settings' expectation. */
   readonly expect?: ExpectationOfRun;
 }
 
@@ -21,7 +21,8 @@ const Line = z.strictObject({
 });
 
 /**
- * The inputs of a JSON Lines file, one at a time, so that it may have any size. `name`: the file, as problems name it.
+ * The inputs of a JSON Lines file, read one at a time, so that it may have any size. `name`: the file's name in
+ * errors.
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
  */
 export async function* inputsOfFile(stream: Readable, name: string): AsyncGenerator<Input, void> {
@@ -39,8 +40,8 @@ const THREADS_PAGE = 100;
 const RUNS_PER_THREAD = 100;
 
 /**
- * The inputs of the assistant's successful runs on the agent's threads, without what they answered. Runs without a
- * thread leave nothing behind. `assistant`: the graph's name, or an assistant id.
+ * The inputs of the assistant's successful runs on the agent's threads, without their answers. Runs without a thread
+ * are not kept. `assistant`: the graph's name, or an assistant id.
  */
 export async function* recordedInputs(
   agent: RunApiClient,
@@ -72,13 +73,13 @@ async function theAssistant(
   throw invalid(name, 'the baseline has no assistant of that name, so no recorded runs');
 }
 
-/** @throws SLIPWAY_JUDGE_INPUTS_INVALID if there is nothing to run. */
+/** @throws SLIPWAY_JUDGE_INPUTS_INVALID if there are no inputs. */
 export function someInputs(inputs: readonly Input[], from: string): readonly Input[] {
   if (inputs.length === 0) throw noInput(from);
   return inputs;
 }
 
-/** What is thrown where there is nothing to run. */
+/** The error if there are no inputs. */
 export function noInput(from: string): SlipwayError {
   return invalid(from, 'it contains no input');
 }

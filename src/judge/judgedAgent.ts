@@ -15,7 +15,7 @@ import type { JudgeSettings } from '../domain/judge/settings.ts';
 import type { Trial } from '../domain/judge/trial.ts';
 import type { Input } from './inputs.ts';
 
-/** One side of a judgement could not be asked: nothing is said about the candidate. */
+/** One side of a judgement could not be called, which says nothing about the candidate. */
 export class AgentAway extends Error {
   readonly side: Side;
   readonly code: ErrorCode;
@@ -28,19 +28,19 @@ export class AgentAway extends Error {
   }
 }
 
-/** What a run on one side needs beside its input. */
+/** What a run on one side needs, beside its input. */
 export interface JudgedAgent {
   readonly side: Side;
   readonly client: RunApiClient;
   readonly feedback: FeedbackClient;
 }
 
-/** The shortest time between two looks at an agent that is away, in milliseconds. */
+/** The shortest time between two calls to an agent that does not answer, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 const LOOK_TIMEOUT_MS = 5_000;
 const FEEDBACK_TIMEOUT_MS = 10_000;
 
-/** Failures of a call behind which the agent may be there, and answer the next one. */
+/** Failures after which the agent may answer the next call. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_UNREACHABLE',
   'SLIPWAY_NO_ANSWER',
@@ -51,8 +51,8 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * Makes one run and measures it. A run that is lost while its agent answers counts as an error. One that is lost
- * because the agent is away, or asks to slow down, is started again as long as the settings have patience.
- * @throws AgentAway when patience is over, or the agent rejects the request.
+ * because the agent is away or asks to slow down is repeated, within the settings' patience.
+ * @throws AgentAway when the patience is over, or if the agent rejects the request.
  */
 export async function makeTrial(
   agent: JudgedAgent,
@@ -75,7 +75,7 @@ export async function makeTrial(
   }
 }
 
-/** One attempt at a run: what was seen of it, or why it is to be begun again. */
+/** One attempt at a run: what was observed, or why it must be repeated. */
 async function attempt(
   agent: JudgedAgent,
   input: Input['input'],
@@ -114,8 +114,8 @@ async function attempt(
 }
 
 /**
- * Waits until the agent is ready. Returns whether it was at the first look.
- * @throws AgentAway when it is not within `patienceMs`.
+ * Waits until the agent is ready. Returns whether it was ready at the first call.
+ * @throws AgentAway if it is not ready within `patienceMs`.
  */
 async function untilThere(
   { side, client }: JudgedAgent,
@@ -137,7 +137,7 @@ async function untilThere(
   }
 }
 
-/** Records a run's verdict as feedback: its score, else 1 or 0. Lost feedback is counted, and changes nothing else. */
+/** Records a run's verdict as feedback: its score, else 1 or 0. Lost feedback is only counted. */
 async function recordVerdict(
   { feedback }: JudgedAgent,
   { feedbackLink }: ObservedStream,
@@ -158,10 +158,10 @@ async function recordVerdict(
   }
 }
 
-/** What a run measured, without its place in the judgement. */
+/** The measurements of a run, without its place in the judgement. */
 type Measured = Omit<Trial, 'place' | 'side' | 'repeated' | 'feedback'>;
 
-/** Measures a run by what was expected of it. */
+/** Measures a run against its expectation. */
 function measure(
   run: ObservedRun,
   firstTokenMs: number | null,
@@ -183,7 +183,7 @@ function measure(
   };
 }
 
-/** The output tokens that the messages of a run report, in the field in which chat models have them; `null`: none do. */
+/** The output tokens that a run's messages report, in the field that chat models use; `null` if none do. */
 function outputTokens(values: unknown): number | null {
   const messages = valueAt(values, 'messages');
   if (!Array.isArray(messages)) return null;

@@ -16,11 +16,13 @@ export interface Judgement {
   readonly agents: Readonly<Record<Side, { readonly url: string; readonly client: RunApiClient }>>;
   readonly feedback: FeedbackClient;
   readonly signal: AbortSignal;
-  /** Asked before the first run and after the last: throws SLIPWAY_NOT_SERVING if a side is another agent by now. */
+  /**
+   * Called before the first run and after the last. Throws SLIPWAY_NOT_SERVING if a side has become another agent.
+   */
   readonly confirm?: (side: Side) => Promise<void>;
-  /** Runs of an earlier attempt at the same judgement: they are not made again. */
+  /** Runs of an earlier attempt at this judgement, which are not repeated. */
   readonly made?: readonly Trial[];
-  /** Called for each run as it ends. The next runs begin only once it has returned. */
+  /** Called for each run when it ends. Further runs start only after it has returned. */
   readonly onTrial?: (trial: Trial, progress: Progress) => void | Promise<void>;
 }
 
@@ -30,8 +32,8 @@ export interface Progress {
 }
 
 /**
- * Gives both sides the same inputs, interleaved, and reports how the candidate compares. If an agent cannot be asked,
- * the report is `errored`. @throws what the signal was aborted with.
+ * Runs the same inputs on both sides, interleaved, and reports how the candidate compares. If an agent cannot be
+ * called, the report is `errored`. @throws the signal's reason.
  */
 export async function judgeCandidate(judgement: Judgement): Promise<JudgeReport> {
   const { settings, inputs, signal } = judgement;
@@ -62,7 +64,8 @@ export async function judgeCandidate(judgement: Judgement): Promise<JudgeReport>
     error = { side, code, message };
   }
   const urls = Object.fromEntries(SIDES.map((side) => [side, judgement.agents[side].url]));
-  // The statistics are loaded where there is something to judge: they are WebAssembly, and every worker starts without.
+  // Loaded only if there is something to judge, because the statistics are WebAssembly and workers start without
+  // them.
   const { reportOf } = await import('./reportOf.ts');
   return reportOf({
     settings,
@@ -86,7 +89,7 @@ async function confirmSides({ confirm }: Judgement): Promise<void> {
   }
 }
 
-/** The first runs of an agent load what the later ones find loaded: they do not count. */
+/** An agent's first runs load what later runs need, so they do not count. */
 async function warmUp(judgement: Judgement, plan: readonly PlannedTrial[]): Promise<void> {
   const { settings, signal } = judgement;
   const first = SIDES.flatMap((side) =>
@@ -102,7 +105,10 @@ function agentOf({ agents, feedback }: Judgement, side: Side): JudgedAgent {
   return { side, client: agents[side].client, feedback };
 }
 
-/** Works through items in their order, so many at once. The first failure ends the others, and is thrown once they have. */
+/**
+ * Processes items in order, several at once. The first failure cancels the others, and is thrown after they have
+ * ended.
+ */
 async function inParallel<T>(
   items: readonly T[],
   concurrency: number,
@@ -111,7 +117,7 @@ async function inParallel<T>(
 ): Promise<void> {
   const failed = new AbortController();
   const ended = AbortSignal.any([signal, failed.signal]);
-  // Each run under way listens to it, some twice.
+  // Each running item adds a listener, some two.
   setMaxListeners(0, ended);
   const queue = items.values();
   let firstFailure: { readonly error: unknown } | undefined;
@@ -144,8 +150,8 @@ interface PlannedTrial {
 }
 
 /**
- * Every run of a judgement in its order: each input, as often as repeated, on both sides right after one another. So
- * both see the same inputs under the same load, and what changes meanwhile changes for both.
+ * All runs of a judgement in order: each input, as often as it is repeated, on both sides right after one another. So
+ * both sides get the same inputs under the same load, and changes over time affect both.
  */
 function planTrials(inputs: readonly Input[], repetitions: number, random: Random): PlannedTrial[] {
   const rounds = Array.from({ length: repetitions }, () => shuffled(inputs, random));

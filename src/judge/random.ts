@@ -1,7 +1,9 @@
-/** Numbers from 0 to below 1 that look random; the same seed gives the same ones, on any machine. */
+/** Pseudo-random numbers from 0 to below 1. The same seed gives the same numbers on any machine. */
 export type Random = () => number;
 
-/** A source of {@link Random} numbers: the generator "mulberry32", whose 2³² numbers are enough to draw and shuffle. */
+/**
+ * A source of {@link Random} numbers: the generator "mulberry32", whose 2³² numbers are enough to draw and shuffle.
+ */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,7 +14,7 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** The items in a random order (Fisher and Yates). */
+/** The items in a random order (Fisher-Yates). */
 export function shuffled<T>(items: readonly T[], random: Random): T[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last--) {
@@ -22,7 +24,7 @@ export function shuffled<T>(items: readonly T[], random: Random): T[] {
   return order;
 }
 
-/** Draws at most `count` items, each equally likely, going once through any number of them (reservoir sampling). */
+/** Draws at most `count` items with equal probability, in one pass over any number of items (reservoir sampling). */
 export async function sample<T>(items: AsyncIterable<T>, count: number, random: Random): Promise<T[]> {
   const drawn: T[] = [];
   let seen = 0;

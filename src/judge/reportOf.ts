@@ -13,13 +13,13 @@ export interface Findings {
   readonly inputs: JudgeReport['inputs'];
   readonly agentUrls: Readonly<Record<Side, string>>;
   readonly trials: readonly Trial[];
-  /** Why the judge could not do its work; `null`: it could. */
+  /** Why the judge could not run; `null` if it could. */
   readonly error: JudgeError | null;
   readonly startedAt: string;
   readonly endedAt: string;
 }
 
-/** Compares, decides and reports. Numbers of a run that did not end as expected count in the rates only. */
+/** Compares, decides and reports. The measurements of a run that did not end as expected count only in the rates. */
 export function reportOf({ settings, trials, error, inputs, agentUrls, ...times }: Findings): JudgeReport {
   const { policy, seed } = settings;
   const comparisons = METRIC_NAMES.map((metric) => compare(metric, trials, settings)).filter(
@@ -57,7 +57,7 @@ function errorReason({ side, code, message }: JudgeError): string {
   return `${side === null ? 'the judge' : `the ${side}`} could not be asked (${code}): ${message}`;
 }
 
-/** The numbers of a distribution; a run that has none is left out. */
+/** The values of a distribution. Runs without a value are left out. */
 const NUMBERS: Readonly<Partial<Record<MetricName, (trial: Trial) => number | null>>> = {
   firstToken: ({ firstTokenMs }) => firstTokenMs,
   latency: ({ latencyMs }) => latencyMs,

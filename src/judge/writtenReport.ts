@@ -2,7 +2,7 @@ import { type MetricComparison, METRICS } from '../domain/judge/metric.ts';
 import { type JudgeReport, type MetricReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { changeText } from '../domain/judge/verdict.ts';
 
-/** A line of a report; `about` says what a terminal may color it by. */
+/** A line of a report. `about` tells a terminal how to color it. */
 export interface ReportLine {
   readonly text: string;
   readonly about: 'verdict' | 'passed' | 'failed' | 'inconclusive' | 'plain' | 'faint';
@@ -17,7 +17,9 @@ const HEADING: MetricFigures = {
   verdict: 'verdict',
 };
 
-/** The report as lines for a terminal: the verdict, why, a table, how latencies are distributed, and what went wrong. */
+/**
+ * The report as lines for a terminal: the verdict, its reasons, a table, the distribution of latencies, and failures.
+ */
 export function textReport(report: JudgeReport): ReportLine[] {
   const lines: ReportLine[] = [{ text: verdictSentence(report), about: 'verdict' }];
   for (const reason of report.reasons) lines.push({ text: `  ${reason}`, about: 'plain' });
@@ -74,7 +76,7 @@ function failuresOf({ sides }: JudgeReport, side: Side): ReportLine[] {
   }));
 }
 
-/** The report as Markdown: for a pull request's comment, or a job's summary. */
+/** The report as Markdown, for a pull request's comment or a job's summary. */
 export function markdownReport(report: JudgeReport): string {
   const { sides, startedAt, endedAt } = report;
   return [
@@ -115,7 +117,7 @@ function plots(report: JudgeReport): string[] {
   return drawn.length === 0 ? [] : ['```', ...drawn, '```', ''];
 }
 
-/** What agents and people wrote must not become markup. */
+/** Escapes texts of agents and people, so that they do not become markup. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]<>#|~]/g, '\\$&').replaceAll(/\s+/g, ' ');
 }
@@ -126,7 +128,7 @@ interface MetricFigures {
   readonly candidate: string;
   /** The change with its bounds. */
   readonly change: string;
-  /** What matters; a dash where the metric decides nothing. */
+  /** The smallest relevant effect; a dash if the metric decides nothing. */
   readonly limit: string;
   readonly verdict: string;
 }
@@ -144,7 +146,7 @@ function figuresOf({ metrics }: JudgeReport): MetricFigures[] {
   }));
 }
 
-/** How many runs, how sure, and drawn by what: one sentence. */
+/** The basis of the verdict in one sentence: the runs, the confidence and the seed. */
 function basisOf({ inputs, sides, policy, seed }: JudgeReport): string {
   const { count, repetitions, from } = inputs;
   const runs = `${sides.baseline.runs} runs of the baseline and ${sides.candidate.runs} of the candidate`;
@@ -152,7 +154,7 @@ function basisOf({ inputs, sides, policy, seed }: JudgeReport): string {
   return `${runs}: ${count} inputs of ${from}, ${repetitions} each; every bound at ${confidence} %; seed ${seed}`;
 }
 
-/** Both sides' distribution, one character for each bin of the histogram; `null` for a rate. */
+/** The distributions of both sides, one character per bin of the histogram; `null` for a rate. */
 function plotOf({ comparison }: MetricReport): { baseline: string; candidate: string } | null {
   if (comparison.kind === 'rate' || comparison.histogram === null) return null;
   const { baseline, candidate } = comparison.histogram;

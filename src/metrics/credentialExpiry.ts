@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Measure } from '../domain/metrics/metrics.ts';
 import type { TemporalSettings } from '../temporal/client/temporalSettings.ts';
 
-/** Measures when the credentials for Temporal expire, as far as they say so themselves. */
+/** Records when the credentials for Temporal expire, if they contain that. */
 export function measureExpiry(measure: Measure, { connectionOptions }: TemporalSettings): void {
   const { tls, apiKey } = connectionOptions;
   const certificate = typeof tls === 'object' ? tls?.clientCertPair?.crt : undefined;
@@ -14,7 +14,7 @@ export function measureExpiry(measure: Measure, { connectionOptions }: TemporalS
   if (keyExpires !== undefined) measure('slipway_temporal_api_key_expiry_timestamp_seconds', keyExpires, {});
 }
 
-/** In seconds since 1970; `undefined`: this is no certificate, and connecting says so. */
+/** In seconds since 1970; `undefined` if it is no certificate, which the connection then reports. */
 export function certificateExpiry(pem: Uint8Array): number | undefined {
   try {
     return Date.parse(new X509Certificate(pem).validTo) / 1_000;
@@ -23,7 +23,7 @@ export function certificateExpiry(pem: Uint8Array): number | undefined {
   }
 }
 
-/** The `exp` of a JWT, as Temporal Cloud's keys are; `undefined`: the key does not say. */
+/** The `exp` of a JWT, such as a key of Temporal Cloud; `undefined` if the key has none. */
 export function tokenExpiry(token: string): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));

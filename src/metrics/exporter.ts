@@ -5,7 +5,7 @@ import type { RuntimeOptions } from '@temporalio/worker';
 import { SlipwayError } from '../domain/errors.ts';
 import { BUCKETS } from './meter.ts';
 
-/** Where metrics go: the part of it that the SDK's runtime takes. */
+/** The exporter of metrics, as the SDK's runtime accepts it. */
 export type MetricsExporter = NonNullable<NonNullable<RuntimeOptions['telemetryOptions']>['metrics']>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,8 +13,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const EXPORT_EVERY_MS = 60_000;
 
 /**
- * Where the worker's metrics go: to be scraped from `address`, else by OTLP to where OpenTelemetry's own variables say
- * (`OTEL_EXPORTER_OTLP_ENDPOINT` and its like), else nowhere (`undefined`).
+ * The exporter of the worker's metrics: served at `address`, else sent by OTLP as OpenTelemetry's variables say
+ * (`OTEL_EXPORTER_OTLP_ENDPOINT` and others), else `undefined`.
  *
  * @param address - `host:port`.
  * @throws SlipwayError SLIPWAY_USAGE.
@@ -55,14 +55,14 @@ function otlpEndpoint(environment: Environment): { url: string; http: boolean } 
   return { url: http ? `${base.replace(/\/+$/, '')}/v1/metrics` : base, http };
 }
 
-/** Where a process serves its metrics. */
+/** The address at which a process serves its metrics. */
 interface MetricsAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Reads `host:port`, as `--metrics` takes it.
+ * Reads `host:port`, as in `--metrics`.
  *
  * @param example - a command with a valid address, for the error.
  * @throws SlipwayError SLIPWAY_USAGE.
@@ -77,7 +77,7 @@ export function readMetricsAddress(address: string, example: string): MetricsAdd
   });
 }
 
-/** The SDK takes no host names. */
+/** Resolves the host name, because the SDK accepts only addresses. */
 async function socketAddress(address: string): Promise<string> {
   const { host, port } = readMetricsAddress(address, 'slipway worker --metrics 127.0.0.1:9464');
   try {

@@ -4,8 +4,8 @@ import { boundLabels } from '../domain/metrics/boundedLabels.ts';
 import { type Measure, type Metric, type MetricName, METRICS } from '../domain/metrics/metrics.ts';
 
 /**
- * Measures on the meter of Temporal's SDK, so that the SDK's own metrics and Slipway's go out together. What a label may
- * not hold becomes `other`: see {@link Metric.labels}.
+ * Records metrics with the meter of Temporal's SDK, so that the SDK's metrics and Slipway's are exported together.
+ * Label values that are not allowed become `other`: see {@link Metric.labels}.
  */
 export function measureOn(meter: MetricMeter): Measure {
   const instruments = new Map<MetricName, Instrument>();
@@ -20,7 +20,7 @@ export function measureOn(meter: MetricMeter): Measure {
 
 type Instrument = (value: number, labels: Record<string, string>) => void;
 
-/** Names have their units already, so that they are the same for Prometheus and for OTLP. */
+/** Names contain their units already, so that they are the same in Prometheus and OTLP. */
 function instrumentOf(meter: MetricMeter, name: string, { kind, help }: Metric): Instrument {
   switch (kind) {
     case 'counter': {
@@ -38,7 +38,7 @@ function instrumentOf(meter: MetricMeter, name: string, { kind, help }: Metric):
   }
 }
 
-/** The buckets of every histogram, by its name. */
+/** The buckets of all histograms, by name. */
 export const BUCKETS: Readonly<Record<string, number[]>> = Object.fromEntries(
   Object.entries<Metric>(METRICS).flatMap(([name, { buckets }]) =>
     buckets === undefined ? [] : [[name, [...buckets]]],

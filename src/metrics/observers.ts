@@ -2,7 +2,7 @@ import type { Observers } from '../activities/createActivities.ts';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { type Measure, statusLabel } from '../domain/metrics/metrics.ts';
 
-/** Measures what activities do outside of Temporal: their calls to control planes and agents, and their polls. */
+/** Records the activities' calls to control planes and agents, and their polls. */
 export function observersOf(measure: Measure): Observers {
   const inFlight = { control_plane: 0, agent: 0 };
   return {
@@ -23,7 +23,7 @@ export function observersOf(measure: Measure): Observers {
   };
 }
 
-/** A tracing service is called by pre-signed links of agents. */
+/** A tracing service is called through agents' pre-signed links. */
 const SERVICE_LABELS = {
   controlPlane: 'control_plane',
   runApi: 'agent',

@@ -13,9 +13,9 @@ export type TargetFigures = readonly {
 const TIMED_STEPS: ReadonlySet<string> = new Set(['soak', 'bake']);
 
 /**
- * The gauges of a target; `null`: it has never taken a release, and so has no name.
+ * The gauges of a target; `null` if it has never accepted a release, and so has no name.
  *
- * @param progress - of what runs on it; `null`: nothing does, or it is not known.
+ * @param progress - of its running work; `null` if nothing runs or it is not known.
  * @param now - in milliseconds since 1970.
  */
 export function targetFigures(

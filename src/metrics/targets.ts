@@ -11,18 +11,18 @@ import { listTargets } from '../temporal/client/target/listTargets.ts';
 import { pollingWorkers } from '../temporal/client/workerPresence.ts';
 import { type TargetFigures, targetFigures } from './targetFigures.ts';
 
-/** Between two looks. */
+/** The interval between two rounds. */
 const EVERY_MS = 30_000;
 const ANSWER_WITHIN_MS = 5_000;
-/** Targets that are asked at once. */
+/** How many targets to query at once. */
 const AT_ONCE = 4;
 
 /**
- * Measures what no single event shows: queues, holds, what runs for how long, workers. It asks Temporal, so every worker
- * reports the same. A workflow is queried only if its history has grown, so idle targets cost no query.
+ * Records what no single event shows: queues, holds, how long work has been running, workers. It reads Temporal, so
+ * all workers report the same. A workflow is queried only if its history has grown, so idle targets cost no query.
  *
  * @param signal - ends it.
- * @param everyMs - between two looks. Default: 30 s.
+ * @param everyMs - the interval between two rounds. Default: 30 s.
  */
 export async function observeTargets(
   temporal: TemporalConnection,
@@ -46,13 +46,13 @@ export async function observeTargets(
       report(figures.flatMap((figure) => figure ?? []));
       measure('slipway_workers', (await pollingWorkers(temporal)).length, {});
     } catch {
-      // Temporal is away: the SDK's own metrics count its failures. The next look may find it again.
+      // Temporal cannot be reached: the SDK's own metrics count its failures. The next round tries again.
     }
     await pause(everyMs, signal);
   }
 }
 
-/** What is to be measured of a target; `null`: it has never taken a release. */
+/** The gauges of a target; `null` if it has never accepted a release. */
 async function figuresOf(ask: Questions, workflowId: string): Promise<TargetFigures | null> {
   const view: TargetView = await ask(workflowId, viewQuery);
   const progress: Progress | null =
@@ -65,7 +65,7 @@ async function figuresOf(ask: Questions, workflowId: string): Promise<TargetFigu
 
 interface Questions {
   <T>(workflowId: string, query: QueryDefinition<T>): Promise<T>;
-  /** Forgets the answers of workflows that were not asked since it was called last. */
+  /** Drops the answers of workflows that were not queried since the last call. */
   keep(): void;
 }
 
@@ -74,7 +74,7 @@ interface KeptAnswer {
   readonly answer: unknown;
 }
 
-/** Queries workflows, but those whose history is as long as when they answered last. */
+/** Queries workflows, but reuses the last answer of a workflow whose history has not grown. */
 function questionsTo({ client }: TemporalConnection): Questions {
   let before = new Map<string, KeptAnswer>();
   let now = new Map<string, KeptAnswer>();
@@ -96,12 +96,12 @@ function questionsTo({ client }: TemporalConnection): Questions {
   return Object.assign(ask, { keep });
 }
 
-/** Sets the gauges of targets. One that was set before and is not any more becomes 0. */
+/** Sets the gauges of targets. A gauge that is no longer reported becomes 0. */
 function reportTo(measure: Measure): (all: TargetFigures) => void {
   let before: TargetFigures = [];
   return (all) => {
     const sums = new Map<string, TargetFigures[number]>();
-    // Targets of two repositories may have one name.
+    // Targets of two repositories may have the same name.
     for (const figure of [...before.map((old) => ({ ...old, value: 0 })), ...all]) {
       const key = `${figure.name} ${JSON.stringify(figure.labels)}`;
       const value = (sums.get(key)?.value ?? 0) + figure.value;

@@ -10,18 +10,18 @@ import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { isOutOfTime } from '../temporal/client/temporalError.ts';
 import type { SkippedTime } from '../temporal/server/testServer.ts';
 
-/** The run of a workflow: its `workflowId` and `runId`. */
+/** One run of a workflow: its `workflowId` and `runId`. */
 export type WorkflowExecution = NonNullable<Info['workflowExecution']>;
 
-/** Called with where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */
+/** Called with the progress of a workflow that waits or has ended. The time is held meanwhile. */
 type OnStop = (execution: WorkflowExecution, progress: Progress) => Promise<void>;
 
 const LOOK_MS = 5;
 const ATTENTIVE_TO: ReadonlySet<string> = new Set([WORKFLOW_TYPES.promotion, WORKFLOW_TYPES.release]);
 
 /**
- * Holds the time after each activity of a promotion or a release until its workflow has decided what comes next, so
- * that a person's answer at that moment does not come a day too late.
+ * Holds the time after each activity of a promotion or a release until its workflow has decided what comes next.
+ * Otherwise a person's answer at that moment could come a day too late.
  */
 export class Attention {
   readonly #time: SkippedTime;
@@ -29,7 +29,7 @@ export class Attention {
   readonly #onStop: OnStop;
   readonly #onError: (error: unknown) => void;
 
-  /** @param onError - told what goes wrong while it is looked. */
+  /** @param onError - called if following a workflow fails. */
   constructor(time: SkippedTime, client: Client, onStop: OnStop, onError: (error: unknown) => void) {
     this.#time = time;
     this.#client = client;
@@ -37,7 +37,7 @@ export class Attention {
     this.#onError = onError;
   }
 
-  /** The activities, under attention. */
+  /** Wraps the activities so that their workflows get this attention. */
   over(activities: Activities): Activities {
     const attended = Object.entries(activities).map(([name, work]) => [
       name,
@@ -54,7 +54,7 @@ export class Attention {
     return Object.fromEntries(attended) as Activities;
   }
 
-  /** A query is answered with all that has been recorded, so that it is enough to wait for the activity's end. */
+  /** A query is answered after all recorded events, so it is enough to wait for the activity's end. */
   async #follow(execution: WorkflowExecution, activityId: string): Promise<void> {
     const handle = this.#client.workflow.getHandle(execution.workflowId, execution.runId);
     try {
@@ -76,7 +76,9 @@ export class Attention {
 /** A worker in the same process answers in milliseconds. */
 const PATIENCE_MS = 1_000;
 
-/** Repeats a query without an answer: the test server (1.38.0) sometimes loses one that meets a workflow task. */
+/**
+ * Repeats a query without an answer, because the test server (1.38.0) sometimes loses one that meets a workflow task.
+ */
 export async function askAgain<T>(client: Client, query: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

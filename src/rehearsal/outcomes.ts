@@ -1,38 +1,38 @@
 import { type Asked, type Injection, isTime, type When } from '../domain/rehearsal/injection.ts';
 
-/** What is asked of the outcomes: all but what is the same for the whole rehearsal. */
+/** The context of an event, without what is the same for the whole rehearsal. */
 export type AskedNow = Omit<Asked, 'startedAt' | 'timeZone'>;
 
-/** What is let happen, and what of it has. */
+/** The injections of a rehearsal, and which of them have happened. */
 export class Outcomes {
   readonly #injections: readonly Injection[];
   readonly #met = new Set<Injection>();
   #beginning: Pick<Asked, 'startedAt' | 'timeZone'>;
 
-  /** @param timeZone - that of clocks. */
+  /** @param timeZone - the time zone of `clock` injections. */
   constructor(injections: readonly Injection[], timeZone: string) {
     this.#injections = injections;
     this.#beginning = { startedAt: 0, timeZone };
   }
 
-  /** From when on durations count: milliseconds since 1970. */
+  /** Sets the start of the rehearsal, from which durations count: milliseconds since 1970. */
   begin(startedAt: number): void {
     this.#beginning = { ...this.#beginning, startedAt };
   }
 
-  /** What times are counted from. */
+  /** The start and the time zone from which times are counted. */
   get beginning(): Pick<Asked, 'startedAt' | 'timeZone'> {
     return this.#beginning;
   }
 
-  /** All injections of a kind, in their order. */
+  /** All injections of a kind, in order. */
   all<Kind extends Injection['kind']>(kind: Kind): readonly Extract<Injection, { kind: Kind }>[] {
     return this.#injections.filter(
       (injection): injection is Extract<Injection, { kind: Kind }> => injection.kind === kind,
     );
   }
 
-  /** Lets one happen: the first of a kind whose time it is and that is about this. It has happened then. */
+  /** The first injection of a kind that takes effect now and matches `isAbout`. It is marked as happened. */
   happens<Kind extends 'check' | 'control_plane' | 'judge' | 'build'>(
     kind: Kind,
     asked: AskedNow,
@@ -51,7 +51,7 @@ export class Outcomes {
     this.#met.add(injection);
   }
 
-  /** Those that have not happened: nothing came to where they would have. */
+  /** The injections that have not happened, because nothing reached them. */
   get unmet(): readonly Injection[] {
     return this.#injections.filter((injection) => !this.#met.has(injection));
   }

@@ -8,10 +8,10 @@ import type { Progress } from '../domain/release/release.ts';
 import { INTERVENTION_SIGNALS } from '../messages/release.ts';
 import type { Outcomes } from './outcomes.ts';
 
-/** Does something at a moment, while the time is held. */
+/** Does something at a moment, with the time held. */
 type AtMoment = (moment: number, work: () => Promise<void>) => Promise<void>;
 
-/** The people of a rehearsal: they say what was injected to whatever waits for approval, or else approve at once. */
+/** The people of a rehearsal: they answer requests for approval as injected, or else approve at once. */
 export class People {
   readonly #client: Client;
   readonly #outcomes: Outcomes;
@@ -25,7 +25,7 @@ export class People {
     this.#at = at;
   }
 
-  /** Looks whether a workflow waits for approval, and lets them say what they say. */
+  /** If a workflow waits for approval, gives the people's answers. */
   async look(workflowId: string, { waiting }: Progress, policy: ApprovalPolicy | undefined): Promise<void> {
     if (waiting?.for !== 'approval' || policy === undefined) return;
     const wait = `${workflowId} ${waiting.since}`;
@@ -43,7 +43,7 @@ export class People {
     }
   }
 
-  /** By signal: what it rejects, it records. Returns `false` if it has ended, so that nothing is said. */
+  /** Sends a signal; the workflow records it even if it is rejected. Returns `false` if the workflow has ended. */
   async #say(workflowId: string, { who, what }: Pick<Said, 'who' | 'what'>): Promise<boolean> {
     const message = { requestId: randomUUID(), who, from: 'rehearsal' };
     try {

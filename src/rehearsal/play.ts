@@ -27,20 +27,20 @@ import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
 
 export interface Rehearsal {
-  /** `schedule`: `null` for one that is asked for once there is something to promote. */
+  /** `schedule`: `null` if the promotion is started whenever there is something to promote. */
   readonly promotions: readonly {
     readonly request: PromotionRequest;
     readonly schedule: PromotionSchedule | null;
   }[];
-  /** Every target that they have to do with, and what serves there at the beginning. */
+  /** All targets of the promotions, and what serves there at the start. */
   readonly targets: readonly { readonly spec: TargetSpec; readonly serves: Artifact }[];
-  /** Makes the request for a release of a version that no target has had. */
+  /** Creates the request for a release of a new version. */
   readonly release: (target: string) => ReleaseRequest;
-  /** The targets on which a new version is released at the beginning. */
+  /** The targets to which a new version is released at the start. */
   readonly sources: readonly string[];
   readonly days: number;
   readonly injections: readonly Injection[];
-  /** That of the clocks in injections. */
+  /** The time zone of `clock` injections. */
   readonly timeZone: string;
 }
 
@@ -63,17 +63,17 @@ type Scene = Rehearsal['promotions'][number];
 
 const LOOK_MS = 5;
 
-/** The course of a rehearsal: releases, schedules and people, each at its time, and what comes of them. */
+/** The course of a rehearsal: releases, schedules and people at their times, and the results. */
 export class Play {
   readonly #options: PlayOptions;
   readonly #people: People;
-  /** The promotions that are under way, by their workflow's id, with when they began. */
+  /** The running promotions by workflow id, with their start times. */
   readonly #promotions = new Map<string, number>();
-  /** The releases that were asked for and have not ended, by their workflow's id. */
+  /** The releases that have not ended, by workflow id. */
   readonly #releases = new Map<string, AskedRelease>();
-  /** The promotions that a time of their schedule waits for. */
+  /** The promotions for which a run of their schedule is buffered. */
   readonly #buffered = new Set<string>();
-  /** The runs that have ended: several activities of one may end after its outcome stands. */
+  /** The runs that have ended. Several activities of a run may end after its outcome is set. */
   readonly #ended = new Set<string>();
   readonly #failed: Promise<never>;
   #fail: (error: unknown) => void = () => undefined;
@@ -83,16 +83,16 @@ export class Play {
     this.#options = options;
     this.#people = new People(options.client, options.outcomes, (moment, work) => this.#at(moment, work));
     this.#failed = new Promise<never>((_, reject) => (this.#fail = reject));
-    // The failure reaches `await`s of the end; before that it must not count as an unhandled rejection.
+    // The failure reaches those who await the end. Until then, it must not count as an unhandled rejection.
     this.#failed.catch(() => undefined);
   }
 
-  /** Ends it, because something went wrong that is no part of it. */
+  /** Ends the play because of an error that is not part of the rehearsal. */
   fail(error: unknown): void {
     if (!this.#over) this.#fail(error);
   }
 
-  /** Lets it run from one instant to another. The time is held before and afterwards. */
+  /** Plays from one instant to another. The time is held before and afterwards. */
   async until(startedAt: number, endsAt: number): Promise<void> {
     const { rehearsal, outcomes, time, onEvent } = this.#options;
     try {
@@ -116,7 +116,7 @@ export class Play {
     }
   }
 
-  /** Looks at a workflow that waits or has ended: the time is held meanwhile. */
+  /** Handles a workflow that waits or has ended. The time is held meanwhile. */
   async look({ workflowId, runId }: WorkflowExecution, progress: Progress): Promise<void> {
     if (this.#over || this.#ended.has(runId)) return;
     const scene = this.#sceneOf(workflowId);
@@ -130,7 +130,7 @@ export class Play {
     await (scene === undefined ? this.#releaseEnded(handle) : this.#promotionEnded(scene, handle));
   }
 
-  /** Does something at a moment, and holds the time while it does. Returns at once. */
+  /** Schedules work for a moment, at which the time is held. Returns at once. */
   async #at(moment: number, work: () => Promise<void>): Promise<void> {
     const { time } = this.#options;
     await time.hold();
@@ -142,7 +142,7 @@ export class Play {
     wait().catch((error: unknown) => this.fail(error));
   }
 
-  /** Lets the times of a schedule come round, one after the other. */
+  /** Starts the runs of a schedule, one after the other. */
   async #chain(scene: Scene, [first, ...later]: readonly number[]): Promise<void> {
     if (first === undefined) return;
     await this.#at(first, async () => {
@@ -168,7 +168,7 @@ export class Play {
     });
   }
 
-  /** As a time of its schedule does it; without one, as a person does who asks for it. */
+  /** Starts a promotion: as its schedule does, or, without a schedule, as a person does. */
   async #start({ request, schedule }: Scene, at: number): Promise<void> {
     const { client, taskQueue } = this.#options;
     const workflowId = promotionWorkflowId(request);
@@ -221,14 +221,14 @@ export class Play {
     const result = await workflowResult<ReleaseResult>(handle);
     onEvent({ kind: 'release', target, at, result });
     if (result.outcome !== 'released') return;
-    // The target says what serves, once it knows.
+    // The target reports what serves once it has handled the result.
     const ofTarget = client.workflow.getHandle(targetWorkflowId(request.target));
     const ended = async () => (await askAgain(client, () => ofTarget.query(lookupQuery, releaseId)))?.state;
     while ((await ended()) !== 'ended') await setTimeout(LOOK_MS);
     await this.#askOnwards(target, Date.parse(result.endedAt));
   }
 
-  /** Asks for the promotions that no schedule does, once there is something to promote. */
+  /** Starts promotions without a schedule, once there is something to promote. */
   async #askOnwards(target: string, at: number): Promise<void> {
     for (const scene of this.#options.rehearsal.promotions) {
       const isUnderWay = this.#promotions.has(promotionWorkflowId(scene.request));
@@ -279,16 +279,16 @@ export class Play {
   }
 }
 
-/** What a rehearsal reports. Instants are milliseconds since 1970, in the time that is skipped. */
+/** The events of a rehearsal. Instants are milliseconds since 1970, in skipped time. */
 export type RehearsalEvent =
-  /** A release that the rehearsal asked for has ended. */
+  /** A release that the rehearsal requested has ended. */
   | {
       readonly kind: 'release';
       readonly target: string;
       readonly at: number;
       readonly result: ReleaseResult;
     }
-  /** A release that the rehearsal asked for was not taken. */
+  /** A release that the rehearsal requested was rejected. */
   | { readonly kind: 'refused'; readonly target: string; readonly at: number; readonly reason: string }
   /** A promotion has ended. */
   | {
@@ -297,19 +297,21 @@ export type RehearsalEvent =
       readonly at: number;
       readonly result: PromotionResult;
     }
-  /** A time of a schedule came round while the promotion of an earlier one went on. */
+  /** A schedule's run came while the promotion of an earlier run was running. */
   | {
       readonly kind: 'overlap';
       readonly name: string;
       readonly at: number;
       readonly what: 'left_out' | 'done_after';
     }
-  /** What goes on when the rehearsal ends. `name`: of a promotion, or of the target of a release. */
+  /**
+   * A promotion or a release that still runs at the end. `name`: the promotion's, or that of the release's target.
+   */
   | {
       readonly kind: 'goes_on';
       readonly what: 'promotion' | 'release';
       readonly name: string;
       readonly at: number;
-      /** `null`: a release that waits for its turn. */
+      /** `null` for a release that waits in the queue. */
       readonly progress: Progress | null;
     };

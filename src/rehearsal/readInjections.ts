@@ -10,8 +10,8 @@ interface KnownNames {
 }
 
 /**
- * Reads injections, one sentence per line; `#` begins a comment. `place`: what they stand in, for errors.
- * @throws SlipwayError SLIPWAY_USAGE with the line, the column, and what would be right.
+ * Reads injections, one sentence per line; `#` starts a comment. `place`: the file, for errors.
+ * @throws SlipwayError SLIPWAY_USAGE with the line, the column, and what was expected.
  */
 export function readInjections(text: string, place: string, known: KnownNames): readonly Injection[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
@@ -98,7 +98,10 @@ function readWhen(sentence: Sentence): When {
   return sentence.isAtEnd ? { kind: 'always' } : readTimes(sentence, sentence.oneOf('at', 'from'));
 }
 
-/** `at TIME`, `from TIME`, `from TIME to TIME`; a TIME is a duration, with or without what it is counted from, or a moment. */
+/**
+ * `at TIME`, `from TIME`, `from TIME to TIME`. A TIME is a duration, optionally with what it counts from, or a
+ * moment.
+ */
 function readTimes(sentence: Sentence, how: 'at' | 'from'): When {
   const begins = readTime(sentence);
   const hasEnd = how === 'from' && sentence.peek() === 'to';
@@ -119,7 +122,7 @@ function readTimes(sentence: Sentence, how: 'at' | 'from'): When {
 
 const OF_ONE_KIND = 'expected two durations, or two moments of one kind';
 
-/** Milliseconds of a duration, or a moment as it is written. */
+/** A duration in milliseconds, or a moment as written. */
 function readTime(sentence: Sentence): number | string {
   const word = sentence.word('a time');
   const duration = parseDuration(word.text);
@@ -156,13 +159,13 @@ interface Word {
   readonly column: number;
 }
 
-/** A sentence that is read word by word. What is in quotes is one word; a `#` in front of a word ends it. */
+/** A sentence that is read word by word. A quoted text is one word. A `#` before a word ends the sentence. */
 class Sentence {
   readonly #words: readonly Word[];
   readonly #place: string;
   readonly #endColumn: number;
   #next = 0;
-  /** The sentence alone. */
+  /** The sentence without its comment. */
   readonly text: string;
 
   /** @param place - the file and the line, for errors. */
@@ -185,17 +188,17 @@ class Sentence {
     return this.#next >= this.#words.length;
   }
 
-  /** Where the next word stands. */
+  /** The position of the next word. */
   get here(): Word {
     return this.#words[this.#next] ?? { text: '', column: this.#endColumn };
   }
 
-  /** The next word, left where it is; `undefined` at the end. */
+  /** The next word, without consuming it; `undefined` at the end. */
   peek(): string | undefined {
     return this.#words[this.#next]?.text;
   }
 
-  /** The next word. @param what - what it is, for errors. */
+  /** The next word. @param what - its meaning, for errors. */
   word(what: string): Word {
     const word = this.#words[this.#next];
     if (word === undefined) throw this.wrong(this.here, `expected ${what}`);
@@ -211,14 +214,14 @@ class Sentence {
     throw this.wrong(word, near === undefined ? `expected ${list(expected)}` : `did you mean "${near}"?`);
   }
 
-  /** The next word, a name that is known. */
+  /** The next word, which must be a known name. */
   name(what: string, known: readonly string[]): string {
     const word = this.word(what);
     if (known.includes(word.text)) return word.text;
     throw this.wrong(word, `${what} that slipway.yaml does not have; ${meantWord(word.text, known)}`);
   }
 
-  /** @throws where words are left over. */
+  /** @throws if words are left. */
   end(): void {
     if (!this.isAtEnd) throw this.wrong(this.here, 'expected the end of the sentence');
   }

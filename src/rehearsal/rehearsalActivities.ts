@@ -15,11 +15,12 @@ import type { JudgeVerdict } from '../domain/judge/verdict.ts';
 import type { Outcomes } from './outcomes.ts';
 import { aboutTarget, type RehearsedOutside } from './rehearsedOutside.ts';
 
-/** A kept record has a name; these are not kept. */
+/** The name for records in a rehearsal, which stores none. */
 const NOT_KEPT = 'none in a rehearsal';
 
 /**
- * The worker's own activities over control planes and stores in memory. Verdicts are injected, and no notice is sent.
+ * The worker's own activities, with control planes and stores in memory. Verdicts are injected, and no notice is
+ * sent.
  */
 export function rehearsalActivities(
   outside: RehearsedOutside,
@@ -60,9 +61,9 @@ export function rehearsalActivities(
     recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
     recordRelease: async (input) => ({ ...(await releases.recordRelease(input)), location: NOT_KEPT }),
     proveIdentity: () => Promise.reject(new Error('a rehearsal asks for no proof')),
-    // Each target is started once, with its state, and nothing else releases there.
+    // Each target is started once with its state, and nothing else releases to its deployment.
     claimDeployment: () => Promise.resolve({}),
-    // Nothing is left to it: a release polls for as long as it waits.
+    // Not used: a release polls for as long as it waits.
     pollRevisions: () => Promise.resolve({ settled: [] }),
     recallTarget: () => Promise.resolve({ state: null, work: null, isReset: false }),
     keepTarget: () => Promise.resolve({}),
@@ -73,7 +74,7 @@ export function rehearsalActivities(
   });
 }
 
-/** The report of a judge who runs nothing: the verdict is what is rehearsed. */
+/** The report of a judge without runs, with the injected verdict. */
 function rehearsedReport(
   verdict: JudgeVerdict,
   { inputs, settings }: Pick<JudgementInput, 'inputs' | 'settings'>,
@@ -103,14 +104,14 @@ function rehearsedReport(
   };
 }
 
-/** How much longer is waited at each look, as a share of what was waited already. */
+/** How much longer to wait before each next attempt, as a share of the time waited so far. */
 const GROWTH = 0.2;
 const LEAST_MS = 1_000;
 const MOST_MS = 5 * 60_000;
 
 /**
- * Makes polls that look once per attempt: no time is skipped during an attempt, so the wait before the next one lets
- * it pass.
+ * Creates polls that read once per attempt. Time is not skipped during an attempt, so it passes in the wait before
+ * the next one.
  */
 function pollsInSkippedTime(now: () => Promise<number>): PollUntil {
   return async (code, look) => {

@@ -19,27 +19,27 @@ import { RehearsedOutside } from './rehearsedOutside.ts';
 export interface RehearseOptions {
   readonly onEvent: (event: RehearsalEvent) => void;
   readonly signal?: AbortSignal;
-  /** Default: beside the built code. */
+  /** Default: the bundle beside the built code. */
   readonly bundlePath?: string;
 }
 
-/** What came of it. Instants are milliseconds since 1970, in the time that was skipped. */
+/** The result of a rehearsal. Instants are milliseconds since 1970, in skipped time. */
 export interface Rehearsed {
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The injections that nothing came to. */
+  /** The injections that nothing reached. */
   readonly unmet: readonly Injection[];
 }
 
 const TASK_QUEUE = 'rehearsal';
 const DAY_MS = 86_400_000;
-/** For so long what serves at the beginning has been verified. */
+/** How long ago the initial revisions were verified. */
 const VERIFIED_FOR_MS = 30 * DAY_MS;
 
 /**
- * Rehearses promotions and releases: the unchanged workflows in the skipped time of a test server, with a world in
- * memory.
- * @param server - used by nothing else. It is left running.
+ * Rehearses promotions and releases: runs the unchanged workflows in the skipped time of a test server, with control
+ * planes, agents and stores in memory.
+ * @param server - must be used by nothing else. It is left running.
  * @throws the signal's reason; SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE if the server ends.
  */
 export async function rehearse(
@@ -102,7 +102,7 @@ export async function rehearse(
   }
 }
 
-/** What serves at the beginning was verified long ago, and its target knows it. */
+/** Gives each target an initial revision that was verified long ago. */
 async function setUp(
   client: Client,
   outside: RehearsedOutside,

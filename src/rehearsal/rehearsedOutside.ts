@@ -12,27 +12,27 @@ import type { AskedNow, Outcomes } from './outcomes.ts';
 
 /** How long a build takes here, in milliseconds. */
 const BUILD_MS = 2 * 60_000;
-/** How long it takes until a revision that was built serves again. */
+/** How long a built revision takes to serve again, in milliseconds. */
 const REDEPLOY_MS = 30_000;
 
 interface RehearsedOutsideOptions {
   readonly outcomes: Outcomes;
   readonly promotions: readonly Pick<PromotionRequest, 'name' | 'from' | 'to'>[];
-  /** The time that is skipped: milliseconds since 1970. */
+  /** The skipped time: milliseconds since 1970. */
   readonly now: () => Promise<number>;
 }
 
-/** What a revision comes to, and when: milliseconds since 1970. */
+/** A pending change of a revision's status, and when it happens: milliseconds since 1970. */
 interface Due {
   readonly revisionId: string;
   readonly at: number;
   readonly status: 'DEPLOYED' | 'BUILD_FAILED';
 }
 
-/** The control planes, agents and stores of a rehearsal: in memory, where the injected failures happen. */
+/** The control planes, agents and stores of a rehearsal: in memory, with injected failures. */
 export class RehearsedOutside implements Outside {
   readonly #options: RehearsedOutsideOptions;
-  /** The control plane of each target, and what is under way there. */
+  /** The control plane of each target, with its pending changes. */
   readonly #controlPlanes = new Map<string, { plane: MemoryControlPlane; due: Due[] }>();
   readonly #records = new Map<string, unknown>();
 
@@ -89,12 +89,12 @@ export class RehearsedOutside implements Outside {
     return memoryStore(this.#records);
   }
 
-  /** Whether a failure that was injected happens now on a target. */
+  /** Whether an injected failure happens on a target now. */
   #happens(kind: 'control_plane' | 'build', { name }: TargetSpec, at: number): boolean {
     return this.#options.outcomes.happens(kind, this.askedNow(at, name), aboutTarget(name)) !== undefined;
   }
 
-  /** What asks: where it is the watching of a promotion, which, and since when. */
+  /** The context of an event. If a promotion's watch asks, it includes the soak or bake and its start. */
   askedNow(at: number, target: string): AskedNow {
     const { activityType, workflowExecution, scheduledTimestampMs } = Context.current().info;
     const promotion = this.#options.promotions.find(
@@ -122,12 +122,12 @@ export class RehearsedOutside implements Outside {
   }
 }
 
-/** Whether an injection is about a target: one that names none is about each. */
+/** Whether an injection applies to a target. One without a target applies to all. */
 export function aboutTarget(target: string): (injection: { readonly target: string | null }) => boolean {
   return (injection) => injection.target === null || injection.target === target;
 }
 
-/** Brings revisions to what they were to come to by now, in the order of time. */
+/** Applies the changes of status that are due, in order of time. */
 function settle(plane: MemoryControlPlane, due: Due[], now: number): void {
   const [deployment] = plane.deployments;
   if (deployment === undefined) return;

@@ -21,16 +21,16 @@ import {
 
 import type { Span, SpanAttributes, SpanStart, Tracer } from './span.ts';
 
-/** What a killed process takes with it at most, in milliseconds: spans that have ended and are not sent. */
+/** How long ended spans may wait before they are sent, in milliseconds. A killed process loses them. */
 const SEND_AFTER_MS = 1_000;
-/** How long the end of a process waits for a collector that does not answer. */
+/** How long a process that ends waits for a collector that does not answer. */
 const CLOSE_MS = 2_000;
 const VALUE_MAX_CHARACTERS = 1_000;
 const ATTRIBUTES_MAX = 64;
 
 /**
- * Opens what makes spans and sends them by OTLP over HTTP, as protobuf. The standard variables say where to, with which
- * headers, how many are sampled, and what the process is called.
+ * Opens a tracer that sends spans by OTLP over HTTP as protobuf. The standard variables set the endpoint, headers,
+ * sampling and service name.
  */
 export function openTracer(service: string): Tracer {
   const ids = new ChosenIds();
@@ -64,7 +64,7 @@ export function openTracer(service: string): Tracer {
     },
     close: async () => {
       const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS).unref());
-      // A collector that is away is no reason to fail what was traced.
+      // A collector that does not answer must not fail the traced work.
       await Promise.race([provider.shutdown().catch(() => undefined), timeout]);
     },
   };
@@ -116,7 +116,7 @@ function given(attributes: SpanAttributes = {}): Attributes {
   );
 }
 
-/** Random ids, but for a span whose ids are chosen: it is named before it begins, or by several processes. */
+/** Random ids, except for spans with given ids: these are known before they begin, or to several processes. */
 class ChosenIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   #chosen: Pick<SpanStart, 'traceId' | 'spanId'> = {};

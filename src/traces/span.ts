@@ -1,17 +1,17 @@
-// What spans are made of, without anything that makes them.
+// The types of spans, without an implementation.
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** How a span begins. */
+/** The start of a span. */
 export interface SpanStart {
   readonly name: string;
-  /** `client`: a request to a service; `server`: one that was answered. Default: `internal`. */
+  /** `client`: a request to a service; `server`: an answered request. Default: `internal`. */
   readonly kind?: 'client' | 'server' | 'internal';
   /** `null` and `undefined` are left out. */
   readonly attributes?: SpanAttributes;
-  /** What it is part of, as a `traceparent`. Default: the span within which it begins. */
+  /** The parent span as a `traceparent`. Default: the current span. */
   readonly parent?: string;
-  /** Its trace, where it has no parent: 32 hexadecimal digits. Default: a new one. */
+  /** The trace of a span without a parent: 32 hexadecimal digits. Default: a new one. */
   readonly traceId?: string;
   /** 16 hexadecimal digits. Default: new ones. */
   readonly spanId?: string;
@@ -19,15 +19,15 @@ export interface SpanStart {
   readonly startedAt?: string;
 }
 
-/** A span that has begun. Ending it twice is ending it once. */
+/** A started span. Ending it again has no effect. */
 export interface Span {
-  /** `undefined`: it is not recorded. */
+  /** `undefined` if it is not recorded. */
   readonly traceparent: string | undefined;
   set(attributes: SpanAttributes): void;
   /**
-   * Says that it failed.
+   * Marks the span as failed.
    *
-   * @param type - a code: one of few words.
+   * @param type - one of a small number of codes.
    * @param message - without secrets.
    */
   fail(type: string, message?: string): void;
@@ -35,13 +35,13 @@ export interface Span {
   end(endedAt?: string): void;
 }
 
-/** What makes spans (`openTelemetry.ts`). */
+/** Creates spans (`openTelemetry.ts`). */
 export interface Tracer {
   start(span: SpanStart): Span;
   /** Runs work within a span. */
   within<T>(span: Span, work: () => T): T;
-  /** The span within which the caller runs. */
+  /** The current span. */
   current(): Span | undefined;
-  /** Sends what has ended, and makes no more. Never throws. */
+  /** Sends the ended spans and stops. Never throws. */
   close(): Promise<void>;
 }

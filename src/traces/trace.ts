@@ -1,6 +1,6 @@
 /**
- * Spans of calls. Nothing of OpenTelemetry is loaded before {@link startTraces} finds that the environment
- * asks for traces, and without it everything here costs a function call.
+ * Spans of calls. OpenTelemetry is loaded only if {@link startTraces} finds that the environment requests traces.
+ * Without traces, each function here costs only its call.
  */
 
 import type { Span, SpanAttributes, SpanStart, Tracer } from './span.ts';
@@ -10,12 +10,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 let tracer: Tracer | undefined;
 
 /**
- * Starts making spans, where the standard variables ask for it: an endpoint is named
- * (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`), and `OTEL_SDK_DISABLED` and
- * `OTEL_TRACES_EXPORTER=none` do not forbid it.
+ * Starts tracing if the standard variables request it: an endpoint is set (`OTEL_EXPORTER_OTLP_ENDPOINT`,
+ * `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`), and neither `OTEL_SDK_DISABLED` nor `OTEL_TRACES_EXPORTER=none` disables it.
  *
- * @param service - what this process is called, unless `OTEL_SERVICE_NAME` says otherwise.
- * @returns sends what is left, and ends it.
+ * @param service - the service name, unless `OTEL_SERVICE_NAME` is set.
+ * @returns a function that sends the remaining spans and stops tracing.
  */
 export async function startTraces(environment: Environment, service: string): Promise<() => Promise<void>> {
   if (!isTraced(environment)) return () => Promise.resolve();
@@ -28,7 +27,7 @@ export async function startTraces(environment: Environment, service: string): Pr
   };
 }
 
-/** Whether the environment asks for traces. */
+/** Whether the environment requests traces. */
 export function isTraced(environment: Environment): boolean {
   const {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint = '',
@@ -40,7 +39,7 @@ export function isTraced(environment: Environment): boolean {
   return endpoint !== '' || tracesEndpoint !== '';
 }
 
-/** The variables by which other processes send their spans to the same place; `undefined`: no traces are asked for. */
+/** The variables for other processes to send their spans to the same place; `undefined` without traces. */
 export function traceVariables(environment: Environment): Readonly<Record<string, string>> | undefined {
   if (!isTraced(environment)) return undefined;
   return Object.fromEntries(
@@ -50,12 +49,12 @@ export function traceVariables(environment: Environment): Readonly<Record<string
   );
 }
 
-/** Begins a span, to be ended by the caller. */
+/** Starts a span, which the caller must end. */
 export function startSpan(span: SpanStart): Span {
   return tracer?.start(span) ?? NONE;
 }
 
-/** Runs work in a span of its own. The work reports its own failures to the span. */
+/** Runs work in a span. The work reports its own failures to the span. */
 export async function inSpan<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T> {
   if (tracer === undefined) return work(NONE);
   const span = tracer.start(start);
@@ -66,17 +65,17 @@ export async function inSpan<T>(start: SpanStart, work: (span: Span) => Promise<
   }
 }
 
-/** The `traceparent` of the span within which the caller runs; `undefined`: it runs in none. */
+/** The `traceparent` of the current span; `undefined` if there is none. */
 export function currentTrace(): string | undefined {
   return tracer?.current()?.traceparent;
 }
 
-/** Adds to the span within which the caller runs. */
+/** Adds attributes to the current span. */
 export function describeSpan(attributes: SpanAttributes): void {
   tracer?.current()?.set(attributes);
 }
 
-/** The field of a request that says which span asks; empty without traces. */
+/** The request field with the current span; empty without traces. */
 export function traceField(): { readonly trace?: string } {
   const trace = currentTrace();
   return trace === undefined ? {} : { trace };

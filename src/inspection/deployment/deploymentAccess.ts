@@ -9,19 +9,20 @@ import { type DevState, readDevState } from '../../temporal/server/devState.ts';
 
 /** What this machine knows of control planes and their keys. */
 export interface Machine {
-  /** Where a `slipway dev` of this machine keeps its state. */
+  /** The home in which a `slipway dev` on this machine keeps its state. */
   readonly home: string;
-  /** Where references to keys lead to: `env:NAME`. */
+  /** Where references to keys are resolved: `env:NAME`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A deployment as the control plane shows it. */
+/** A deployment as the control plane describes it. */
 export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
 /**
  * Calls a target's control plane from this process.
  *
- * @throws SlipwayError SLIPWAY_SECRET_MISSING if this process does not have the key, SLIPWAY_SECRET_REFUSED if it must not send it.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING if this process does not have the key, SLIPWAY_SECRET_REFUSED if it
+ * must not send it.
  */
 export async function withControlPlane<T>(
   machine: Machine,
@@ -30,7 +31,7 @@ export async function withControlPlane<T>(
 ): Promise<T> {
   const apiKey = await keyOf(machine, target.controlPlane, target.apiKey);
   const { controlPlane: baseUrl, vocabulary = 'contract' } = target;
-  // Loaded where it is needed: the client and the contract are a quarter of what a command loads that asks Temporal alone.
+  // Loaded lazily: the client and the contract are a quarter of what a command loads that only calls Temporal.
   const { createControlPlaneClient } = await import('../../clients/controlPlane.ts');
   const client = createControlPlaneClient({
     baseUrl,
@@ -50,7 +51,7 @@ export async function withControlPlane<T>(
 /**
  * A target's deployment, by its id or its name.
  *
- * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's own.
+ * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's errors.
  */
 export async function findDeployment(
   client: ControlPlaneClient,
@@ -68,8 +69,8 @@ export async function findDeployment(
 }
 
 /**
- * The secret behind a reference, as this process has it. The key of the control plane that `slipway dev` runs in this
- * home is known without setting it: `env:SLIPWAY_API_KEY` leads to it as it does in dev's own worker.
+ * The secret behind a reference in this process. The key of the control plane of a `slipway dev` in this home need
+ * not be set: `env:SLIPWAY_API_KEY` resolves to it, as in dev's own worker.
  */
 async function keyOf(
   { home, environment }: Machine,
@@ -80,7 +81,7 @@ async function keyOf(
   if (dev !== undefined && isKeyOfDev(dev, controlPlane, reference, environment)) {
     return (await readFile(dev.apiKeyFile, 'utf8')).trim();
   }
-  // Loaded where it is needed, as the client is.
+  // Loaded lazily, like the client.
   const { secretFor } = await import('../../config/secretOrigins.ts');
   try {
     return secretFor(reference, controlPlane, { environment });

@@ -9,8 +9,8 @@ import { logEnd } from './revisionLog.ts';
 const BUILD_LINES = 5;
 
 /**
- * The newest lines of the build of a revision that a release waits for, without the target's secrets that this process
- * has; none if they cannot be read from here.
+ * The newest lines of the build that a release waits for, without the secrets of the target that this process has.
+ * Empty if they cannot be read from here.
  */
 export async function newestBuildLines(
   machine: Machine,
@@ -18,7 +18,7 @@ export async function newestBuildLines(
   { steps, deploymentId, revisionId }: Progress,
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
-  // A restore follows another revision than the one that the release made.
+  // A restore follows a revision other than the release's own.
   const waits = steps.some(
     ({ step, status, restoring }) => step === 'deployed' && status === 'running' && !restoring,
   );
@@ -30,7 +30,7 @@ export async function newestBuildLines(
     const secrets = knownSecrets(spec, machine.environment);
     return lines.map(({ message }) => removeSecrets(message, secrets));
   } catch (error) {
-    // Whether the control plane answers at all is said by the step that waits.
+    // The waiting step reports whether the control plane answers.
     if (error instanceof SlipwayError) return [];
     throw error;
   }

@@ -4,14 +4,14 @@ import { ServiceError } from '../../clients/serviceError.ts';
 import { isRevisionId } from '../../domain/deployment/revisionName.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 
-/** Which part of a revision's life a line is from: its build, or its agent. */
+/** The part of a revision's life that a line is from: its build or its agent. */
 export type LogStage = 'build' | 'deploy';
 
 /** One line of a revision's log. */
 export interface LogLine {
   readonly stage: string;
   readonly message: string;
-  /** ISO 8601; `null` if the control plane does not say. */
+  /** ISO 8601; `null` if the control plane sends none. */
   readonly timestamp: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface RevisionOf {
 interface LogEnd {
   /** Oldest first. */
   readonly lines: readonly LogLine[];
-  /** After which line a follower goes on; `undefined` where the log cannot be followed. */
+  /** The line after which a follower continues; `undefined` if the log cannot be followed. */
   readonly after: { readonly offset: string | undefined } | undefined;
 }
 
@@ -33,10 +33,10 @@ const PAGE_LINES = 1_000;
 const REVISIONS_SHOWN = 5;
 
 /**
- * The last lines of a revision's log, of both stages or of one. Where a control plane has no logs of revisions (the
- * contract names none), the pages of its public relative are asked: those of the build, and those of the agent.
+ * The last lines of a revision's log, of one stage or both. If a control plane has no revision logs (the contract has
+ * none), the build and agent logs of its public relative are read.
  *
- * @throws SlipwayError SLIPWAY_NOT_FOUND where it has neither, or no such revision.
+ * @throws SlipwayError SLIPWAY_NOT_FOUND if it has neither, or no such revision.
  */
 export async function logEnd(
   client: ControlPlaneClient,
@@ -70,9 +70,9 @@ export async function logEnd(
 }
 
 /**
- * The revision that a person means by its id, or by the beginning of its id.
+ * The revision that a person means, by its id or the beginning of its id.
  *
- * @throws SlipwayError SLIPWAY_NOT_FOUND where none of the deployment begins so, or several do.
+ * @throws SlipwayError SLIPWAY_NOT_FOUND if no revision of the deployment or several begin like that.
  */
 export async function revisionMeant(
   client: ControlPlaneClient,
@@ -94,7 +94,7 @@ function revisionUnknown(deploymentId: string, named: string, known: readonly st
   return notFound(deploymentId, `the deployment has no revision "${named}"`, known);
 }
 
-/** Names the newest revisions that the deployment has. */
+/** The error with the deployment's newest revisions. */
 function notFound(deploymentId: string, message: string, known: readonly string[]): SlipwayError {
   const hint = `its newest ones: ${known.slice(0, REVISIONS_SHOWN).join(', ')}`;
   return new SlipwayError('SLIPWAY_NOT_FOUND', message, { place: deploymentId, hint });
@@ -154,14 +154,14 @@ async function publicLines(
   return lines.slice(-count);
 }
 
-/** A line as it is printed; the control plane's other fields are dropped. */
+/** A line to print, without the control plane's other fields. */
 export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
   return { stage, message, timestamp };
 }
 
 function isNotFound(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
-  // What is no id at all: the control plane refuses it with 422, and the client does not send it.
+  // For an invalid id, the control plane answers 422, or the client does not send the request.
   return error.status === undefined
     ? error.code === 'SLIPWAY_REFUSED'
     : [404, 405, 422].includes(error.status);

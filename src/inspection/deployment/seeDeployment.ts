@@ -11,7 +11,7 @@ export interface DeploymentSeen {
   readonly latestRevisionId: string | null;
 }
 
-/** Asks the control plane for a target's deployment; a sentence where that cannot be done from here. */
+/** Reads a target's deployment from the control plane; a sentence if that is not possible from here. */
 export async function seeDeployment(machine: Machine, spec: TargetSpec): Promise<DeploymentSeen | string> {
   try {
     return await withControlPlane(machine, spec, async (client) => {

@@ -18,19 +18,19 @@ import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 /** The word for a target's newest release. */
 export const LATEST = 'latest';
 
-/** Everything that is known of one release or rollback. */
+/** Everything that is known about one release or rollback. */
 export interface FoundRelease {
   readonly target: string;
   readonly past: PastRelease;
-  /** How it ended; `null` where it has not, or nothing but its row is left. */
+  /** Its result; `null` if it has not ended or only its row is left. */
   readonly result: ReleaseResult | null;
-  /** Where it stands; `null` where it has ended, or no worker answers. */
+  /** Its progress; `null` if it has ended or no worker answers. */
   readonly progress: Progress | null;
-  /** What the step under way found last; `null`: it has said nothing. */
+  /** What the running step found last; `null` if it has reported nothing. */
   readonly call: RunningCall | null;
-  /** What was called so far, for one that runs. */
+  /** The activities so far, if it is running. */
   readonly calls: readonly ActivityFact[];
-  /** What was asked for; `null` where Temporal keeps it no longer. */
+  /** The request; `null` if Temporal no longer has it. */
   readonly request: ReleaseRequest | RollbackRequest | null;
   readonly workflowUrl: string | null;
   /** Where it was found: Temporal, its record in the artifact store, or the target's own history. */
@@ -38,10 +38,10 @@ export interface FoundRelease {
 }
 
 /**
- * Finds a release or a rollback of a target: with Temporal, else among the records, which outlive it, else in the
- * target's own history, which also has what never started. The target need not answer.
+ * Finds a release or a rollback of a target: in Temporal, else among the records, which outlive Temporal's retention,
+ * else in the target's history, which also has releases that never started. The target need not answer.
  *
- * @param store - where its record is. Absent: not known.
+ * @param store - the store with its record; absent if not known.
  * @param wanted - its id, or `latest`.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -102,7 +102,7 @@ async function keptByTemporal(
   };
 }
 
-/** A release's record in the store; without an id, the newest. Their names begin with the time at which they started. */
+/** A release's record in the store; without an id, the newest. Record names begin with the start time. */
 export async function recordOf(
   store: ArtifactStore,
   target: string,

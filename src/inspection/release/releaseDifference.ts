@@ -17,7 +17,7 @@ export interface ReleaseDifference {
 }
 
 /**
- * Compares two releases: the configuration that each was asked for with, and what their artifacts hold.
+ * Compares two releases: their requests' configuration, and the files of their artifacts.
  *
  * @throws SlipwayError SLIPWAY_ARTIFACT_CORRUPT.
  */
@@ -34,7 +34,7 @@ export async function releaseDifference(
   };
 }
 
-/** The fields of their configuration in which two releases differ; a sentence if they are not known. */
+/** The fields in which the configurations of two releases differ; a sentence if they are not known. */
 export function configurationDifference(
   from: FoundRelease,
   to: FoundRelease,
@@ -45,7 +45,7 @@ export function configurationDifference(
   return fieldDifferences(one, other);
 }
 
-/** What of a request is configuration; a sentence where there is none. */
+/** The configuration in a request; a sentence if there is none. */
 function configured({ request, past }: FoundRelease): Partial<ReleaseRequest> | string {
   if (request === null) return `${past.releaseId}: Temporal no longer keeps its request`;
   if (!('artifact' in request)) return `${past.releaseId}: a rollback has no configuration of its own`;
@@ -85,7 +85,7 @@ async function filesOf(
   return filesDifference(one, other);
 }
 
-/** The digest that a record names by its beginning, by what the store holds; as it is where that does not tell. */
+/** Completes a shortened digest with the artifacts in the store; unchanged if that is not unique. */
 async function wholeDigest(store: ArtifactStore, named: string): Promise<string> {
   if (isDigest(named)) return named;
   const held = await store.listArtifacts();

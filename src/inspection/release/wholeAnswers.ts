@@ -1,7 +1,10 @@
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 
-/** The answers that were too long for their verdicts, by their records' names. One that the store has not is left out. */
+/**
+ * The answers that were too long for their verdicts, by record name. Answers that the store does not have are left
+ * out.
+ */
 export async function wholeAnswers(
   store: ArtifactStore,
   verdicts: readonly CheckVerdict[],

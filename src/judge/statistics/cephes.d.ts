@@ -1,6 +1,8 @@
-/** What is used of `cephes`, the Cephes library as WebAssembly. Its own types are not found under `nodenext`. */
+/**
+ * The part of `cephes` that is used: the Cephes library as WebAssembly. Its own types are not found under `nodenext`.
+ */
 declare module 'cephes' {
-  /** Resolved when the functions may be called. */
+  /** Resolves when the functions may be called. */
   export const compiled: Promise<void>;
   /** The standard normal distribution: the probability of at most `x`. */
   export function ndtr(x: number): number;

@@ -11,7 +11,7 @@ import {
 } from '../../domain/judge/metric.ts';
 import { mannWhitney, shiftOf, type Sorted } from './mannWhitney.ts';
 
-/** Compares how often something held. */
+/** Compares the shares of two sides. */
 export function compareRates(
   metric: MetricName,
   baseline: RateSide,
@@ -31,7 +31,7 @@ export function compareRates(
 }
 
 /**
- * Compares the numbers that runs gave. A ratio is the shift of the logarithms; numbers below 1 count as 1 there.
+ * Compares the values of two sides. A ratio is a shift of logarithms, for which values below 1 count as 1.
  * @param smallestEffect - absent: the metric decides nothing.
  */
 export function compareDistributions(
@@ -68,7 +68,7 @@ export function compareDistributions(
   };
 }
 
-/** The test of a shift beyond what does not matter: that much is taken off the candidate first. */
+/** Tests for a shift of more than the smallest effect, which is first subtracted from the candidate's values. */
 function pWorse(metric: MetricName, before: Sorted, after: Sorted, smallestEffect: number): number {
   const { worse, change } = METRICS[metric];
   const allowed = change === 'ratio' ? Math.log1p(smallestEffect) : smallestEffect;
@@ -83,7 +83,7 @@ function pWorse(metric: MetricName, before: Sorted, after: Sorted, smallestEffec
   ).pLarger;
 }
 
-/** The numbers in the scale in which a change is a shift, sorted. */
+/** The sorted values, in the scale in which a change is a shift. */
 function scaled(metric: MetricName, values: readonly number[]): Sorted {
   const sorted = Float64Array.from(values).sort();
   return METRICS[metric].change === 'ratio' ? sorted.map((value) => Math.log(Math.max(1, value))) : sorted;
@@ -106,10 +106,10 @@ function sideOf(values: readonly number[]): DistributionSide | null {
 /** Percentiles from the 0th to the 100th in steps of 5. */
 const QUANTILES = 20;
 const BINS = 20;
-/** The share of the numbers on either end that does not stretch a histogram. */
+/** The share of values at either end that does not widen a histogram. */
 const TAIL = 0.01;
 
-/** What is kept of one side's numbers, of which there is at least one. */
+/** A summary of one side's values, of which there must be at least one. */
 function summarize(values: readonly number[]): DistributionSide {
   const sorted = Float64Array.from(values).sort();
   return {
@@ -140,7 +140,7 @@ function histogramOf(baseline: readonly number[], candidate: readonly number[]):
   };
 }
 
-/** The quantile of sorted numbers, interpolated between neighbors (the default of NumPy and R). */
+/** A quantile of sorted values, interpolated linearly (as by default in NumPy and R). */
 function quantile(sorted: Float64Array, share: number): number {
   const place = share * (sorted.length - 1);
   const below = sorted[Math.floor(place)] ?? 0;
@@ -151,8 +151,8 @@ function quantile(sorted: Float64Array, share: number): number {
 await compiled;
 
 /**
- * Fisher's exact test, one-sided: the probability that so few runs of the candidate hold, if both sides hold equally
- * often, given how many hold in all (the lower tail of the hypergeometric distribution).
+ * Fisher's exact test, one-sided: the probability of so few successes of the candidate if both sides have the same
+ * rate, given the total number of successes (the lower tail of the hypergeometric distribution).
  */
 export function fisherFewer(baseline: RateSide, candidate: RateSide): number {
   const held = baseline.held + candidate.held;
@@ -165,10 +165,7 @@ export function fisherFewer(baseline: RateSide, candidate: RateSide): number {
   return Math.min(1, sum);
 }
 
-/**
- * The exact bounds of Clopper and Pearson: each excludes the true share with a probability of at most `1 -
- * confidence`.
- */
+/** The exact Clopper-Pearson bounds: each excludes the true share with a probability of at most `1 - confidence`. */
 export function clopperPearson(
   { held, runs }: RateSide,
   confidence: number,
@@ -180,8 +177,8 @@ export function clopperPearson(
 }
 
 /**
- * The difference of two shares, candidate - baseline, with bounds by Newcombe's method over those of Clopper and
- * Pearson. They are rather too wide than too narrow; `docs/judge.md` has how often they hold.
+ * The difference of two shares, candidate - baseline, with bounds by Newcombe's method from those of Clopper and
+ * Pearson. They tend to be too wide rather than too narrow; `docs/judge.md` shows how often they hold.
  */
 export function rateChange(baseline: RateSide, candidate: RateSide, confidence: number): Change {
   const [before, after] = [baseline.held / baseline.runs, candidate.held / candidate.runs];

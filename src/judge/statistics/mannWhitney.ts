@@ -4,24 +4,24 @@ import type { Change } from '../../domain/judge/metric.ts';
 
 await compiled;
 
-/** What the Mann-Whitney U test says of two samples. */
+/** The result of the Mann-Whitney U test of two samples. */
 interface MannWhitney {
-  /** In how many pairs the candidate's value is the larger one; a tie counts half. */
+  /** The number of pairs in which the candidate's value is larger. A tie counts half. */
   readonly u: number;
-  /** The probability of this `u` or a larger one if both samples came from one distribution (one-sided). */
+  /** The probability of this `u` or a larger one if both samples had the same distribution (one-sided). */
   readonly pLarger: number;
 }
 
-/** Sorted from the smallest to the largest. */
+/** Sorted ascending. */
 export type Sorted = Float64Array;
 
-/** The largest samples for which the exact distribution of U is counted out; published tables end here, too. */
+/** The largest samples for which the exact distribution of U is computed. Published tables end here, too. */
 const EXACT_MAX = 20;
 
 /**
  * The Mann-Whitney U test, one-sided: is the candidate's distribution shifted upwards? Exact for at most 20 values
- * without ties; else the normal approximation, corrected for ties and continuity. No living library has both the test
- * and its interval.
+ * without ties; else the normal approximation, corrected for ties and continuity. No maintained library has both the
+ * test and its interval.
  */
 export function mannWhitney(baseline: Sorted, candidate: Sorted): MannWhitney {
   const { u, tieTerm } = countLarger(baseline, candidate);
@@ -29,12 +29,12 @@ export function mannWhitney(baseline: Sorted, candidate: Sorted): MannWhitney {
   if (tieTerm === 0 && isExact(m, n)) return { u, pLarger: atMost(m * n - u, m, n) };
   const all = m + n;
   const variance = ((m * n) / 12) * (all + 1 - tieTerm / (all * (all - 1)));
-  // All values are equal: nothing speaks for a shift.
+  // All values are equal: there is no evidence of a shift.
   if (variance === 0) return { u, pLarger: 1 };
   return { u, pLarger: ndtr(-(u - (m * n) / 2 - CONTINUITY) / Math.sqrt(variance)) };
 }
 
-/** The largest U whose one-sided probability is at most `level`; -1: the samples are too small for any. */
+/** The largest U whose one-sided probability is at most `level`; -1 if the samples are too small. */
 export function criticalU(m: number, n: number, level: number): number {
   if (!isExact(m, n)) {
     const deviation = Math.sqrt((m * n * (m + n + 1)) / 12);
@@ -45,14 +45,14 @@ export function criticalU(m: number, n: number, level: number): number {
   return critical;
 }
 
-/** U is a whole number, the normal distribution is continuous. */
+/** The continuity correction: U is a whole number, and the normal distribution is continuous. */
 const CONTINUITY = 0.5;
 
 function isExact(m: number, n: number): boolean {
   return m <= EXACT_MAX && n <= EXACT_MAX;
 }
 
-/** U, and the sum of t³ - t over the groups of t tied values. Both samples are gone through once. */
+/** U, and the sum of t³ - t over the groups of t tied values, in one pass over both samples. */
 function countLarger(baseline: Sorted, candidate: Sorted): { u: number; tieTerm: number } {
   let u = 0;
   let tieTerm = 0;
@@ -72,7 +72,7 @@ function countLarger(baseline: Sorted, candidate: Sorted): { u: number; tieTerm:
 
 const distributions = new Map<string, readonly number[]>();
 
-/** The probability that U of two samples from one distribution is at most `u`, for samples without ties. */
+/** The probability that U is at most `u` for two samples from one distribution, without ties. */
 function atMost(u: number, m: number, n: number): number {
   const key = `${m} ${n}`;
   const cumulated = distributions.get(key) ?? cumulatedCounts(m, n);
@@ -81,11 +81,11 @@ function atMost(u: number, m: number, n: number): number {
 }
 
 /**
- * In how many orders of m + n values U is 0, 1, …, as cumulated shares, by the recurrence of Mann and Whitney (1947):
- * the largest value belongs to one sample, where it is larger than all m of the other, or to the other.
+ * The cumulated shares of the orders of m + n values with U = 0, 1, …, by the recurrence of Mann and Whitney (1947):
+ * the largest value belongs either to one sample, where it is larger than all m of the other, or to the other.
  */
 function cumulatedCounts(m: number, n: number): number[] {
-  // counts[j][u]: orders of the values of the first sample that were taken so far with j of the second.
+  // counts[j][u]: the orders of the first sample's values so far with j of the second.
   let counts = Array.from({ length: n + 1 }, () => [1]);
   for (let i = 1; i <= m; i++) {
     const next: number[][] = [[1]];
@@ -103,9 +103,9 @@ function cumulatedCounts(m: number, n: number): number[] {
 }
 
 /**
- * By how much the candidate's values lie above the baseline's: the median of all pairwise differences (Hodges and
- * Lehmann), with the bounds that the Mann-Whitney U test does not reject, each at the one-sided `confidence`. Needs no
- * memory for the pairs.
+ * How far the candidate's values are above the baseline's: the median of all pairwise differences (Hodges-Lehmann),
+ * with the bounds that the Mann-Whitney U test does not reject, each at the one-sided `confidence`. Does not store
+ * the pairs.
  */
 export function shiftOf(baseline: Sorted, candidate: Sorted, confidence: number): Change {
   const pairs = baseline.length * candidate.length;
@@ -118,10 +118,10 @@ export function shiftOf(baseline: Sorted, candidate: Sorted, confidence: number)
   };
 }
 
-/** Halving the range this often leaves nothing of it that a number could tell. */
+/** After this many halvings, the range is smaller than a number's precision. */
 const HALVINGS = 128;
 
-/** The difference candidate - baseline of a rank (from 1) among those of all pairs, found by halving its range. */
+/** The difference candidate - baseline with a rank (from 1) among all pairs, found by bisection. */
 function differenceOfRank(baseline: Sorted, candidate: Sorted, rank: number): number {
   let low = (candidate[0] ?? 0) - (baseline.at(-1) ?? 0);
   let high = (candidate.at(-1) ?? 0) - (baseline[0] ?? 0);
@@ -135,7 +135,7 @@ function differenceOfRank(baseline: Sorted, candidate: Sorted, rank: number): nu
   return high;
 }
 
-/** In how many pairs the difference candidate - baseline is at most `limit`. */
+/** The number of pairs whose difference candidate - baseline is at most `limit`. */
 function pairsAtMost(baseline: Sorted, candidate: Sorted, limit: number): number {
   let pairs = 0;
   let within = 0;
