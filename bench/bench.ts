@@ -1,4 +1,4 @@
-// Runs one benchmark, or all of them, each in a process of its own.
+// Runs one benchmark, or all of them, each in its own process.
 //
 //   npm run bench                                      all
 //   npm run bench -- deployments --count 500           one, with its arguments

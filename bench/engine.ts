@@ -27,7 +27,7 @@ const TASK_QUEUE = 'slipway-bench';
 /**
  * Starts Temporal, and installs it if it is missing. Starts no worker.
  *
- * @param say - gets a line for each thing that it does.
+ * @param say - called with progress, one line each.
  */
 export async function startTemporal(say: (line: string) => void): Promise<Engine> {
   return undoable(async (undo) => {
@@ -56,7 +56,7 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
 /**
  * Starts Temporal, bundles the current workflows, and runs a worker in this process.
  *
- * @param say - gets a line for each thing that it does.
+ * @param say - called with progress, one line each.
  * @param worker - the differences from the worker that `slipway worker` runs.
  */
 export async function startEngine(

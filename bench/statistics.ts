@@ -7,7 +7,7 @@ export interface Summary {
   readonly medianMs: number;
   /** The value that 95 of 100 do not exceed (nearest rank): with 20 values the second largest. */
   readonly p95Ms: number;
-  /** Likewise of 99: the twentieth largest of 2,000. */
+  /** The same for 99 of 100: with 2,000 values the twenty-first largest. */
   readonly p99Ms: number;
   readonly minMs: number;
   readonly maxMs: number;

@@ -63,7 +63,7 @@ async function bundle({ dist, entryPoints, folder, keepEarlier, plugins = [] }) 
     platform: 'node',
     target: 'node20.19',
     splitting: true,
-    // Two levels below `dist/`, as what is written in the end: addresses in the source maps are relative.
+    // Two levels below `dist/`, like the final files, because paths in the source maps are relative.
     outdir: join(folder, 'build'),
     external: EXTERNAL,
     plugins: [...plugins, loadedByRequire(EXTERNAL_COMMON_JS), placesOfModules(dist, '../../'), ENGLISH_ONLY],

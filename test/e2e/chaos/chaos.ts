@@ -32,7 +32,7 @@ export interface TargetReport {
   readonly deployment: string;
   /** Its ended releases and rollbacks, oldest first. */
   readonly rows: readonly HistoryRow[];
-  /** What was put back because a revision came up that had been given up on. */
+  /** What the target restored because an abandoned revision became active. */
   readonly servesAsReported: boolean;
   /** Its agent's answer to a real run; `null` if nothing was ever deployed. */
   readonly answer: string | null;

@@ -24,7 +24,7 @@ type Context = Pick<CommandContext, 'home' | 'environment'>;
 
 /**
  * Calls the access API (keys, secrets, audit) of a running platform.
- * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key to call it with, and what the calls throw.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key to call it with, and the errors of the calls.
  */
 export async function withPlatform<T>(
   context: Context,
@@ -37,7 +37,7 @@ export async function withPlatform<T>(
 /**
  * Calls the control plane of a running platform. Only one process can own the database, so commands make changes
  * through the running platform.
- * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key to call it with, and what the calls throw.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key to call it with, and the errors of the calls.
  */
 export async function withControlPlane<T>(
   context: Context,

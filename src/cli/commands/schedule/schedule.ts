@@ -112,7 +112,7 @@ export async function runSchedulePause(
   });
 }
 
-/** `slipway schedule trigger PROMOTION`: starts the promotion now. Whoever triggers it cannot approve it. */
+/** `slipway schedule trigger PROMOTION`: starts the promotion now. The person who triggers it cannot approve it. */
 export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,
