@@ -8,7 +8,7 @@ export interface Heartbeat {
   readonly since: Instant;
 }
 
-/** What the step under way found last, and its deadline. */
+/** What the running step found last, and its deadline. */
 export interface RunningCall extends Heartbeat {
   /** When the step times out. `null`: it has no deadline. */
   readonly until: Instant | null;
@@ -16,7 +16,7 @@ export interface RunningCall extends Heartbeat {
 
 /** What Temporal and the control plane report about a release, a rollback or a promotion that runs. */
 export interface UnderWay {
-  /** What the step under way found last. `null`: it has reported nothing. */
+  /** What the running step found last. `null`: it has reported nothing. */
   readonly call: RunningCall | null;
   /** While a revision is deployed: the newest lines of its build, oldest first. */
   readonly buildLog: readonly string[];

@@ -11,7 +11,7 @@ import type { Preemption, Progress } from '../domain/release/release.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { readRollbackMessage } from './target.ts';
 
-/** Only for the target to send: stop and restore a revision, or only never restore one. */
+/** Sent only by the target: stop and restore a revision, or go on but never restore one. */
 export const preemptSignal = defineSignal<[Preemption]>('preempt');
 /**
  * Interventions in a running release. A signal may also be sent to the target, which forwards it, so that people need
@@ -26,7 +26,7 @@ export const progressQuery = defineQuery<Progress>('progress');
 
 /** A message to a running release: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
 export interface InterventionMessage extends Sender {
-  /** What to `skip`: a check's name, `soak`, `judge` or `freeze`. Required for a skip. */
+  /** What to `skip`: a check's name, `soak`, `judge` or `freeze`. Without it, nothing is skipped. */
   readonly what?: string;
   /** The record with the proof of the sender's identity. */
   readonly identity?: string;

@@ -37,9 +37,9 @@ export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quara
 export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
 export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
 export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
-/** Only for notices to send: a receiver could not be notified. */
+/** Sent only by notices: a receiver could not be notified. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
-/** Only for releases to send: the release is restoring, and tries this revision first. */
+/** Sent only by releases: the release is restoring, and tries this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
 export const viewQuery = defineQuery<TargetView>('view');
 /** The state of a release or rollback request; `null` for an unknown id. */

@@ -67,7 +67,7 @@ export function rehearsalActivities(
     pollRevisions: () => Promise.resolve({ settled: [] }),
     recallTarget: () => Promise.resolve({ state: null, work: null, isReset: false }),
     keepTarget: () => Promise.resolve({}),
-    // Nothing is told from outside.
+    // No events come from outside.
     lookForHook: () => Promise.reject(new Error('a rehearsal has no hooks')),
     carryOutOrder: () => Promise.reject(new Error('a rehearsal has no hooks')),
     awaitWork: () => Promise.reject(new Error('no target of a rehearsal is ended')),

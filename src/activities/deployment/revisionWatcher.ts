@@ -52,7 +52,7 @@ interface Watched extends WatchedRevision {
 
 /**
  * Reads the revisions of one control plane for all workflows in this process that wait there with one key. The
- * longest overdue comes first. It sends one request at a time to the rate limit, so a release that reads for itself
+ * longest overdue comes first. It reserves one request at a time from the rate limit, so a release that reads for itself
  * waits for at most one.
  */
 export class RevisionWatcher {

@@ -8,9 +8,9 @@ import type { Outside } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 
 /**
- * Verifies who asked for something. The token stays here: the history gets the identity alone.
+ * Verifies who asked for something. The token stays in this process: the history gets only the identity.
  *
- * @param verifier - of the issuers that the worker trusts.
+ * @param verifier - for the issuers that the worker trusts.
  */
 export function identityActivities(
   outside: Pick<Outside, 'openStore'>,
@@ -21,7 +21,7 @@ export function identityActivities(
       if (!isProofName(name)) throw unproved('the message names no proof');
       const store = outside.openStore(url);
       const proof = await store.getRecord(name);
-      // An attempt before this one may have read and removed it: it fails closed.
+      // An earlier attempt may have read and removed it. Then verification fails.
       if (!isProof(proof)) throw unproved('its proof is not in the artifact store, or was used already');
       try {
         const identity = await verifier.verify(proof, statement, new Date(at));

@@ -1,13 +1,18 @@
 import type { InterventionKind } from '../intervention/intervention.ts';
 
-/** What somebody asks for. A proof of their identity is bound to it, and counts for nothing else. */
+/** What a person asks for. A proof of identity is bound to one statement and is valid for no other. */
 export interface Statement {
   readonly action: 'release' | 'promote' | 'rollback' | InterventionKind;
-  /** The workflow that is asked: of the target for a release or a rollback, else of the release or the promotion. */
+  /**
+   * The workflow that gets the request: the target's for a release or a rollback, else that of the release or the
+   * promotion.
+   */
   readonly workflowId: string;
-  /** The id of the message; of a release, its request key. */
+  /** The id of the message; for a release, its request key. */
   readonly requestId: string;
 }
 
-/** Proves who says something. @returns the name of the record with the proof; `undefined`: the name stays claimed. */
+/**
+ * Proves who sends a message. @returns the name of the record with the proof; `undefined`: the name stays claimed.
+ */
 export type Prove = (statement: Statement) => Promise<string | undefined>;

@@ -4,19 +4,19 @@ import type { Instant, WholeNumber } from '../scalars.ts';
 
 /** The commands that a person may send to a running release. */
 export const INTERVENTION_KINDS = [
-  /** Stop; what was changed is put back. */
+  /** Stop, and restore what was changed. */
   'abort',
   /** Begin no further step. */
   'pause',
-  /** Go on after a pause. */
+  /** Continue after a pause. */
   'resume',
-  /** Let a release go on that waits for approval. */
+  /** Approve a release that waits for approval. */
   'approve',
   /** End a release that waits for approval. */
   'reject',
   /** Retry a step whose outcome is unknown. */
   'retry',
-  /** Leave a check, the rest of the soak, the judge, or a freeze out. */
+  /** Skip a check, the rest of the soak, the judge, or a freeze. */
   'skip',
 ] as const;
 
@@ -37,7 +37,7 @@ export interface Intervention {
   /** Interventions with the same id are one. */
   readonly id: string;
   readonly kind: InterventionKind;
-  /** What a `skip` leaves out: the name of a check, `soak`, `judge`, or `freeze`. */
+  /** What a `skip` skips: the name of a check, `soak`, `judge`, or `freeze`. */
   readonly what?: string;
   readonly by: Actor;
   /** The record with the proof of who sent it; absent if no proof is needed, or once it is proved. */
@@ -87,7 +87,7 @@ export interface InterventionAnswer {
 export interface ApprovalPolicy {
   /** How many people must approve. */
   readonly required: WholeNumber;
-  /** Who may approve. Absent: anybody but who asked for the release. */
+  /** Who may approve. Absent: anyone except the person who asked for the release. */
   readonly approvers?: readonly string[];
   /** How long the release waits for approval. */
   readonly withinMs: WholeNumber;

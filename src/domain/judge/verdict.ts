@@ -5,9 +5,9 @@ import type { JudgePolicy } from './settings.ts';
 export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';
 
 /**
- * What is decided of a candidate: no worse in any metric that decides (`passed`), worse in one (`failed`), not enough
- * seen to say either (`inconclusive`: never promotes by itself), or the judge could not do its work (`errored`: says
- * nothing about the candidate).
+ * The verdict on a candidate: no worse in any deciding metric (`passed`), worse in one (`failed`), too little evidence
+ * for either (`inconclusive`: never promotes by itself), or the judge could not run (`errored`: says nothing about the
+ * candidate).
  */
 export type JudgeVerdict = MetricVerdict | 'errored';
 

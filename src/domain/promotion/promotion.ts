@@ -87,7 +87,7 @@ export interface PromotionResult {
   readonly candidateRevisionId: string | null;
   /** The release on `to`. `null`: the promotion ended before it asked for one. */
   readonly releaseId: string | null;
-  /** How the configurations of the two targets differ, in words. */
+  /** Describes how the configurations of the two targets differ. */
   readonly differences: readonly string[];
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];

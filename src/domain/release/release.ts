@@ -29,15 +29,15 @@ export interface ErrorPolicy {
   readonly waitMs: number;
 }
 
-/** What a release waits for: a person to say something, or a freeze to end. */
+/** What a release waits for: a person, or the end of a freeze. */
 export interface Waiting {
   readonly for: 'resume' | 'approval' | 'decision' | 'freeze';
   readonly since: Instant;
   /** When it stops waiting. */
   readonly until: Instant;
-  /** What it waits for, in words. */
+  /** Describes what it waits for. */
   readonly note: string;
-  /** Who may approve. Absent: anybody but who asked for the release, or it does not wait for approval. */
+  /** Who may approve. Absent: anyone except the person who asked, or it does not wait for approval. */
   readonly approvers?: readonly string[];
 }
 
@@ -92,7 +92,7 @@ export interface ReleaseRequest {
 /** One step as it went. */
 export interface StepRecord {
   readonly step: StepName;
-  /** What the step was about: the name of a check, the id of a revision. */
+  /** What the step worked on: the name of a check, the id of a revision. */
   readonly subject?: string;
   /** Whether the step is part of restoring a revision. */
   readonly restoring: boolean;
@@ -204,7 +204,7 @@ export interface Progress {
   /** A promotion's id is its name. */
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback' | 'promotion';
-  /** What it does at this moment, in words. */
+  /** Describes what it is doing now. */
   readonly phase: string;
   readonly startedAt: Instant;
   readonly deploymentId: string | null;
@@ -216,13 +216,13 @@ export interface Progress {
   readonly judgement?: JudgementRecord;
   /** `null`: it has not ended. */
   readonly outcome: Outcome | null;
-  /** What a person must do now that it has ended. `null`: nothing. */
+  /** What a person must do after it has ended. `null`: nothing. */
   readonly instructions: string | null;
   /** What it waits for. `null`: it proceeds without a person. */
   readonly waiting: Waiting | null;
   /** When a soak or a bake ends. Absent: none has begun. */
   readonly watchUntil?: Instant;
-  /** What a step found last that waits without a call under way. Absent: none does. */
+  /** What a step that waits without a running call found last. Absent: no step does. */
   readonly found?: RunningCall;
   /** In the order in which they arrived. */
   readonly interventions: readonly InterventionRecord[];

@@ -32,7 +32,7 @@ export interface ScheduleChange {
   readonly name: string;
   /** `undeclared`: Temporal has it, and `slipway.yaml` does not. */
   readonly kind: 'create' | 'update' | 'unchanged' | 'undeclared';
-  /** How the two differ, in words. */
+  /** Describes how the two differ. */
   readonly differences: readonly string[];
 }
 

@@ -6,13 +6,13 @@ import { now } from '../journal.ts';
 import { type Asked, proveIdentity, proveMeanwhile } from './proveIdentity.ts';
 
 const OVER = 'its approval is not waited for any more';
-/** How long a release that was rejected waits for the proof of who rejected it, in milliseconds. */
+/** How long a rejected release waits for the proof of who rejected it, in milliseconds. */
 const REJECTION_MS = 10_000;
 
-/** Proofs of who asked for a release or a promotion, of who approves it, and of who says anything else to it. */
+/** Verifies who asked for a release or a promotion, who approves it, and who sends it other interventions. */
 export class InterventionProofs {
   readonly #store: string;
-  /** Resolved once approvals are not waited for any more. */
+  /** Resolved when the wait for approvals ends. */
   #over = new Trigger<string>();
   /** The ids of the messages whose proofs are being verified. */
   readonly #underWay = new Set<string>();
@@ -23,9 +23,9 @@ export class InterventionProofs {
   }
 
   /**
-   * Proves who asked: otherwise that person could approve under their own name.
+   * Verifies who asked. Otherwise that person could approve under another name.
    *
-   * @returns the actor, or why nothing was proved.
+   * @returns the actor, or why the identity is not proved.
    */
   async requester(by: Actor, asked: Asked | undefined): Promise<Actor | string> {
     return asked === undefined
@@ -34,8 +34,9 @@ export class InterventionProofs {
   }
 
   /**
-   * Waits for approvals. Proofs that are under way when that ends are given up: nothing waits for an issuer. Their activities are
-   * left alone, not canceled: how Core reports a canceled activity differs between a live run and a rebuild.
+   * Waits for approvals. When the wait ends, proofs that are still being verified are abandoned, so that nothing
+   * waits for an issuer. Their activities are not canceled, because Core reports a canceled activity differently live
+   * and in a replay.
    */
   while<T>({ identity }: ApprovalPolicy, wait: () => Promise<T>): Promise<T> {
     if (identity === undefined) return wait();
@@ -45,12 +46,12 @@ export class InterventionProofs {
     });
   }
 
-  /** Whether a message is being verified: it was sent twice. */
+  /** Whether a message is being verified: then it was sent twice. */
   isUnderWay(id: string): boolean {
     return this.#underWay.has(id);
   }
 
-  /** Proves who approves. @returns the actor, or why nothing was proved. */
+  /** Verifies who approves. @returns the actor, or why the identity is not proved. */
   async approver(said: Intervention): Promise<Actor | string> {
     this.#underWay.add(said.id);
     try {
@@ -59,7 +60,7 @@ export class InterventionProofs {
       );
       return await Promise.race([proving, this.#over]);
     } catch {
-      // The release was stopped, and with it what it waited for.
+      // The release was stopped, and with it the wait.
       return OVER;
     } finally {
       this.#underWay.delete(said.id);
@@ -67,9 +68,9 @@ export class InterventionProofs {
   }
 
   /**
-   * Proves who says anything else, which is taken at once under the name that it claims.
+   * Verifies who sent another intervention, which is accepted at once under its claimed name.
    *
-   * @param onProved - called with the actor and what was proved.
+   * @param onProved - called with the actor and the proved identity.
    */
   meanwhile(said: Intervention, onProved: (proved: Actor) => void): void {
     this.#underWay.add(said.id);
@@ -79,7 +80,7 @@ export class InterventionProofs {
   }
 
   /**
-   * Waits for the proof of a rejection, since it is what ends the release. A rollback ends the wait.
+   * Waits for the proof of a rejection, because the rejection ends the release. A rollback ends the wait.
    *
    * @throws CancelledFailure
    */

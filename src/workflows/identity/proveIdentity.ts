@@ -5,10 +5,10 @@ import type { Statement } from '../../domain/identity/statement.ts';
 import { explain } from '../failure.ts';
 import { throughServer } from '../localFirst.ts';
 
-/** What is to be proved, and by what. */
+/** A statement to prove, and its proof. */
 export interface Asked {
   readonly statement: Statement;
-  /** The record with the proof. Absent: there is none. */
+  /** The record with the proof; absent if there is none. */
   readonly identity?: string;
   /** When it arrived: ISO 8601. */
   readonly at: string;
@@ -23,11 +23,11 @@ const OPTIONS: ActivityOptions = {
 };
 
 /**
- * Proves who asked for something.
+ * Verifies who asked for something.
  *
  * @param store - the artifact store that has the proof.
- * @returns the actor with what was proved, or why nothing was.
- * @throws what cancels it.
+ * @returns the actor with the proved identity, or why it is not proved.
+ * @throws CancelledFailure if it is canceled.
  */
 export async function proveIdentity(
   store: string,
@@ -48,9 +48,10 @@ export async function proveIdentity(
 }
 
 /**
- * Proves who asked for something while it is done: nothing waits for it. If nothing is proved, the name stays claimed.
+ * Verifies who asked for something that is already being done. Nothing waits for it. If the proof fails, the name
+ * stays claimed.
  *
- * @param onProved - called with the actor and what was proved.
+ * @param onProved - called with the actor and the proved identity.
  */
 export async function proveMeanwhile(
   store: string,

@@ -4,18 +4,18 @@ import { now } from '../journal.ts';
 import { proveMeanwhile } from './proveIdentity.ts';
 
 /**
- * The proof of who asked for a rollback, verified while it runs. Nothing waits for it: if it fails, or is not there when
- * the rollback ends, the record has the claimed name.
+ * The proof of who asked for a rollback, verified during the rollback. Nothing waits for it. If it fails, or is not
+ * verified when the rollback ends, the record has the claimed name.
  */
 export class RollbackProof {
   #requestId: string | undefined;
   #proved: Actor | undefined;
 
   /**
-   * Begins to verify it, if the request names a proof.
+   * Starts to verify the proof, if the request names one.
    *
    * @param store - the artifact store that has the proof.
-   * @param target - the workflow id of the target that was asked.
+   * @param target - the workflow id of the target that got the request.
    */
   begin({ requestId, requestedBy, identity }: RollbackRequest, store: string, target: string): void {
     if (identity === undefined || this.#requestId !== undefined) return;
@@ -26,14 +26,14 @@ export class RollbackProof {
     });
   }
 
-  /** The request as records have it: with who was proved so far, and without the name of the proof. */
+  /** The request for records: with the proved identity, if any, and without the name of the proof. */
   recorded({ identity: _, ...request }: RollbackRequest): RollbackRequest {
     const isProved = this.#proved !== undefined && this.#requestId === request.requestId;
     return isProved ? { ...request, requestedBy: this.#proved ?? request.requestedBy } : request;
   }
 }
 
-/** The workflow id of the target that a release, or a rollback, is one of. */
+/** The workflow id of the target of a release or a rollback. */
 export function targetOf(workflowId: string): string {
   return workflowId.slice(0, workflowId.lastIndexOf('/'));
 }

@@ -12,8 +12,8 @@ import { readActive, type RestoreOrder } from '../restore/restore.ts';
 import type { Run } from './run.ts';
 
 /**
- * Signals to the target that its release is restoring, and which revision it tries first. Until the restore ends, the
- * target refuses a rollback that does not name the revision it leaves.
+ * Signals to the target that its release is restoring, and which revision it tries first. During the restore, a
+ * rollback that does not name the revision to leave changes nothing.
  */
 export async function reportRestoring(journal: Journal, order: RestoreOrder): Promise<void> {
   const { parent } = workflowInfo();
