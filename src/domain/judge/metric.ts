@@ -25,7 +25,7 @@ export type MetricName = (typeof METRIC_NAMES)[number];
 export interface MetricTraits {
   /** A share of runs (Fisher's exact test), or a number of each run (Mann-Whitney U test). */
   readonly kind: 'rate' | 'distribution';
-  /** Which way is worse. */
+  /** The direction that is worse. */
   readonly worse: 'lower' | 'higher';
   /**
    * How a change is expressed, and so what a smallest relevant effect means: `share`, the difference of two shares (0.03:
@@ -46,13 +46,13 @@ export const METRICS: Readonly<Record<MetricName, MetricTraits>> = {
   score: { kind: 'distribution', worse: 'lower', change: 'difference', unit: null },
 };
 
-/** One side of a rate: in how many of the runs it held. */
+/** One side of a rate: its runs, and how many of them met the condition. */
 export interface RateSide {
   readonly runs: WholeNumber;
   readonly held: WholeNumber;
 }
 
-/** One side of a distribution, with what a plot of it needs. */
+/** One side of a distribution, with the values for a plot. */
 export interface DistributionSide {
   readonly runs: WholeNumber;
   readonly mean: number;
@@ -93,7 +93,7 @@ export type MetricComparison = {
     }
 );
 
-/** How many runs of each side fall into each bin. The end bins hold all that lies beyond. */
+/** How many runs of each side are in each bin. The first and last bins include all values beyond them. */
 export interface Histogram {
   /** The bins' edges: one more than there are bins. */
   readonly edges: readonly number[];

@@ -32,7 +32,7 @@ export interface SideReport {
   readonly failures: readonly { readonly reason: string; readonly runs: WholeNumber }[];
 }
 
-/** Why the judge could not do its work. */
+/** Why the judge could not run. */
 export interface JudgeError {
   /** The side that failed. `null`: neither. */
   readonly side: Side | null;
@@ -45,7 +45,7 @@ export interface JudgeReport {
   readonly verdict: JudgeVerdict;
   /** What the verdict is based on: one sentence each. */
   readonly reasons: readonly string[];
-  /** Why the judge could not do its work. */
+  /** Why the judge could not run. */
   readonly error: JudgeError | null;
   readonly policy: JudgePolicy;
   /** Where the inputs are from, how many were run, and how often each on either side. */

@@ -69,11 +69,11 @@ export function confidenceOfEach(confidence: number, judgements: number): number
   return 1 - (1 - confidence) / judgements;
 }
 
-/** What the judge decides by. */
+/** The judge's decision rules. */
 export interface JudgePolicy {
-  /** How sure it must be, as a share: 0.95. Holds for passing as for failing. */
+  /** The required confidence, as a share: 0.95. It applies to passing and to failing. */
   readonly confidence: number;
-  /** The fewest runs of each side that a metric is decided from. With fewer it is inconclusive. */
+  /** The fewest runs of each side for a verdict on a metric. With fewer, the metric is inconclusive. */
   readonly minimumRuns: WholeNumber;
   /**
    * The smallest relevant effect of each metric that decides: a share, a ratio or a difference (docs/judge.md). A

@@ -72,7 +72,7 @@ export interface PromotionResult {
   readonly promotion: string;
   readonly from: string;
   readonly to: string;
-  /** As of a release. `released` also if `to` runs the artifact already. */
+  /** As for a release. Also `released` if `to` runs the artifact already. */
   readonly outcome: Outcome;
   /** Why it ended this way: one sentence. */
   readonly reason: string;

@@ -17,7 +17,7 @@ export interface PastRelease {
   readonly reason: string | null;
   /** The code of the failure that ended it; `null`: nothing failed, or it has not ended. */
   readonly code: ErrorCode | null;
-  /** `null`: only a worker that does not answer knows it. */
+  /** `null`: not known, because no worker answers. */
   readonly startedAt: Instant | null;
   /** `null`: it has not ended. */
   readonly endedAt: Instant | null;

@@ -89,7 +89,7 @@ export interface ReleaseRequest {
   readonly identity?: string;
 }
 
-/** One step as it went. */
+/** One step, and its result. */
 export interface StepRecord {
   readonly step: StepName;
   /** What the step worked on: the name of a check, the id of a revision. */

@@ -11,9 +11,9 @@ import type { ReleaseRequest } from './release.ts';
 /** One step that a release will take, with its policy. */
 export interface PlannedStep {
   readonly step: StepName;
-  /** What it is about: a check's name. */
+  /** What it works on: a check's name. */
   readonly subject: string | null;
-  /** How often the release takes it. */
+  /** How many times the release takes it. */
   readonly times: WholeNumber;
   readonly policy: StepPolicy;
 }

@@ -15,7 +15,7 @@ export interface PromotionSchedule {
   readonly jitterMs: WholeNumber;
   /** What happens at a start if the promotion of an earlier start still runs. */
   readonly overlap: 'skip' | 'buffer_one';
-  /** How late Temporal still makes up for a start that it missed while it was down. */
+  /** How late Temporal may still run a start that it missed while it was down. */
   readonly catchUpMs: WholeNumber;
 }
 
@@ -26,7 +26,7 @@ export interface DeclaredSchedule {
   readonly schedule: PromotionSchedule;
 }
 
-/** What applying does to one schedule. */
+/** The effect of `slipway schedule apply` on one schedule. */
 export interface ScheduleChange {
   readonly scheduleId: string;
   readonly name: string;

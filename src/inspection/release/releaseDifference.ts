@@ -6,7 +6,7 @@ import { type FieldDifference, fieldDifferences } from '../../domain/release/fie
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { FoundRelease } from './findRelease.ts';
 
-/** In what two releases differ. */
+/** The differences between two releases. */
 export interface ReleaseDifference {
   readonly from: FoundRelease;
   readonly to: FoundRelease;

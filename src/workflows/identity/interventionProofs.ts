@@ -23,7 +23,7 @@ export class InterventionProofs {
   }
 
   /**
-   * Verifies who asked. Otherwise that person could approve under another name.
+   * Verifies who asked. Otherwise a person could ask under another name and approve under their own.
    *
    * @returns the actor, or why the identity is not proved.
    */
