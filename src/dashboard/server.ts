@@ -69,6 +69,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       option: '--port; --port 0 takes a free one',
     });
     listeners.push(page);
+    // If Temporal does not answer, the first page says so.
+    void watches.warm().catch(() => undefined);
     return { url: page.url, close };
   } catch (error) {
     await close();

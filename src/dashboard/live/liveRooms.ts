@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Viewer } from '../access/viewer.ts';
 
 /** The parts of a page that change, by the ids of their elements, as HTML. */
@@ -15,6 +17,9 @@ export interface LivePage {
 const PING_MS = 15_000;
 /** A reader that is this many bytes behind is disconnected. The browser connects again, and gets the whole page. */
 const UNREAD_MAX_BYTES = 1_000_000;
+
+/** The shortest time between two renderings of a page, in milliseconds: targets that are read one after another come together. */
+const RENDER_EVERY_MS = 50;
 
 const encoder = new TextEncoder();
 const PING = encoder.encode(':\n\n');
@@ -117,6 +122,8 @@ export class LiveRooms {
         while (isStale) {
           isStale = false;
           this.#send(key, room, await page.fragments(viewer));
+          // A change is shown at once; those that follow it closely, together.
+          if (room.readers.size > 0) await sleep(RENDER_EVERY_MS, undefined, { ref: false });
         }
       } finally {
         isRendering = false;

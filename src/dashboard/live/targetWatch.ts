@@ -11,6 +11,7 @@ import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import { progressQuery } from '../../messages/release.ts';
 import { viewQuery } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
+import type { FirstReads } from './firstReads.ts';
 import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
 
 /** The shortest time between two looks at one workflow, in milliseconds. */
@@ -38,19 +39,25 @@ export class TargetWatch {
   #snapshot: TargetSnapshot;
   readonly #context: ReadContext;
   readonly #onChange: (snapshot: TargetSnapshot) => void;
+  readonly #firstReads: FirstReads;
   readonly #stopping = new AbortController();
   #watched: string | undefined;
   #deploymentSeenAt = 0;
   #buildLogReadAt = 0;
   #keptReadAt = 0;
 
-  /** @param onChange - called at each change, and once at the first answer. */
+  /**
+   * @param onChange - called at each change, and once at the first answer.
+   * @param firstReads - those of all watches.
+   */
   constructor(
     context: ReadContext,
     target: Pick<TargetSnapshot, 'workflowId' | 'name'>,
     onChange: (snapshot: TargetSnapshot) => void,
+    firstReads: FirstReads,
   ) {
     this.#context = context;
+    this.#firstReads = firstReads;
     this.#snapshot = unreadTarget(target);
     this.#onChange = onChange;
     void this.#watchTarget();
@@ -68,8 +75,11 @@ export class TargetWatch {
     const { workflowId } = this.#snapshot;
     const { signal } = this.#stopping;
     const news = new HistoryNews(this.#context.temporal, workflowId, SPACING_MS);
+    const isRead = this.#firstReads.begin();
     while (!signal.aborted) {
       const answered = await this.#readTarget();
+      isRead();
+      await this.#firstReads.over();
       if (answered) await news.wait(TARGET_WAIT_MS, signal);
       else await pause(SILENT_PAUSE_MS, signal);
     }
@@ -165,6 +175,7 @@ export class TargetWatch {
     const { state } = this.#snapshot.view ?? {};
     if (state?.spec == null || Date.now() - this.#deploymentSeenAt < DEPLOYMENT_EVERY_MS) return;
     this.#deploymentSeenAt = Date.now();
+    await this.#firstReads.over();
     this.#change({ deployment: await seeDeployment(this.#context, state.spec) });
   }
 

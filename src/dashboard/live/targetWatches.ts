@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findTarget, type ListedTarget, listTargets } from '../../temporal/client/target/listTargets.ts';
 import type { TargetView } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
+import { FirstReads } from './firstReads.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
 
@@ -30,7 +31,8 @@ export class TargetWatches {
   #listed: { readonly at: number; readonly targets: Promise<readonly ListedTarget[]> } | undefined;
 
   constructor(context: ReadContext) {
-    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange);
+    const firstReads = new FirstReads();
+    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange, firstReads);
     this.#list = () => listTargets(context.temporal);
     this.#find = (workflowId) => findTarget(context.temporal, workflowId);
   }
@@ -58,6 +60,11 @@ export class TargetWatches {
   async target(workflowId: string): Promise<ListedTarget | undefined> {
     const listed = (await this.targets()).find((target) => target.workflowId === workflowId);
     return listed ?? this.#find(workflowId);
+  }
+
+  /** Begins to read all targets: the first page of a server that has just started finds them read. */
+  async warm(): Promise<void> {
+    for (const target of await this.targets()) this.subscribe(target, () => undefined)();
   }
 
   /** The snapshots of some targets: waits a little for those that have not been read yet. */

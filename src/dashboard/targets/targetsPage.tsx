@@ -54,12 +54,15 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
   const urgent = all.filter(({ headline: { tone } }) => tone === 'bad');
   const waiting = all.filter(({ headline: { tone } }) => tone === 'warn');
   const moving = all.filter(({ headline: { tone } }) => tone === 'active');
+  const isRead = snapshots.every(({ view, silence }) => view !== undefined || silence !== undefined);
   return (
     <p id="summary" class={urgent.length > 0 ? 'summary bad' : 'summary'}>
       {urgent.length + waiting.length + moving.length === 0
         ? snapshots.length === 0
           ? ''
-          : 'Nothing is under way, and nothing waits.'
+          : isRead
+            ? 'Nothing is under way, and nothing waits.'
+            : 'Reading the targets.'
         : [...urgent, ...waiting, ...moving].map(({ snapshot: { name, workflowId }, headline }, index) => (
             <>
               {index === 0 ? '' : ' · '}

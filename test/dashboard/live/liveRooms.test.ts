@@ -61,6 +61,17 @@ it('begins with every part, then sends only those that change, rendered once for
   expect(rendered).toHaveLength(2);
 });
 
+it('renders changes that follow each other closely once', async () => {
+  const { page, rendered, change } = scriptedPage();
+  const response = await new LiveRooms().open('/', ADA, 'v1', () => Promise.resolve(page));
+  for (let turn = 1; turn <= 50; turn++) {
+    change(`turn ${turn}.`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await readUntil(response, 'turn 50.')).toContain('turn 1.');
+  expect(rendered.length).toBeLessThan(10);
+});
+
 it('renders for each viewer, and stops once no page is open', async () => {
   const { page, rendered, listeners } = scriptedPage();
   const rooms = new LiveRooms();

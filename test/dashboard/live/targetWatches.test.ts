@@ -7,7 +7,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** Watches on a Temporal that lists one target more each time that it is asked, once it is let to. */
-function listing() {
+function listing(onAsked: (workflowId: string) => void = () => undefined) {
   const waiting: (() => void)[] = [];
   let lists = 0;
   const client = {
@@ -16,6 +16,12 @@ function listing() {
       return read();
     },
     workflow: {
+      getHandle: (workflowId: string) => ({
+        query: () => {
+          onAsked(workflowId);
+          return new Promise(() => undefined);
+        },
+      }),
       async *list() {
         lists += 1;
         for (let index = 1; index <= lists; index++) {
@@ -46,4 +52,20 @@ it('a page that opens does not wait for a list that is a little old; what looks 
   const after = watches.targets(LIST_SHOWN_MS);
   answer();
   expect(await after).toHaveLength(3);
+});
+
+it('a server that has just started reads the targets before anybody looks, and not for long', async () => {
+  const asked: string[] = [];
+  const { watches, answer } = listing((workflowId) => asked.push(workflowId));
+  const warming = watches.warm();
+  answer();
+  await warming;
+  answer();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked).toEqual(['target:1']);
+  await vi.advanceTimersByTimeAsync(60_000);
+  const before = asked.length;
+  answer();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(asked.length - before).toBeLessThanOrEqual(1);
 });

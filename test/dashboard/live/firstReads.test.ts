@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+
+import { FirstReads } from '../../../src/dashboard/live/firstReads.ts';
+
+it('what else is asked waits until every target has answered', async () => {
+  const reads = new FirstReads();
+  await reads.over();
+  const [one, other] = [reads.begin(), reads.begin()];
+  let isOver = false;
+  const waiting = reads.over().then(() => (isOver = true));
+  one();
+  one();
+  await Promise.resolve();
+  expect(isOver).toBe(false);
+  other();
+  await waiting;
+});
+
+it('a target that does not answer holds up no other', async () => {
+  const reads = new FirstReads();
+  reads.begin();
+  // A second at most; otherwise this never ends.
+  await reads.over();
+});
