@@ -11,6 +11,7 @@ const BENCHMARKS = [
   'start-up',
   'target-history',
   'rollback-latency',
+  'alert-latency',
   'parked',
   'submissions',
   'recovery',

@@ -35,6 +35,8 @@ export interface ProjectOptions {
   readonly checks?: readonly Record<string, unknown>[];
   /** The receivers of notices. Default: none. */
   readonly notify?: readonly Record<string, unknown>[];
+  /** The hooks. Default: none. */
+  readonly hooks?: Record<string, unknown>;
   /** The example's install command. Default: by its lock file. */
   readonly installCommand?: string;
   /** The artifact store. Default: the home's. */
@@ -71,6 +73,7 @@ export class Project {
         },
         checks: options.checks ?? [GREETS],
         notify: options.notify,
+        hooks: options.hooks,
         artifact: {
           installCommand: options.installCommand,
           store: options.store,

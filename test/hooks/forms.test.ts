@@ -58,6 +58,7 @@ describe('what a product sends is taken with its own signature:', () => {
   const RIGHT: readonly [string, string, string, Readonly<Record<string, string>>][] = [
     ['alertmanager', 'a token', ALERTS, BEARER],
     ['alertmanager', 'a password', ALERTS, BASIC],
+    ['alertmanager', 'a token, with the scheme in capitals', ALERTS, { authorization: `BEARER  ${SECRET}` }],
     ['grafana', 'a signature', ALERTS, { 'x-grafana-alerting-signature': signed(ALERTS) }],
     [
       'grafana',

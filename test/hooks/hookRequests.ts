@@ -9,7 +9,7 @@ import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
 import type { ListeningHook } from '../../src/hooks/listeningHook.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
 
-export const SECRET = 'a-secret-of-the-hook';
+export const SECRET = 'a secret of the hook';
 /** 2026-01-01T12:00:00Z, in milliseconds. */
 export const NOW = Date.UTC(2026, 0, 1, 12);
 

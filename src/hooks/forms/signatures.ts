@@ -27,7 +27,7 @@ function digest(text: string): Buffer {
 export function requireAuthorization({ header }: Received, secret: string): void {
   const given = header('authorization');
   if (given === undefined) throw forged('the request has no header Authorization');
-  const [scheme = '', credentials = ''] = given.split(' ', 2);
+  const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/su.exec(given) ?? [];
   const password = scheme.toLowerCase() === 'basic' ? passwordIn(credentials) : credentials;
   if (!isSame(password, secret)) throw forged('the token or password is not the hook’s');
 }

@@ -53,6 +53,8 @@ export async function hook({
   const { lookForHook, carryOutOrder } = proxyActivities<Activities>({
     startToCloseTimeout: '35 seconds',
     scheduleToCloseTimeout: ASKED_WITHIN,
+    // A worker that is killed in the middle of one is noticed then.
+    heartbeatTimeout: '5 seconds',
     retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
   });
   const change = (next: HookState): void => {
