@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { type Dashboard, startDashboard } from '../../src/dashboard/server.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
+import { hookOf, ListenerUnderTest, SECRET } from '../hooks/hookRequests.ts';
 import { bundlePageFiles } from './bundlePageFiles.ts';
 
 let folder: string;
@@ -39,6 +40,32 @@ it('every answer forbids other hosts, inline scripts and frames', async () => {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('referrer-policy')).toBe('same-origin');
   expect(headers.get('cache-control')).toBe('no-store');
+});
+
+it('takes what products send to hooks without a sign-in, and shows nothing else to them', async () => {
+  const listener = new ListenerUnderTest(hookOf('alertmanager'));
+  const guarded = await startDashboard({
+    temporal: {} as TemporalConnection,
+    ...{ home: folder, environment: {}, host: '127.0.0.1', port: 0, filesFolder: folder },
+    access: { signIn: { way: 'key', key: 'a key that a small team shares' } },
+    hooks: listener.app,
+  });
+  try {
+    const send = (path: string, token: string): Promise<Response> => {
+      const headers = { authorization: `Bearer ${token}` };
+      return fetch(guarded.url + path, {
+        method: 'POST',
+        headers,
+        body: '{"alerts":[]}',
+        redirect: 'manual',
+      });
+    };
+    expect((await send('/hooks/told', SECRET)).status).toBe(200);
+    expect((await send('/hooks/told', 'another')).status).toBe(401);
+    expect((await send('/targets', SECRET)).status).not.toBe(200);
+  } finally {
+    await guarded.close();
+  }
 });
 
 it('refuses a request under the name of another site', async () => {
