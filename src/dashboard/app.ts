@@ -16,11 +16,11 @@ import { targetRoutes } from './targets/targetRoutes.tsx';
 /** What the dashboard is made of. */
 interface AppOptions extends PageContext {
   readonly access: AccessSettings;
-  /** What else is served, to everyone: it has signatures of its own. Absent: nothing. */
+  /** Other routes that are open to everyone: they verify signatures themselves. Absent: none. */
   readonly hooks?: Hono;
 }
 
-/** The dashboard as a handler of requests: its files and sign-in for everyone, the rest for viewers. */
+/** The dashboard's request handler. Files and the sign-in are open to everyone, all else to viewers only. */
 export function createApp({ access: settings, hooks, ...context }: AppOptions): Hono<PageEnv> {
   const app = new Hono<PageEnv>();
   if (context.record !== undefined) app.use(measureRequests(context.record));
@@ -30,8 +30,8 @@ export function createApp({ access: settings, hooks, ...context }: AppOptions): 
   app.get('/health', (c) => c.json({ status: 'ok' }));
   app.route('/', context.files.routes);
   if (hooks !== undefined) app.route('/', hooks);
-  // The size of a compressed page can reveal the session's CSRF token, if an attacker chooses some of the page's text. The
-  // token alone is of no use to another site: the origin of each form is checked too (`crossSite.ts`).
+  // The size of a compressed page can reveal the session's CSRF token if an attacker controls some of the page's text.
+  // The token alone is useless to another site, because the origin of each form is checked too (`crossSite.ts`).
   app.use(compress());
   const { routes, requireViewer } = createAccess(settings, context.files);
   app.route('/', routes);

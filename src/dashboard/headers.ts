@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 
-/** Nothing but the page's own files: no inline style or script, no other host, no frame around it. */
+/** Allows only the page's own files: no inline style or script, no other host, no frame around the page. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -12,12 +12,14 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Headers of every answer. What is said of targets is not kept by browsers, unless a handler allows it. */
+/**
+ * Headers of every response. Browsers do not cache pages unless a handler allows it, because they show targets' data.
+ */
 export const protectiveHeaders: MiddlewareHandler = async (c, next) => {
   await next();
   c.header('Content-Security-Policy', POLICY);
   c.header('X-Content-Type-Options', 'nosniff');
-  // With `no-referrer` browsers hide from the page where its own forms come from.
+  // With `no-referrer`, browsers would hide the origin of the page's own forms.
   c.header('Referrer-Policy', 'same-origin');
   c.header('Cross-Origin-Opener-Policy', 'same-origin');
   c.header('Cross-Origin-Resource-Policy', 'same-origin');

@@ -6,16 +6,16 @@ import { SlipwayError } from '../domain/errors.ts';
 
 /** A listening HTTP server. */
 export interface Listening {
-  /** `http://host:port` as others reach it, without a slash at the end. */
+  /** `http://host:port` as clients reach it, without a trailing slash. */
   readonly url: string;
-  /** Closes its connections, also those that are in use. */
+  /** Closes its connections, also active ones. */
   close(): Promise<void>;
 }
 
 /**
  * Listens on an address.
  *
- * @param option - the command's that chooses the port, for the error.
+ * @param option - the command's option that sets the port, for the error.
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function listen(
@@ -45,14 +45,14 @@ export async function listen(
     close: async () => {
       const closed = once(server, 'close');
       server.close();
-      // Pages that follow live keep their connections for as long as they are open.
+      // Live pages keep their connections open.
       server.closeAllConnections();
       await closed;
     },
   };
 }
 
-/** The name under which a bound address is reached: an unspecified one is reached by loopback. */
+/** The host under which clients reach a bound address: loopback for an unspecified one. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -4,7 +4,7 @@ import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import type { PageFiles } from './pageFiles.ts';
 import type { ReadContext } from './readContext.ts';
 
-/** What every page reads from, and is made with. */
+/** The context that every page is made with. */
 export interface PageContext extends ReadContext {
   readonly files: PageFiles;
   readonly watches: TargetWatches;

@@ -12,16 +12,16 @@ const NAMES = ['page.css', 'page.js', 'charts.css', 'charts.js'] as const;
 
 type PageFileName = (typeof NAMES)[number];
 
-/** Where the build puts them. */
+/** The build's output folder. */
 const FOLDER = fileURLToPath(new URL('../../dist/page/', import.meta.url));
 const TYPES = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' };
 const A_YEAR = 'public, max-age=31536000, immutable';
 
-/** What browsers load of the dashboard, in memory. */
+/** The dashboard's files for browsers, in memory. */
 export interface PageFiles {
   /** A file's address, which changes with its content. */
   readonly address: (name: PageFileName) => string;
-  /** Changes with any of the files. */
+  /** Changes if any of the files changes. */
   readonly version: string;
   readonly routes: Hono;
 }
@@ -29,7 +29,7 @@ export interface PageFiles {
 /**
  * Reads and compresses the page's files.
  *
- * @param folder - where they are. Default: where the build puts them.
+ * @param folder - their folder. Default: the build's output folder.
  */
 export async function loadPageFiles(folder = FOLDER): Promise<PageFiles> {
   const routes = new Hono();

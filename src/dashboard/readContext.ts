@@ -1,10 +1,10 @@
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 
-/** What is read: by watches, and by pages. */
+/** The context of watches and pages for reading. */
 export interface ReadContext {
   readonly temporal: TemporalConnection;
-  /** Where a `slipway dev` of this machine keeps its state. */
+  /** The folder with the state of this machine's `slipway dev`. */
   readonly home: string;
-  /** Where references to keys lead to: `env:NAME`. */
+  /** Resolves references to keys: `env:NAME`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

@@ -10,35 +10,35 @@ import { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
 import { loadPageFiles } from './pageFiles.ts';
 
-/** How a dashboard is started. */
+/** The options of a dashboard. */
 export interface DashboardOptions {
   readonly temporal: TemporalConnection;
-  /** Where a `slipway dev` of this machine keeps its state. */
+  /** The folder with the state of this machine's `slipway dev`. */
   readonly home: string;
-  /** Where references to keys lead to: `env:NAME`. */
+  /** Resolves references to keys: `env:NAME`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The address that it listens on. */
+  /** The host to listen on. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: a free port. */
   readonly port: number;
   readonly access: AccessSettings;
-  /** Where metrics are served, on a listener of their own. Default: nowhere. */
+  /** Where metrics are served, on a separate listener. Default: they are not. */
   readonly metrics?: { readonly host: string; readonly port: number };
-  /** What else is served at the same address, to everyone. Default: nothing. */
+  /** Other routes that are served at the same address, to everyone. Default: none. */
   readonly hooks?: Hono;
-  /** The folder of what browsers load. Default: the build's. */
+  /** The folder of the files for browsers. Default: the build's output folder. */
   readonly filesFolder?: string;
 }
 
 /** A running dashboard. */
 export interface Dashboard {
-  /** `http://host:port`, without a slash at the end. */
+  /** `http://host:port`, without a trailing slash. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 /**
- * Starts the page. It keeps no state: any number of dashboards may run beside each other.
+ * Starts the page. It keeps no state, so any number of dashboards may run in parallel.
  *
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
@@ -55,7 +55,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   try {
     let record: RecordOnPage | undefined;
     if (place !== undefined) {
-      // Loaded only if it is asked for.
+      // Loaded only if metrics are served.
       const { openPageMetrics } = await import('./metrics/openPageMetrics.ts');
       const metrics = openPageMetrics(rooms);
       record = metrics.record;
@@ -69,7 +69,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       option: '--port; --port 0 takes a free one',
     });
     listeners.push(page);
-    // If Temporal does not answer, the first page says so.
+    // If Temporal does not answer, the first page shows it.
     void watches.warm().catch(() => undefined);
     return { url: page.url, close };
   } catch (error) {

@@ -16,23 +16,23 @@ import { forgetIdentity, proverOf, setProver } from './signedInIdentity.ts';
 import { keyPage, signedOutPage, youPage } from './signInPages.tsx';
 import { setViewer, type Viewer, viewerOf } from './viewer.ts';
 
-/** In bytes. Forms are small, and the sign-in form comes from clients that have not signed in. */
+/** In bytes. Forms are small, and clients can send the sign-in form before they have signed in. */
 const BODY_MAX_BYTES = 64 * 1_024;
 
-/** What a request carries once it has passed access. */
+/** The variables of a request that has passed access control. */
 export interface PageEnv {
   readonly Variables: { readonly viewer: Viewer; readonly session: Session };
 }
 
-/** Who may look at the page. Refusals are thrown as {@link AccessRefusal}: the server's error handler shows them. */
+/** The page's access control. Throws refusals as {@link AccessRefusal}, which the server's error handler shows. */
 export interface Access {
-  /** Puts the viewer on the request, or leads to the sign-in; refuses forms of other sites. */
+  /** Sets the request's viewer, or redirects to the sign-in. Refuses forms of other sites. */
   readonly requireViewer: MiddlewareHandler<PageEnv>;
-  /** The pages for signing in and out; to be mounted at `/`, before `requireViewer`. */
+  /** The pages for signing in and out. Mount them at `/`, before `requireViewer`. */
   readonly routes: Hono<PageEnv>;
 }
 
-/** Makes the page's access from its settings. Asks the issuer nothing yet. */
+/** Makes the page's access control from its settings. Sends no request to the issuer yet. */
 export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSettings, files: PageFiles): Access {
   const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
   const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
@@ -40,7 +40,7 @@ export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSetting
   const everybody: Viewer | undefined =
     signIn.way === 'none' ? { name: signIn.user, proved: false, role: 'admin' } : undefined;
 
-  /** The session of a request, of which every form has the token; a new one where the browser has none. */
+  /** The session of a request, or a new one. Every form carries its token. */
   const session = async (c: Context): Promise<Session> => {
     const address = addressOf(c, publicUrl);
     const kept = cookies.session(c, address);
@@ -105,7 +105,7 @@ export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSetting
   return { requireViewer, routes };
 }
 
-/** What sessions depend on: another key or another issuer ends them. */
+/** What sessions depend on: they end if the key or the issuer changes. */
 function contextOf(signIn: SignIn): string {
   switch (signIn.way) {
     case 'none':
@@ -117,7 +117,7 @@ function contextOf(signIn: SignIn): string {
   }
 }
 
-/** Reading pages leads to the sign-in; scripts and forms learn that the session has ended. */
+/** Redirects page views to the sign-in; answers scripts and forms with an error. */
 function askToSignIn(c: Context): Response {
   const { pathname, search } = new URL(c.req.url);
   const signIn = `/sign-in?to=${encodeURIComponent(returnPath(`${pathname}${search}`))}`;

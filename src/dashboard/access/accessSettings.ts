@@ -12,7 +12,7 @@ import { readRoleFile, type RoleSource } from './roles.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What Slipway is to an OIDC issuer. */
+/** The settings for signing in with an OIDC issuer. */
 export interface OidcSettings extends IssuerClient {
   readonly way: 'oidc';
   readonly roles: RoleSource;
@@ -22,28 +22,29 @@ export interface OidcSettings extends IssuerClient {
 export type SignIn =
   /** There is no sign-in: every viewer is the user who started the page. */
   | { readonly way: 'none'; readonly user: string }
-  /** Everybody has the same key, and says their name. */
+  /** All people share one key, and enter their name. */
   | { readonly way: 'key'; readonly key: string }
   | OidcSettings;
 
-/** Who may look at the page, and by which address. */
+/** Who may open the page, and under which address. */
 export interface AccessSettings {
   readonly signIn: SignIn;
-  /** Absent: the page is opened by loopback addresses only. */
+  /** Absent: only loopback addresses open the page. */
   readonly publicUrl?: URL;
-  /** What sessions are sealed with. Absent: a secret of this process alone, so that its restart ends all sessions. */
+  /** The secret that seals sessions. Absent: a secret of this process only, so a restart ends all sessions. */
   readonly sessionSecret?: string;
 }
 
-/** Below so many characters a key or a secret could be guessed. */
+/** The fewest characters of a key or a secret. Shorter ones could be guessed. */
 const SHORTEST_SECRET = 16;
 
 /**
- * Reads who may look at the page from the environment: with OIDC, with a key, or, on a loopback address only, everybody.
+ * Reads from the environment who may open the page: people who sign in with OIDC, people with a key, or, on a loopback
+ * address only, everyone.
  *
- * @param host - what the page listens on.
- * @throws SLIPWAY_DASHBOARD_OPEN if everybody on the network could use it; SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING and
- * SLIPWAY_CONFIG_INVALID for settings that cannot be used.
+ * @param host - the host on which the page listens.
+ * @throws SLIPWAY_DASHBOARD_OPEN if everyone on the network could use the page; SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING
+ *   and SLIPWAY_CONFIG_INVALID for invalid settings.
  */
 export async function readAccessSettings(environment: Environment, host: string): Promise<AccessSettings> {
   const publicUrl = readDashboardUrl(environment);
@@ -100,7 +101,7 @@ function readSecret(environment: Environment, name: string): string | undefined 
   );
 }
 
-/** A secret, or what a reference to one (`file:/absolute/path`) leads to. */
+/** A secret, or the content of the file that a reference (`file:/absolute/path`) names. */
 function secretBehind(text: string | undefined, environment: Environment): string | undefined {
   return text !== undefined && SECRET_REFERENCE.test(text)
     ? resolveSecret({ from: text }, environment)
@@ -120,7 +121,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container's user need not have a name.
+    // A container's user may have no name.
     return 'unknown';
   }
 }

@@ -3,17 +3,17 @@ import type { Context } from 'hono';
 import { AccessRefusal } from './accessRefusal.ts';
 import { isLoopback } from '../../config/loopback.ts';
 
-/** The page's address, as the browser has it. */
+/** The page's address in the browser. */
 export interface Address {
-  /** `https://slipway.example.com`, without a slash at its end. */
+  /** `https://slipway.example.com`, without a trailing slash. */
   readonly origin: string;
-  /** Whether cookies travel by TLS alone. Only loopback addresses do without. */
+  /** Whether cookies require TLS. They do not only on loopback addresses. */
   readonly secure: boolean;
 }
 
 /**
- * The page's address for a request: the configured one, else what the request names, if that is a loopback address. Another
- * name is refused: without it, a page of another site could have its own name lead to this server (DNS rebinding).
+ * The page's address for a request: the configured one, or the request's own if it is a loopback address. Other names
+ * are refused, because another site could resolve its name to this server (DNS rebinding).
  *
  * @throws AccessRefusal SLIPWAY_DASHBOARD_ADDRESS (421).
  */

@@ -1,12 +1,12 @@
-/** How many clients are remembered. Beyond that, the one whose window began first is forgotten. */
+/** How many clients are remembered. Beyond that, the client with the oldest window is forgotten. */
 const MOST_CLIENTS = 10_000;
 
-/** Limits wrong attempts of each client within a window of time. Not shared between processes. */
+/** Limits each client's wrong attempts within a time window. Processes do not share it. */
 export class Attempts {
   readonly #most: number;
   readonly #windowMs: number;
   readonly #now: () => number;
-  /** In the order in which their windows began. */
+  /** In the order in which the windows began. */
   readonly #failed = new Map<string, { count: number; readonly since: number }>();
 
   /**
@@ -19,7 +19,7 @@ export class Attempts {
     this.#now = now;
   }
 
-  /** How many milliseconds a client has to wait before its next attempt; 0: it need not. */
+  /** How many milliseconds a client has to wait before its next attempt. */
   waitMs(client: string): number {
     const failed = this.#failed.get(client);
     if (failed === undefined || failed.count < this.#most) return 0;
@@ -29,7 +29,7 @@ export class Attempts {
     return 0;
   }
 
-  /** Notes that an attempt failed. */
+  /** Counts a failed attempt. */
   fail(client: string): void {
     const now = this.#now();
     const failed = this.#failed.get(client);

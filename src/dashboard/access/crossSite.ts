@@ -5,14 +5,14 @@ import type { Address } from './address.ts';
 import { sameSecret } from './sameSecret.ts';
 import type { Session } from './session.ts';
 
-/** The field of every form, and the header of requests of the page's own scripts, that carries the session's token. */
+/** The form field, and the header of the page's own scripts, that carries the session's token. */
 export const CSRF_FIELD = 'csrf';
 const CSRF_HEADER = 'x-csrf-token';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a request that changes something unless a page of this address sent it, with the session's token.
+ * Refuses a changing request unless a page of this address sent it with the session's token.
  *
  * @throws AccessRefusal SLIPWAY_CROSS_SITE_REQUEST (403).
  */
@@ -30,7 +30,7 @@ export async function refuseCrossSite(c: Context, { origin }: Address, session: 
   );
 }
 
-/** What the browser says of where the request came from; a page's scripts cannot set either header. */
+/** Whether the browser reports that the request came from this origin. A page's scripts can set neither header. */
 function isSameOrigin(c: Context, origin: string): boolean {
   const site = c.req.header('sec-fetch-site');
   return site === undefined ? c.req.header('origin') === origin : site === 'same-origin';

@@ -1,4 +1,4 @@
-/** Ends a stream that goes on for as long as its page is open when the session ends. Other answers stay as they are. */
+/** Ends a live stream when its session ends. Other responses stay unchanged. */
 export function endWithSession(answer: Response, ends: number): Response {
   const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream') === true;
   const body: ReadableStream<Uint8Array> | null = answer.body;
@@ -7,7 +7,7 @@ export function endWithSession(answer: Response, ends: number): Response {
   let timer: NodeJS.Timeout | undefined;
   const untilEnd = new ReadableStream<Uint8Array>({
     start(controller) {
-      // The read that waits is answered as by the stream's own end.
+      // A pending read resolves as if the stream had ended by itself.
       const end = (): void => void reader.cancel().catch((error: unknown) => controller.error(error));
       timer = setTimeout(end, ends - Date.now());
     },

@@ -6,14 +6,14 @@ import { Attempts } from './attempts.ts';
 import { sameSecret } from './sameSecret.ts';
 import type { Viewer } from './viewer.ts';
 
-/** So many wrong keys from one address within the window, then none until it has passed. */
+/** How many wrong keys one address may send within the window. */
 const MOST_WRONG = 10;
 const WINDOW_MS = 10 * 60_000;
 
-/** A name that releases can record: one line, without control characters. */
+/** A name that releases can record: one line, no control characters. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 
-/** Reads who signs in with the key that everybody has: they say their name, which nothing proves. */
+/** Signs people in with the shared key. They enter their name, which is not proved. */
 export class KeySignIn {
   readonly #key: string;
   readonly #attempts = new Attempts(MOST_WRONG, WINDOW_MS);

@@ -13,10 +13,10 @@ import { roleOf } from './roles.ts';
 import { keepIdentity } from './signedInIdentity.ts';
 import { newSession, type SealedCookies, type Session } from './session.ts';
 
-/** The path that the issuer sends browsers back to. */
+/** The path of the issuer's redirect. */
 export const CALLBACK_PATH = '/sign-in/callback';
 
-/** The cookie with what a browser keeps while its person is at the issuer, and for how long it does. */
+/** The cookie with the state of a sign-in at the issuer, and its lifetime. */
 const COOKIE = 'sign-in';
 const SIGN_IN_MS = 10 * 60_000;
 
@@ -33,9 +33,9 @@ export class OidcSignIn {
   }
 
   /**
-   * Sends the browser to the issuer.
+   * Redirects the browser to the issuer.
    *
-   * @param to - where it goes after that, on this page.
+   * @param to - the path on this page to open after the sign-in.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
   async begin(c: Context, address: Address, to: string): Promise<Response> {
@@ -49,9 +49,9 @@ export class OidcSignIn {
   }
 
   /**
-   * Takes the issuer's answer, and has the browser keep what proves later who the person is.
+   * Verifies the issuer's answer, and stores the person's identity in the browser for later proofs.
    *
-   * @returns the new session, and where to go.
+   * @returns the new session, and the path to open.
    * @throws AccessRefusal SLIPWAY_SIGN_IN_FAILED (403), SLIPWAY_SIGN_IN_UNAVAILABLE (503).
    */
   async finish(c: Context, address: Address): Promise<{ readonly session: Session; readonly to: string }> {
@@ -71,7 +71,7 @@ export class OidcSignIn {
     return { session, to: returnPath(String(kept['to'])) };
   }
 
-  /** Where a person ends their session at the issuer too; `undefined` if it has no such page, or does not answer. */
+  /** The page that ends the session at the issuer; `undefined` if it has none, or does not answer. */
   async signOutUrl(address: Address): Promise<URL | undefined> {
     try {
       return await this.#issuer.signOutUrl(`${address.origin}/signed-out`);
@@ -83,7 +83,7 @@ export class OidcSignIn {
 
   #session({ claims, expires }: SignedIn): Session {
     const role = roleOf(this.#settings.roles, claims);
-    // What the person cannot change by themselves: approvals compare it.
+    // Approvals compare the name, so it must be one that the person cannot change.
     const name = verifiedEmail(claims) ?? claims.sub;
     if (role === undefined) {
       throw failed(`the file of roles gives ${name} no role`, 'ask the person who runs this page for one');
@@ -115,7 +115,7 @@ function failed(message: string, hint = 'sign in again'): AccessRefusal {
   return new AccessRefusal(403, 'SLIPWAY_SIGN_IN_FAILED', message, { hint, signIn: '/sign-in' });
 }
 
-/** Whether it is the answer that was not right, rather than that there was none. */
+/** Whether the issuer's answer was invalid. `false`: there was no answer. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof oidc.AuthorizationResponseError ||
@@ -124,7 +124,7 @@ function isRefusal(error: unknown): boolean {
   );
 }
 
-/** Codes of openid-client for answers that do not match what was asked. */
+/** The codes of openid-client for invalid answers. */
 const INVALID: ReadonlySet<string> = new Set([
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -132,7 +132,7 @@ const INVALID: ReadonlySet<string> = new Set([
   'OAUTH_JWT_USERINFO_EXPECTED',
 ]);
 
-/** What went wrong in short. Of the issuer's own words only its standard's error code. */
+/** A short reason. It contains the issuer's standard error code, and no other text of the issuer. */
 function said(error: unknown): string {
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError) {
     return error.error;

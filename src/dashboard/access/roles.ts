@@ -11,7 +11,7 @@ const RoleField = z.enum(ROLES);
 
 /** The file of roles, in YAML or JSON. */
 const RoleFile = z.strictObject({
-  /** Of a person whom the file does not name; `none`: the page refuses them. */
+  /** The role of people whom the file does not name. `none`: the page refuses them. */
   default: z.enum([...ROLES, 'none']).default('view'),
   /** By e-mail address. */
   people: z.record(z.string().min(1), RoleField).default({}),
@@ -19,12 +19,12 @@ const RoleFile = z.strictObject({
   groups: z.record(z.string().min(1), RoleField).default({}),
 });
 
-/** Who has which role, as the file says. */
+/** The roles of people and groups in the file. */
 export type RoleFile = z.infer<typeof RoleFile>;
 
-/** Where the roles of people come from who sign in with OIDC. */
+/** Where the roles of people who sign in with OIDC come from. */
 export interface RoleSource {
-  /** The claim with a person's roles; with a file, with their groups. */
+  /** The claim with a person's roles, or, if there is a file, with their groups. */
   readonly claim: string;
   readonly file?: RoleFile;
 }
@@ -44,8 +44,8 @@ export async function readRoleFile(path: string): Promise<RoleFile> {
 }
 
 /**
- * The highest role that a person has: without a file, of those that the claim names, `view` if it names none. With a file, of
- * those that it gives to their e-mail address and their groups. `undefined`: the file refuses them.
+ * A person's highest role. Without a file: of the roles in the claim, `view` if it has none. With a file: of the roles
+ * that it gives to their e-mail address and their groups. `undefined`: the file refuses them.
  */
 export function roleOf({ claim, file }: RoleSource, claims: Claims): Role | undefined {
   const named = textsIn(claims[claim]);
@@ -68,7 +68,7 @@ function isRole(text: string): text is Role {
   return (ROLES as readonly string[]).includes(text);
 }
 
-/** The texts of a claim that is one, or a list of them. */
+/** The texts of a claim, which is a text or a list of texts. */
 function textsIn(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
 }

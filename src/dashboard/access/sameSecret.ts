@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Whether two secrets are the same, in a time that does not depend on how much of them is. */
+/** Whether two secrets are equal. The time that it takes does not depend on how much of them is equal. */
 export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** Digests have one length, which is what `timingSafeEqual` asks for. */
+/** Digests have equal lengths, which `timingSafeEqual` requires. */
 function digest(value: string): Buffer {
   return createHash('sha256').update(value).digest();
 }

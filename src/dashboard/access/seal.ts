@@ -6,9 +6,9 @@ const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts small objects into cookies, which the browser can neither read nor change. */
+/** Encrypts small objects into cookies that the browser can neither read nor change. */
 export interface Sealer {
-  /** @param purpose - a value that was sealed for one purpose does not open for another. */
+  /** @param purpose - only this purpose can open the value. */
   seal(purpose: string, value: Readonly<Record<string, unknown>>): string;
   /** The value; `undefined` if the text was not sealed with this key for this purpose. */
   open(purpose: string, sealed: string): Readonly<Record<string, unknown>> | undefined;
@@ -17,8 +17,8 @@ export interface Sealer {
 /**
  * A sealer with AES-256-GCM.
  *
- * @param secret - the same for all processes behind one address; `undefined`: a random one, which this process alone has.
- * @param context - what the values depend on, such as the way of signing in. Another context opens none of them.
+ * @param secret - the same for all processes behind one address; `undefined`: a random one for this process only.
+ * @param context - what the values depend on, such as the sign-in settings. Another context cannot open them.
  */
 export function createSealer(secret: string | undefined, context: string): Sealer {
   const key = new Uint8Array(
@@ -42,14 +42,14 @@ export function createSealer(secret: string | undefined, context: string): Seale
         const value: unknown = JSON.parse(text.toString());
         return isRecord(value) ? value : undefined;
       } catch {
-        // Sealed with another key, or changed: the browser has to begin again.
+        // Sealed with another key, or changed: the browser has to sign in again.
         return undefined;
       }
     },
   };
 }
 
-/** HKDF takes 1,024 bytes of context at most. */
+/** HKDF accepts at most 1,024 bytes of context. */
 function digest(context: string): Buffer {
   return createHash('sha256').update(context).digest();
 }

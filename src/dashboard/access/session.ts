@@ -8,21 +8,21 @@ import type { Address } from './address.ts';
 import type { Sealer } from './seal.ts';
 import { ROLES, type Viewer } from './viewer.ts';
 
-/** A session ends after so many milliseconds at the latest. */
+/** The longest session, in milliseconds. */
 const SESSION_MS = 12 * 3_600_000;
 
-/** What a browser's cookie holds, sealed: no process keeps sessions, so any of them can answer. */
+/** The content of a browser's sealed cookie. No process stores sessions, so any process can answer. */
 export interface Session {
   /** Absent: the viewer has not signed in. */
   readonly viewer?: Viewer;
-  /** What every form sends back, so that no other site can send one. */
+  /** The token that every form sends back, so that other sites cannot send forms. */
   readonly csrf: string;
   /** When it ends, in milliseconds since 1970. */
   readonly ends: number;
 }
 
 /**
- * A new session. Each sign-in begins one, so that a session prepared by another person is never continued.
+ * A new session. Each sign-in begins one, so that a session from another person is never continued.
  *
  * @param ends - when it ends at the latest, in milliseconds since 1970.
  */
@@ -36,19 +36,18 @@ export function newSession(viewer: Viewer | undefined, ends = Infinity): Session
 
 const KEY = 'session';
 
-/** The token that every form of the page sends back; a route that `requireViewer` does not stand before fails. */
+/** The token that every form of the page sends back. Fails on a route without `requireViewer`. */
 export function csrfOf(c: Context): string {
   const session = c.get(KEY) as Session | undefined;
   if (session === undefined) throw new Error('A route was reached without asking for its session.');
   return session.csrf;
 }
 
-/** Puts a session into a request's context. */
 export function setSession(c: Context, session: Session): void {
   c.set(KEY, session);
 }
 
-/** The cookies of the page, sealed. */
+/** The page's sealed cookies. */
 export class SealedCookies {
   readonly #sealer: Sealer;
 
@@ -56,7 +55,7 @@ export class SealedCookies {
     this.#sealer = sealer;
   }
 
-  /** The session that the browser sent; `undefined` if it has none, or it has ended. */
+  /** The browser's session; `undefined` if it has none, or it has ended. */
   session(c: Context, address: Address): Session | undefined {
     const value = this.read(c, address, 'session');
     return value !== undefined && isSession(value) && value.ends > Date.now() ? value : undefined;
@@ -67,18 +66,18 @@ export class SealedCookies {
     this.write(c, address, 'session', { ...session }, session.ends);
   }
 
-  /** What was sealed into a cookie of the browser; `undefined` if it has none that opens. */
+  /** The opened value of a cookie; `undefined` if the browser has none that opens. */
   read(c: Context, address: Address, name: string): Readonly<Record<string, unknown>> | undefined {
     const sealed = getCookie(c, cookieName(address, name));
     return sealed === undefined ? undefined : this.#sealer.open(name, sealed);
   }
 
-  /** How large a cookie is with its value sealed, in bytes. */
+  /** The size of a cookie with its sealed value, in bytes. */
   size(name: string, value: Readonly<Record<string, unknown>>): number {
     return this.#sealer.seal(name, value).length;
   }
 
-  /** @param ends - when the browser forgets it, in milliseconds since 1970. */
+  /** @param ends - when the cookie expires, in milliseconds since 1970. */
   write(
     c: Context,
     address: Address,
@@ -92,15 +91,14 @@ export class SealedCookies {
     });
   }
 
-  /** Has the browser forget a cookie. */
   remove(c: Context, address: Address, name: string): void {
     setCookie(c, cookieName(address, name), '', { ...attributes(address), maxAge: 0 });
   }
 }
 
 /**
- * `__Host-` has the browser refuse the cookie without TLS, and from neighboring hosts. Loopback addresses do without; the port
- * in the name keeps two pages on one machine apart, because cookies do not.
+ * `__Host-` makes the browser refuse the cookie without TLS, and from sibling hosts. Loopback addresses have no TLS.
+ * Cookies ignore ports, so the port in the name separates two pages on one machine.
  */
 function cookieName({ secure, origin }: Address, name: string): string {
   return secure ? `__Host-slipway-${name}` : `slipway-${name}-${new URL(origin).port}`;

@@ -4,7 +4,7 @@ import type { PageFiles } from '../pageFiles.ts';
 import { CSRF_FIELD } from './crossSite.ts';
 import type { Viewer } from './viewer.ts';
 
-/** The hidden field of every form: `csrf` is its session's token. */
+/** The hidden field of every form with its session's token. */
 export function CsrfField({ csrf }: { readonly csrf: string }) {
   return <input type="hidden" name={CSRF_FIELD} value={csrf} />;
 }
@@ -39,7 +39,7 @@ export function keyPage({ files, csrf, to }: { files: PageFiles; csrf: string; t
   );
 }
 
-/** The page after signing out. `url`: where the issuer ends its own session. */
+/** The page after signing out. `url`: the page that ends the session at the issuer. */
 export function signedOutPage({ files, url }: { files: PageFiles; url: URL | undefined }) {
   return document(
     <Layout title="Signed out" files={files}>
@@ -56,7 +56,7 @@ export function signedOutPage({ files, url }: { files: PageFiles; url: URL | und
   );
 }
 
-/** Who looks, and what they may do. `csrf`: absent without sign-in. */
+/** Shows who is signed in, and their role. `csrf`: absent if there is no sign-in. */
 export function youPage({
   files,
   viewer,

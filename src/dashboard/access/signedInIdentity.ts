@@ -9,16 +9,16 @@ import { personProof, putProof } from '../../identity/proof.ts';
 import type { Address } from './address.ts';
 import type { SealedCookies, Session } from './session.ts';
 
-/** What proves who signed in: their ID token, and the key that it is bound to. */
+/** Proves who signed in: their ID token, and the key that it is bound to. */
 interface SignedInIdentity {
   readonly idToken: string;
   readonly privateKey: JWK;
 }
 
 /**
- * Puts the proof of who asks for something into an artifact store. @returns the record's name.
+ * Stores a proof of identity in an artifact store. @returns the record's name.
  *
- * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser keeps no ID token; SLIPWAY_ARTIFACT_STORE_….
+ * @throws SlipwayError SLIPWAY_IDENTITY_UNPROVED if the browser has no ID token; SLIPWAY_ARTIFACT_STORE_….
  */
 export type KeepProof = (store: string, statement: Statement) => Promise<string>;
 
@@ -28,8 +28,8 @@ const COOKIE_MAX_BYTES = 4_096;
 const ATTRIBUTES_MAX_BYTES = 200;
 
 /**
- * Has the browser keep who signed in, in a cookie of its own beside the session's. A token that is too large for a cookie
- * is not kept: the session works, and approvals that ask for a proof are refused.
+ * Stores the identity in a cookie of its own beside the session's. A token that is too large for a cookie is not
+ * stored. Then the session works, but approvals that require a proof are refused.
  */
 export function keepIdentity(
   c: Context,
@@ -46,16 +46,15 @@ export function keepIdentity(
   }
 }
 
-/** Has the browser forget it. */
 export function forgetIdentity(c: Context, address: Address, cookies: SealedCookies): void {
   cookies.remove(c, address, COOKIE);
 }
 
-/** What proves who a session's person is. */
+/** Makes the proofs of identity for a session's person. */
 export function proverOf(c: Context, address: Address, cookies: SealedCookies, { csrf }: Session): KeepProof {
   return async (store, statement) => {
     const kept = cookies.read(c, address, COOKIE);
-    // One that another sign-in has left behind is another person's.
+    // The cookie belongs to another sign-in, and so perhaps to another person.
     if (kept?.['csrf'] !== csrf || typeof kept['idToken'] !== 'string' || !isRecord(kept['privateKey'])) {
       throw new SlipwayError(
         'SLIPWAY_IDENTITY_UNPROVED',
@@ -74,12 +73,11 @@ export function proverOf(c: Context, address: Address, cookies: SealedCookies, {
 
 const KEY = 'prove';
 
-/** Puts it into a request's context. */
 export function setProver(c: Context, keep: KeepProof): void {
   c.set(KEY, keep);
 }
 
-/** What proves who looks at the page; a route that `requireViewer` does not stand before fails. */
+/** Makes the viewer's proofs of identity. Fails on a route without `requireViewer`. */
 export function viewersProof(c: Context): KeepProof {
   const keep = c.get(KEY) as KeepProof | undefined;
   if (keep === undefined) throw new Error('A route was reached without asking who looks at it.');

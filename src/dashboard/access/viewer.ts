@@ -2,15 +2,15 @@ import type { Context, MiddlewareHandler } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
 
-/** What people may do on the page, from least to most; each role includes those before it. */
+/** What people may do on the page, in ascending order. Each role includes those before it. */
 export const ROLES = ['view', 'release', 'admin'] as const;
 
-/** `view`: read. `release`: also control targets and releases. `admin`: also what one person sets up for all. */
+/** `view`: read. `release`: also control targets and releases. `admin`: also settings that apply to all. */
 export type Role = (typeof ROLES)[number];
 
-/** The person who looks at the page. */
+/** The person who uses the page. */
 export interface Viewer {
-  /** What releases and targets record as `who`: an e-mail address, the subject that the issuer knows, or a name. */
+  /** The `who` in the records of releases and targets: an e-mail address, the issuer's subject, or a name. */
   readonly name: string;
   /** Whether an OIDC issuer proved the name; otherwise it is claimed. */
   readonly proved: boolean;
@@ -24,12 +24,11 @@ export function hasRole({ role }: Pick<Viewer, 'role'>, needed: Role): boolean {
 
 const KEY = 'viewer';
 
-/** Puts the viewer into a request's context. */
 export function setViewer(c: Context, viewer: Viewer): void {
   c.set(KEY, viewer);
 }
 
-/** Who looks at the page; a route that `requireViewer` does not stand before fails. */
+/** The person who uses the page. Fails on a route without `requireViewer`. */
 export function viewerOf(c: Context): Viewer {
   const viewer = c.get(KEY) as Viewer | undefined;
   if (viewer === undefined) throw new Error('A route was reached without asking who looks at it.');

@@ -1,17 +1,17 @@
 import type { InterventionKind } from '../../domain/intervention/intervention.ts';
 import { promotionAddress, releaseAddress, targetAddress } from '../../domain/dashboard/addresses.ts';
 
-/** What a person may ask of a target. */
+/** The actions on a target. */
 export const TARGET_ACTIONS = ['rollback', 'hold', 'unhold', 'quarantine', 'unquarantine'] as const;
 
 export type TargetAction = (typeof TARGET_ACTIONS)[number];
 
-/** The page on which a person asks something of a target. */
+/** The page of an action on a target. */
 export function targetActionAddress(workflowId: string, action: TargetAction): string {
   return `${targetAddress(workflowId)}/${action}`;
 }
 
-/** The page on which a person says something to a release. */
+/** The page of an action on a release. */
 export function releaseActionAddress(
   targetWorkflowId: string,
   releaseId: string,
@@ -20,7 +20,7 @@ export function releaseActionAddress(
   return `${releaseAddress(targetWorkflowId, releaseId)}/${kind}`;
 }
 
-/** The page on which a person says something to a promotion. */
+/** The page of an action on a promotion. */
 export function promotionActionAddress(workflowId: string, kind: InterventionKind): string {
   return `${promotionAddress(workflowId)}/${kind}`;
 }

@@ -27,7 +27,7 @@ const TARGET_WORDS: Readonly<Record<TargetAction, string>> = {
   unquarantine: 'End a quarantine …',
 };
 
-/** What a person may ask of a target now. */
+/** The actions that a person may take on a target now. */
 export function TargetActions({
   workflowId,
   view: { state },
@@ -43,7 +43,7 @@ export function TargetActions({
   );
 }
 
-/** What a person may say now to the release that runs on a target. */
+/** The interventions that a person may send now to the running release of a target. */
 export function RunningActions({
   snapshot: { workflowId, view, progress },
   viewer,
@@ -55,7 +55,7 @@ export function RunningActions({
     <Interventions
       viewer={viewer}
       progress={progress}
-      // A newer release may wait already, whose request is the last one then.
+      // The last request may belong to a newer, queued release.
       request={last?.requestKey === running.requestKey ? last : null}
       name={running.releaseId}
       addressOf={(kind) => releaseActionAddress(workflowId, running.releaseId, kind)}
@@ -63,7 +63,7 @@ export function RunningActions({
   );
 }
 
-/** What a person may say now to the release of a story. */
+/** The interventions that a person may send now to a story's release. */
 export function StoryActions({
   targetId,
   found: { past, progress, request },
@@ -84,7 +84,7 @@ export function StoryActions({
   );
 }
 
-/** What a person may say now to a promotion under way. */
+/** The interventions that a person may send now to a running promotion. */
 export function PromotionActions({
   promotion: { workflowId, request, view },
   viewer,
@@ -121,7 +121,7 @@ function Interventions({
   addressOf,
 }: OfViewer & {
   readonly progress: Progress;
-  /** `null`: it is not known; the action's own page reads it. */
+  /** `null`: not known. The action's own page reads it. */
   readonly request: StandingRequest | null;
   readonly name: string;
   readonly addressOf: (kind: InterventionKind) => string;

@@ -2,22 +2,22 @@ import type { SlipwayError } from '../../domain/errors.ts';
 import { CsrfField } from '../access/signInPages.tsx';
 import type { Order } from './order.ts';
 
-/** The longest reason: what a message carries. */
+/** The longest reason that a message can carry. */
 export const REASON_MAX_CHARACTERS = 900;
 
 interface ActionPageProps {
   readonly order: Order;
   readonly csrf: string;
-  /** The form's own id: pressing twice sends it twice, and is one message. */
+  /** The form's id. If a person presses twice, the form is sent twice but counts as one message. */
   readonly requestId: string;
-  /** Where the person came from. */
+  /** The page from which the person came. */
   readonly back: { readonly address: string; readonly name: string };
-  /** What the person had filled in, where it was not taken. */
+  /** The fields that the person had filled in, if the form was refused. */
   readonly filled?: Readonly<Record<string, string>>;
   readonly refusal?: SlipwayError;
 }
 
-/** The page of one action: what is so now, what will be, and the form that does it. */
+/** The page of one action: the present state, the state after it, and the form. */
 export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal }: ActionPageProps) {
   const { title, sentences, problem, choose, carried = {}, button } = order;
   return (

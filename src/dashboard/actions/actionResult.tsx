@@ -5,19 +5,19 @@ import type { Context } from 'hono';
 import { sameSecret } from '../access/sameSecret.ts';
 import { csrfOf } from '../access/session.ts';
 
-/** Longer texts would not fit into an address. */
+/** Longer texts do not fit into an address. */
 const TEXT_MAX_CHARACTERS = 1_000;
 
 /**
- * The address of a page that shows the result of an action. The text is sealed with the session, so that a link made by
- * another person cannot show a text of theirs.
+ * The address of a page that shows the result of an action. The text is sealed for the session, so another person's
+ * link cannot make the page show their own text.
  */
 export function actionResultAddress(c: Context, path: string, text: string): string {
   const said = text.slice(0, TEXT_MAX_CHARACTERS);
   return `${path}?${new URLSearchParams({ said, seal: sealOf(c, path, said) }).toString()}`;
 }
 
-/** The result of the action that led to this page; nothing if none did. */
+/** The result of the action that led to this page; nothing if there was none. */
 export function ActionResult({ c }: { readonly c: Context }) {
   const { said = '', seal = '' } = c.req.query();
   const path = new URL(c.req.url).pathname;

@@ -25,7 +25,7 @@ import { targetSubject } from './targetSubject.ts';
 
 type Find = (c: Context<PageEnv>) => Promise<ActionSubject | undefined>;
 
-/** The pages on which people say something: GET says what will happen, POST does it. */
+/** The pages of actions: GET shows the effect, POST sends the message. */
 export function actionRoutes(context: PageContext): Hono<PageEnv> {
   const { files, record } = context;
   const routes = new Hono<PageEnv>();
@@ -74,7 +74,7 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
       } catch (error) {
         count(error instanceof SlipwayError ? 'refused' : 'failed');
         if (!(error instanceof SlipwayError)) throw error;
-        // What was refused may have changed what can be done.
+        // The possible actions may have changed since the form was shown.
         const now = (await find(c)) ?? subject;
         return c.html(show(c, now, part, sent, error), error.code === 'SLIPWAY_USAGE' ? 422 : 409);
       }
@@ -98,7 +98,7 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
   return routes;
 }
 
-/** What a form sent. */
+/** The content of a form. */
 interface Sent {
   readonly requestId: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -110,7 +110,7 @@ async function readSent(c: Context): Promise<Sent> {
     Object.entries(body).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );
   const request = fields['request'] ?? '';
-  // A UUID as control planes give them to revisions, too.
+  // A UUID, like the ids that control planes give to revisions.
   return { requestId: isRevisionId(request) ? request : randomUUID(), fields };
 }
 

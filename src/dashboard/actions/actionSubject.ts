@@ -2,7 +2,7 @@ import type { Prove } from '../../domain/identity/statement.ts';
 import type { ApprovalPolicy } from '../../domain/intervention/intervention.ts';
 import type { Order } from './order.ts';
 
-/** Who sends what a person asks for, with the id by which a repeated one is recognized. */
+/** Who sends a message, and the id that makes a repeated message recognizable. */
 export interface Message {
   readonly who: string;
   readonly from: string;
@@ -11,21 +11,21 @@ export interface Message {
 }
 
 /**
- * What proves who asks for something; `undefined`: the approval asks for no proof.
+ * Makes proofs of identity for a message; `undefined`: the approval requires no proof.
  *
- * @param store - the artifact store that the worker looks into.
+ * @param store - the artifact store that the worker reads.
  */
 type ProverFor = (store: string, approval: ApprovalPolicy | undefined) => Prove | undefined;
 
-/** What an action is about, and how it is done. */
+/** An action: what it applies to, and how to send it. */
 export interface ActionSubject {
   readonly order: Order;
   readonly back: { readonly address: string; readonly name: string };
   /**
-   * Does it. `fields`: those of the form. `proverFor`: what proves who asks.
+   * Sends the message. `fields`: those of the form. `proverFor`: makes the proofs of identity.
    *
    * @returns the result, in one or two sentences.
-   * @throws SlipwayError its refusal.
+   * @throws SlipwayError if it is refused.
    */
   readonly send: (
     fields: Readonly<Record<string, string>>,

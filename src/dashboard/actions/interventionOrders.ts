@@ -6,17 +6,17 @@ import { momentText } from '../page/times.tsx';
 import { type Asking, problemOf } from './offers.ts';
 import type { Choice, Order } from './order.ts';
 
-/** A release or a promotion as what may be said to it sees it. */
+/** The release or promotion that an intervention applies to. */
 interface IntervenedIn {
   /** `release-3 on production`, or `the promotion nightly`. */
   readonly name: string;
   readonly progress: Progress;
   readonly standing: Standing;
-  /** What serves on the target now, and what will once it has ended `released`: sentences. */
+  /** Which revision serves now, and which one after it has ended `released`. Sentences. */
   readonly serving: readonly string[];
 }
 
-/** What the page says of one thing that may be said to a release or a promotion. */
+/** What the page says about an intervention in a release or a promotion. */
 export function interventionOrder(subject: IntervenedIn, kind: InterventionKind, viewer: Asking): Order {
   const { name, standing } = subject;
   const problem = problemOf(standing, kind, viewer);

@@ -14,7 +14,7 @@ export function targetOffers(state: TargetState): readonly TargetAction[] {
   return TARGET_ACTIONS.filter((action) => targetActionProblem(state, action) === undefined);
 }
 
-/** Why an action makes no sense on a target now; `undefined`: it does. */
+/** Why an action makes no sense on a target now; `undefined`: it makes sense. */
 export function targetActionProblem(state: TargetState, action: TargetAction): string | undefined {
   switch (action) {
     case 'rollback':
@@ -34,13 +34,13 @@ export function targetActionProblem(state: TargetState, action: TargetAction): s
   }
 }
 
-/** The artifacts that a target knows and takes releases of, newest first. */
+/** The artifacts of which a target can release a revision, newest first. */
 export function releasableArtifacts(state: TargetState): readonly string[] {
   const known = state.known.flatMap(({ artifact }) => (artifact === undefined ? [] : [artifact]));
   return [...new Set(known.reverse())].filter((artifact) => findQuarantined(state, artifact) === undefined);
 }
 
-/** The artifacts in quarantine, and those of which a person has left a revision, newest first. */
+/** The artifacts in quarantine, and those from which a person has rolled back, newest first. */
 export function blockedArtifacts(state: TargetState): readonly string[] {
   const left = state.known.flatMap(({ artifact, quarantined }) =>
     artifact !== undefined && quarantined === true ? [artifact] : [],
@@ -49,24 +49,24 @@ export function blockedArtifacts(state: TargetState): readonly string[] {
   return [...new Set([...blocked.reverse(), ...left.reverse()])];
 }
 
-/** Who would say it. */
+/** The person who would send the intervention. */
 export type Asking = Pick<Viewer, 'name' | 'proved'>;
 
-/** What a person may say to a release or a promotion now. */
+/** The interventions that a person may send to a release or a promotion now. */
 export function interventionOffers(standing: Standing, viewer: Asking): readonly InterventionKind[] {
   return INTERVENTION_KINDS.filter((kind) => problemOf(standing, kind, viewer) === undefined);
 }
 
-/** Why a person cannot say something to a release or a promotion now; `undefined`: they can. */
+/** Why a person cannot send an intervention now; `undefined`: they can. */
 export function problemOf(
   standing: Standing,
   kind: InterventionKind,
   { name: who, proved }: Asking,
 ): string | undefined {
-  // A person who signed in at an issuer proves it when they press the button.
+  // A person who signed in at an issuer proves their identity when they press the button.
   const identity = proved ? FROM : undefined;
   return interventionProblem(standing, { kind, what: standing.ahead[0], by: { who, from: FROM }, identity });
 }
 
-/** Where what is said on the page comes from, as records have it. */
+/** The origin that records show for actions on the page. */
 export const FROM = 'dashboard';

@@ -6,17 +6,17 @@ export interface Choice {
   readonly detail?: string;
 }
 
-/** What the page of an action says before a person does it. */
+/** The text and fields of an action's page, before a person confirms it. */
 export interface Order {
   readonly title: string;
-  /** What is so now, and what will be: one sentence each. */
+  /** The present state, and the state after the action: one sentence each. */
   readonly sentences: readonly string[];
-  /** What must be chosen, as a field of the form. The first one is chosen at first. Absent: nothing. */
+  /** What must be chosen, as a field of the form. The first choice is the default. Absent: nothing. */
   readonly choose?: { readonly field: string; readonly legend: string; readonly choices: readonly Choice[] };
-  /** What the button says. */
+  /** The button's label. */
   readonly button: string;
-  /** Fields that the form carries as they are. */
+  /** Hidden fields of the form. */
   readonly carried?: Readonly<Record<string, string>>;
-  /** Why it makes no sense now, in words: then there is no form. */
+  /** Why the action makes no sense now. Then there is no form. */
   readonly problem?: string;
 }

@@ -15,7 +15,7 @@ import { interventionOrder } from './interventionOrders.ts';
 import type { Asking } from './offers.ts';
 import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
 
-/** Something that is said to a promotion; `undefined`: there is no such promotion. */
+/** An intervention in a promotion; `undefined`: there is no such promotion. */
 export async function promotionSubject(
   { temporal }: PageContext,
   workflowId: string,
@@ -57,7 +57,7 @@ export async function promotionSubject(
   };
 }
 
-/** What of a promotion's request decides what may be said to it. */
+/** The parts of a promotion's request that decide which interventions it accepts. */
 export function promotionStanding({
   soakMs,
   freezes,

@@ -18,16 +18,15 @@ import type { Asking } from './offers.ts';
 import type { Order } from './order.ts';
 import { isWrongMoment, takenBefore, takenText, UNASKED } from './taken.ts';
 
-/** Which release a person says something to. */
+/** The release that an intervention applies to. */
 interface Said {
   readonly targetId: string;
   readonly releaseId: string;
   readonly kind: InterventionKind;
-  /** Who says it. */
   readonly viewer: Asking;
 }
 
-/** Something that is said to a release; `undefined`: there is no such release, or it is a rollback. */
+/** An intervention in a release; `undefined`: there is no such release, or it is a rollback. */
 export async function releaseSubject(
   context: PageContext,
   { targetId, releaseId, kind, viewer }: Said,
@@ -43,7 +42,7 @@ export async function releaseSubject(
     readProgress(temporal, workflowId),
   ]);
   const request = (started?.input as ReleaseInput | undefined)?.request ?? queued?.request;
-  // A rollback is started from a request of another kind.
+  // The request of a rollback has another shape.
   if (request === undefined || !('artifact' in request)) return undefined;
   const name = `${releaseId} on ${snapshot.name}`;
   const serving = servingSentences(snapshot, releaseId, request);
@@ -76,7 +75,7 @@ export async function releaseSubject(
   };
 }
 
-/** A release that waits for its turn can be withdrawn, and nothing else. */
+/** A queued release can only be withdrawn. */
 function queuedOrder(order: Order, kind: InterventionKind): Order {
   return kind === 'abort'
     ? {

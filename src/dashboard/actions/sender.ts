@@ -1,9 +1,7 @@
 import type { Viewer } from '../access/viewer.ts';
 import { FROM } from './offers.ts';
 
-/**
- * Who sends a message, in the words of records. A name that no issuer proved is only claimed, and the record says so.
- */
+/** The sender of a message, as records show it. Marks a name that no issuer proved as claimed. */
 export function senderOf({ name, proved }: Viewer, reason: string) {
   return { who: name, from: proved ? `${FROM}, signed in with OIDC` : FROM, reason };
 }

@@ -3,12 +3,12 @@ import type { InterventionRecord } from '../../domain/intervention/intervention.
 import { startingProgress } from '../../domain/release/startingProgress.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 
-/** The result of an action, in words. */
+/** The result of an action as a sentence. */
 export function takenText(button: string, { note }: Pick<Intervened, 'note'>): string {
   return `${button}: ${note}.`;
 }
 
-/** The note of a message that was sent twice, if the release that took it has ended since. */
+/** The note of a message that was sent twice, if its release has ended since. */
 export function takenBefore(
   interventions: readonly InterventionRecord[] = [],
   requestId: string,
@@ -20,5 +20,5 @@ export function isWrongMoment(error: unknown): boolean {
   return error instanceof SlipwayError && error.code === 'SLIPWAY_WRONG_MOMENT';
 }
 
-/** What stands for a progress that no worker reports. */
+/** Used for a progress that no worker reports. */
 export const UNASKED = startingProgress({ releaseId: '', kind: 'release', startedAt: '' });

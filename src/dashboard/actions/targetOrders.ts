@@ -10,17 +10,17 @@ import type { TargetAction } from './actionAddresses.ts';
 import { blockedArtifacts, releasableArtifacts, targetActionProblem } from './offers.ts';
 import type { Choice, Order } from './order.ts';
 
-/** A target as its actions see it. */
+/** A target's view, and the revision that serves. */
 interface TargetStanding extends TargetView {
   readonly name: string;
   /** The revision that serves. `null`: none, or it is not known. */
   readonly serves: string | null;
 }
 
-/** The choice of the revision that the target itself chooses. */
+/** The choice that lets the target choose the revision. */
 export const NEWEST_VERIFIED = 'newest';
 
-/** What the page of an action on a target says. */
+/** What the page says about an action on a target. */
 export function targetOrder(target: TargetStanding, action: TargetAction): Order {
   const problem = targetActionProblem(target.state, action);
   switch (action) {
@@ -76,7 +76,7 @@ function rollbackOrder(target: TargetStanding): Order {
     ],
     choose: { field: 'to', legend: 'What will serve', choices },
     button: 'Roll back',
-    // What the person sees serve is what they want to leave.
+    // The person wants to leave the revision that the page shows.
     carried: serves === null ? {} : { serving: serves },
   };
 }

@@ -4,7 +4,7 @@ type Points = readonly (readonly [value: number, share: number])[];
 
 const HEIGHT = 240;
 
-/** Draws each chart of the page: both distributions as cumulative shares, a point for each run. */
+/** Draws each chart of the page: both distributions as cumulative shares, one point per run. */
 export function drawCharts(): void {
   for (const figure of document.querySelectorAll<HTMLElement>('figure[data-chart]')) {
     if (figure.childElementCount === 0) draw(figure);
@@ -57,11 +57,11 @@ function draw(figure: HTMLElement): void {
   new ResizeObserver(() => plot.setSize({ width: figure.clientWidth, height: HEIGHT })).observe(figure);
 }
 
-/** uPlot wants one list of values that both series have a place for. */
+/** uPlot needs one list of x values for both series. */
 function aligned(baseline: Points, candidate: Points): uPlot.AlignedData {
   const values = [...new Set([...baseline, ...candidate].map(([value]) => value))].sort((a, b) => a - b);
   const shares = (points: Points): (number | null)[] => {
-    // Of equal values the last has the share of them all.
+    // The last of several equal values has the share of all of them.
     const byValue = new Map(points);
     return values.map((value) => byValue.get(value) ?? null);
   };

@@ -1,11 +1,11 @@
 import { showTimes } from './times.ts';
 
-/** A silence of the server that is worth a word, in milliseconds: a restart takes less. */
+/** How long the server may be silent before the page says so, in milliseconds. A restart takes less. */
 const SILENCE_TOLD_AFTER_MS = 3_000;
 
 /**
- * Puts the page's changes in their places as the server sends them. A hidden page lets go of its connection, of which a
- * browser has six for each server, and catches up when it is shown.
+ * Updates the page's parts as the server sends them. A hidden page closes its connection, because a browser has only
+ * six per server, and catches up when it is shown.
  */
 export function followLive(): void {
   const { live, version } = document.body.dataset;
@@ -26,7 +26,8 @@ export function followLive(): void {
     });
     source.addEventListener('error', () => {
       silence ??= window.setTimeout(() => tell(true), SILENCE_TOLD_AFTER_MS);
-      // A browser gives up on an answer that is no stream: a proxy's, while the server is restarted.
+      // A browser does not reconnect after a response that is no stream, such as a proxy's error while the server
+      // restarts.
       if (source?.readyState === EventSource.CLOSED) window.setTimeout(connect, 1_000);
     });
     source.addEventListener('version', ({ data }) => {
@@ -48,7 +49,7 @@ export function followLive(): void {
 
 const shown = new Map<string, string>();
 
-/** Puts a part in the place of the one before it, unless it is the same, or a person is typing in it. */
+/** Replaces a part, unless it is unchanged or a person is typing in it. */
 function replace(id: string, html: string): void {
   if (shown.get(id) === html) return;
   const old = document.getElementById(id);
@@ -72,7 +73,7 @@ function replace(id: string, html: string): void {
   if (focused !== undefined) elementAt(fresh, focused)?.focus({ preventScroll: true });
 }
 
-/** What is typed or chosen stays until it is sent: the part is replaced by the next change after that. */
+/** A form keeps what is typed or chosen until it is sent. The next change after that replaces the part. */
 function isBeingFilled(part: HTMLElement): boolean {
   const fields = part.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input, textarea');
   return (
@@ -81,7 +82,7 @@ function isBeingFilled(part: HTMLElement): boolean {
   );
 }
 
-/** Where an element is within a part: its id, else the address that it leads to, else its place. */
+/** The position of an element in a part: its id, else its link, else its index. */
 type Path = { readonly id: string } | { readonly href: string; readonly index: number };
 
 function pathTo(part: Element, element: Element | null): Path | undefined {

@@ -7,7 +7,7 @@ const UNITS = [
 const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Says of each time on the page how long ago it was, how long it has lasted, or how much is left. */
+/** Shows for each time on the page how long ago it was, how long it has lasted, or how much is left. */
 export function showTimes(): void {
   const now = Date.now();
   showSoaks(now);
@@ -19,7 +19,7 @@ export function showTimes(): void {
   }
 }
 
-/** How far each soak has come: its bar ends when it does. */
+/** Updates the progress bar of each soak. */
 function showSoaks(now: number): void {
   for (const bar of document.querySelectorAll<HTMLProgressElement>('progress[data-until]')) {
     const left = Date.parse(bar.dataset['until'] ?? '') - now;
@@ -27,7 +27,7 @@ function showSoaks(now: number): void {
   }
 }
 
-/** Says it again every second. */
+/** Updates the times every second. */
 export function keepTimes(): void {
   showTimes();
   window.setInterval(showTimes, 1_000);

@@ -3,9 +3,9 @@ import type { TargetRelease } from '../../domain/delivery/changes.ts';
 import { OUTCOMES } from '../../domain/release/outcome.ts';
 
 const DAY_MS = 86_400_000;
-/** How many days are shown if the address names no first one. */
+/** How many days are shown if the address names no first day. */
 const DAYS_SHOWN = 30;
-/** What an address may name as an outcome. */
+/** The outcomes that an address may name. */
 export const FILTERED_OUTCOMES = [...OUTCOMES, 'running', 'stopped'] as const;
 
 /** A release or a rollback with its target's name. */
@@ -13,7 +13,7 @@ export interface NamedRelease extends TargetRelease {
   readonly target: string;
 }
 
-/** Which releases the history shows, as its address says. Empty texts let all pass. */
+/** Which releases the history shows, from its address. Empty texts match all. */
 export interface HistoryFilter {
   /** A target's name. */
   readonly target: string;
@@ -22,7 +22,7 @@ export interface HistoryFilter {
   readonly commit: string;
   /** A part of the name of the person who asked. */
   readonly person: string;
-  /** A text that stands anywhere in the release. */
+  /** A text anywhere in the release. */
   readonly search: string;
   /** Days in UTC, `2026-01-31`; `to` is the last one. Empty `to`: today. */
   readonly from: string;
@@ -31,7 +31,7 @@ export interface HistoryFilter {
   readonly page: number;
 }
 
-/** Reads the filter from the address's query. What cannot be read is as if it were not there. */
+/** Reads the filter from the address's query. Ignores invalid values. */
 export function readHistoryFilter(query: Readonly<Record<string, string>>, now: number): HistoryFilter {
   const text = (name: string): string => (query[name] ?? '').trim().slice(0, 200);
   const day = (name: string): string => (isDay(text(name)) ? text(name) : '');
@@ -50,12 +50,12 @@ export function readHistoryFilter(query: Readonly<Record<string, string>>, now: 
   };
 }
 
-/** The time that a filter covers: from midnight, UTC, to now or the end of its last day. */
+/** The time that a filter covers, in UTC: from midnight of its first day to now or the end of its last day. */
 export function periodOf({ from, to }: HistoryFilter, now: number): Period {
   return { from: Date.parse(from), to: to === '' ? now : Math.min(Date.parse(to) + DAY_MS, now) };
 }
 
-/** The address's query of a filter, without what is not set. */
+/** The address's query for a filter, without empty fields. */
 export function historyQuery(filter: Partial<HistoryFilter>): string {
   const set = Object.entries(filter).filter(
     ([name, value]) => value !== '' && (name !== 'page' || value !== 1),
@@ -63,7 +63,7 @@ export function historyQuery(filter: Partial<HistoryFilter>): string {
   return new URLSearchParams(set.map(([name, value]): [string, string] => [name, String(value)])).toString();
 }
 
-/** The releases that a filter shows. One that runs is shown whenever it began. */
+/** The releases that match a filter. A running release matches whenever it began. */
 export function filterHistory(
   releases: readonly NamedRelease[],
   filter: HistoryFilter,

@@ -18,7 +18,7 @@ import { HistoryFilters, HistoryTable } from './historyView.tsx';
 import { MeasuresView } from './measuresView.tsx';
 import { olderReleases } from './olderReleases.ts';
 
-/** The history of all targets, and the measures of its releases. */
+/** The history of all targets, and the delivery measures of its releases. */
 export function historyRoutes({ temporal, files, watches }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   routes.get('/history', async (c) => {
@@ -53,7 +53,7 @@ export function historyRoutes({ temporal, files, watches }: PageContext): Hono<P
   return routes;
 }
 
-/** The releases of all targets that the filter may need, newest first, and what is missing of them. */
+/** The releases of all targets that the filter may match, newest first, and why some are missing. */
 async function withOlder(
   histories: readonly TargetHistory[],
   filter: HistoryFilter,
@@ -85,7 +85,7 @@ async function withOlder(
   };
 }
 
-/** What runs is newest. */
+/** Running releases are the newest. */
 function endOf({ endedAt }: NamedRelease): number {
   return endedAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(endedAt);
 }

@@ -11,7 +11,7 @@ import {
 } from './historyFilter.ts';
 
 const DAY_MS = 86_400_000;
-/** So many rows stand on one page. */
+/** The number of rows on one page. */
 const ROWS = 50;
 const SPANS = [
   ['7 days', 7],
@@ -25,13 +25,13 @@ interface HistoryProps {
   readonly filter: HistoryFilter;
   /** The names of all targets. */
   readonly targets: readonly string[];
-  /** What the filter lets pass, newest first. */
+  /** The releases that match the filter, newest first. */
   readonly releases: readonly NamedRelease[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What the history is filtered by: an ordinary form whose fields become the address. */
+/** The history's filters: a form whose fields become the address's query. */
 export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'releases'>) {
   const { target, outcome, commit, person, search, from, to } = filter;
   return (
@@ -91,7 +91,7 @@ export function HistoryFilters({ filter, targets, now }: Omit<HistoryProps, 'rel
   );
 }
 
-/** The releases of one page of the history, with the way to the other pages. */
+/** The releases of one page of the history, with links to the other pages. */
 export function HistoryTable({ filter, releases }: Pick<HistoryProps, 'filter' | 'releases'>) {
   const pages = Math.max(Math.ceil(releases.length / ROWS), 1);
   const page = Math.min(filter.page, pages);
@@ -149,7 +149,7 @@ function HistoryRow(release: NamedRelease) {
   );
 }
 
-/** An outcome as people say it. */
+/** An outcome in plain words. */
 function outcomeWords(outcome: string): string {
   return outcome.replaceAll('_', ' ');
 }

@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<keyof DeliveryMeasures, string>> = {
   timeToRestore: 'Time to restore',
 };
 
-/** The four measures of DORA, each with its definition, and what was released on each day. */
+/** The four DORA measures, each with its definition, and the releases of each day. */
 export function MeasuresView({
   measures,
   days,
@@ -43,16 +43,16 @@ export function MeasuresView({
   );
 }
 
-/** A measure in words. */
+/** A measure as text. */
 interface MeasureText {
   readonly name: string;
   readonly figure: string;
-  /** How many releases it is from, or what is missing. */
+  /** From how many releases it is computed, or what is missing. */
   readonly detail: string;
   readonly definition: string;
 }
 
-/** The four measures in words. */
+/** The four measures as text. */
 export function measureTexts(measures: DeliveryMeasures): readonly MeasureText[] {
   const { deploymentFrequency, leadTime, changeFailureRate, timeToRestore } = measures;
   return [
@@ -92,7 +92,7 @@ function ofTimes({ count, p90Ms }: Measured<Durations>, what: string): string {
   return `${counted(count, what)}.${slowest}`;
 }
 
-/** As {@link formatDuration}, and in days from two days on. */
+/** As {@link formatDuration}, but in days from two days on. */
 function longDuration(ms: number): string {
   return ms < 2 * DAY_MS ? formatDuration(ms) : `${(ms / DAY_MS).toFixed(1)} days`;
 }
@@ -101,10 +101,10 @@ function counted(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** The drawing's units: a bar for each day, or for several. */
+/** The drawing's units: one bar for each day or group of days. */
 const WIDTH = 720;
 const HEIGHT = 96;
-/** So many bars at most are drawn. */
+/** How many bars are drawn at most. */
 const BARS_MAX = 90;
 
 function Days({ days }: { readonly days: readonly Day[] }) {
@@ -171,7 +171,7 @@ function Days({ days }: { readonly days: readonly Day[] }) {
   );
 }
 
-/** Days, or as many of them together as are needed to draw no more than {@link BARS_MAX}. */
+/** Days, grouped so that at most {@link BARS_MAX} bars are drawn. */
 function together(days: readonly Day[]): readonly Day[] {
   const size = Math.ceil(days.length / BARS_MAX);
   return Array.from({ length: Math.ceil(days.length / size) }, (_, index) => {

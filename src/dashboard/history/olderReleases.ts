@@ -7,33 +7,33 @@ import { type PastRelease, pastOfResult } from '../../domain/release/pastRelease
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { TargetHistory } from '../../temporal/client/release/targetHistories.ts';
 
-/** What the records tell of a target's releases that its workflow has forgotten. */
+/** The releases, found in the records, that a target's workflow has dropped. */
 interface OlderReleases {
   /** Newest first. */
   readonly releases: readonly PastRelease[];
-  /** Why some are missing, in words; `null`: none is. */
+  /** Why some are missing; `null`: none is. */
   readonly missing: string | null;
 }
 
 const READS_AT_ONCE = 16;
-/** So many records of one target are read at most, the newest. */
+/** How many records of one target are read at most, newest first. */
 const RECORDS_READ = 500;
-/** So many of them are remembered: a record never changes. */
+/** How many of them are cached: a record never changes. */
 const REMEMBERED = 5_000;
 const remembered = new Map<string, Recorded>();
-/** Of all targets together. */
+/** Shared by all targets. */
 const reads = pLimit(READS_AT_ONCE);
 
-/** What is kept of a record: the whole of it may be large. */
+/** The cached part of a record: a whole record may be large. */
 interface Recorded {
   readonly past: PastRelease;
   readonly deploymentId: string | null;
 }
 
 /**
- * The releases of a target that are older than those that its workflow carries, from their records.
+ * Reads from its records the releases of a target that are older than those in its workflow.
  *
- * @param from - the earliest end that is asked for: milliseconds since 1970.
+ * @param from - the earliest end of a release to read: milliseconds since 1970.
  * @param open - opens the store. Default: the store that the URL names.
  */
 export async function olderReleases(
@@ -53,7 +53,7 @@ export async function olderReleases(
     const newest = names.slice(-RECORDS_READ).reverse();
     const found = await reads.map(newest, (record) => readRecord(store, olderIn, record));
     return {
-      // Another target of the name, on another control plane, may keep its records in the same store.
+      // Another target with the same name, on another control plane, may have its records in the same store.
       releases: found.flatMap((record) => (isOf(record, deploymentId) ? [record.past] : [])),
       missing: newest.length < names.length ? `only its newest ${RECORDS_READ} records were read` : null,
     };
@@ -65,9 +65,9 @@ export async function olderReleases(
 
 const NONE: OlderReleases = { releases: [], missing: null };
 
-/** As `recordActivities.ts` names them. */
+/** The format of `recordActivities.ts`. */
 const RECORD = /^[^/]+\/(?<time>\d{4}-\d\d-\d\dT[\d-]+Z)-(?<releaseId>(?:release|rollback)-\d+)\.json$/u;
-/** A record is named by the time at which its release began; what counts is when it ended. */
+/** A record is named by its release's start, but selected by its release's end. */
 const LONGEST_MS = 30 * 86_400_000;
 
 function timeOf(text: string): number {

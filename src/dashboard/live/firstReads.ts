@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long what else is asked of a target waits at most, in milliseconds: one that does not answer holds up no other. */
+/** How long other requests to targets wait at most, in milliseconds. One silent target must not delay the others. */
 const WAIT_MAX_MS = 1_000;
 
 /**
- * The targets that are being read for the first time. Whatever else is asked of targets waits until these have answered, so
- * that a page shows all of them soon.
+ * The targets that are being read for the first time. Other requests to targets wait until these have answered, so
+ * that a page shows all targets soon.
  */
 export class FirstReads {
   #pending = 0;
   #waiting: (() => void)[] = [];
 
-  /** Notes that a target is being read. @returns what notes that this is over. */
+  /** Marks the start of a target's first read. @returns a function that marks its end. */
   begin(): () => void {
     this.#pending += 1;
     let isOver = false;
@@ -24,7 +24,7 @@ export class FirstReads {
     };
   }
 
-  /** Resolves once none is, or after a second. */
+  /** Resolves when no first read is running, or after a second. */
   async over(): Promise<void> {
     if (this.#pending === 0) return;
     const waited = new AbortController();

@@ -7,18 +7,18 @@ export type Fragments = ReadonlyMap<string, string>;
 
 /** A page that changes while it is open. */
 export interface LivePage {
-  /** Its parts as they are now. */
+  /** The present parts. */
   readonly fragments: (viewer: Viewer) => Fragments | Promise<Fragments>;
-  /** Calls back when a part may have changed. @returns what stops that. */
+  /** Calls back when a part may have changed. @returns a function that unsubscribes. */
   readonly subscribe: (changed: () => void) => () => void;
 }
 
-/** The comment that keeps proxies from closing a silent connection is sent so often, in milliseconds. */
+/** How often a comment is sent that keeps proxies from closing a silent connection, in milliseconds. */
 const PING_MS = 15_000;
-/** A reader that is this many bytes behind is disconnected. The browser connects again, and gets the whole page. */
+/** A reader that is this many bytes behind is disconnected. The browser reconnects and gets the whole page. */
 const UNREAD_MAX_BYTES = 1_000_000;
 
-/** The shortest time between two renderings of a page, in milliseconds: targets that are read one after another come together. */
+/** The shortest time between two renderings of a page, in milliseconds. Changes in between are rendered together. */
 const RENDER_EVERY_MS = 50;
 
 const encoder = new TextEncoder();
@@ -48,7 +48,7 @@ class Reader {
     this.#ping.unref();
   }
 
-  /** @returns whether the browser keeps up with what it is sent. */
+  /** @returns whether the browser keeps up with the stream. */
   send(bytes: Uint8Array): boolean {
     this.#controller?.enqueue(bytes);
     return (this.#controller?.desiredSize ?? 0) > 0;
@@ -71,21 +71,24 @@ interface Room {
   sent: Fragments;
 }
 
-/** The open pages, in rooms of those that show the same to the same viewer: each change is rendered and encoded once. */
+/**
+ * The open pages. A room holds the pages that show the same to the same viewer, so each change is rendered and encoded
+ * once.
+ */
 export class LiveRooms {
   readonly #rooms = new Map<string, Promise<Room>>();
   #openPages = 0;
 
-  /** How many there are now. */
+  /** The present numbers of rooms and pages. */
   get counts(): { readonly rooms: number; readonly pages: number } {
     return { rooms: this.#rooms.size, pages: this.#openPages };
   }
 
   /**
-   * The changes of a page as server-sent events, beginning with all of its parts.
+   * Streams the changes of a page as server-sent events, starting with all of its parts.
    *
    * @param address - the page's own.
-   * @param version - of the page's files: a browser that has another one loads the page anew.
+   * @param version - of the page's files. A browser with another version reloads the page.
    */
   async open(
     address: string,
@@ -122,7 +125,7 @@ export class LiveRooms {
         while (isStale) {
           isStale = false;
           this.#send(key, room, await page.fragments(viewer));
-          // A change is shown at once; those that follow it closely, together.
+          // The first change is sent at once, those soon after it together.
           if (room.readers.size > 0) await sleep(RENDER_EVERY_MS, undefined, { ref: false });
         }
       } finally {
@@ -159,7 +162,7 @@ export class LiveRooms {
     }
   }
 
-  /** Closes a connection from here: the browser makes another one. */
+  /** Closes a connection from the server. The browser reconnects. */
   #drop(key: string, room: Room, reader: Reader): void {
     reader.close();
     this.#leave(key, room, reader);

@@ -4,13 +4,13 @@ import type { Fragments, LivePage } from './liveRooms.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import type { TargetWatches } from './targetWatches.ts';
 
-/** How often new targets are looked for, in milliseconds. */
+/** How often to look for new targets, in milliseconds. */
 const NEW_EVERY_MS = 5_000;
 
 /**
- * A page that changes as targets do: rendered anew from their snapshots whenever one of them changes.
+ * A page that is rendered again from its targets' snapshots whenever one of them changes.
  *
- * @param list - the targets as they are now, for a page that shows them all. Absent: the page shows these alone.
+ * @param list - lists the present targets, for a page that shows all. Absent: the page shows only these.
  */
 export async function liveTargets(
   watches: TargetWatches,
@@ -37,7 +37,7 @@ export async function liveTargets(
         changed();
       };
       follow();
-      // If Temporal does not answer, the targets say so themselves.
+      // If Temporal does not answer, the targets' snapshots show it.
       const timer = setInterval(() => void lookForNew().catch(() => undefined), NEW_EVERY_MS);
       timer.unref();
       return () => {

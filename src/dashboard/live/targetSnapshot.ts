@@ -4,28 +4,30 @@ import type { TargetView } from '../../messages/target.ts';
 import type { KeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
 
-/** What is known of a target at one moment. */
+/** The known state of a target at one moment. */
 export interface TargetSnapshot {
   readonly workflowId: string;
   /** Its name in `slipway.yaml`; its workflow's id until the target has answered. */
   readonly name: string;
   /** The target's newest answer. `undefined`: it has not answered yet. */
   readonly view: TargetView | undefined;
-  /** What runs on it, as it last answered. */
+  /** The progress of the running work, from its last answer. */
   readonly progress: Progress | undefined;
-  /** What the step under way found last. */
+  /** What the running step found last. */
   readonly call: RunningCall | null;
   /** While a revision is deployed: the newest lines of its build, oldest first. */
   readonly buildLog: readonly string[];
-  /** What Temporal keeps of a target that has never answered. Absent: it has answered, or it was not read yet. */
+  /**
+   * What Temporal knows of a target that has never answered. Absent: it has answered, or Temporal was not read yet.
+   */
   readonly kept?: KeptTarget;
-  /** What the control plane says serves; a sentence if it could not be asked. `undefined`: not asked yet. */
+  /** What serves according to the control plane; a sentence if it could not be read. `undefined`: not read yet. */
   readonly deployment: DeploymentSeen | string | undefined;
-  /** Why it does not answer, and since when (milliseconds since 1970). Absent: it answers. */
+  /** Why the target does not answer, and since when (milliseconds since 1970). Absent: it answers. */
   readonly silence?: { readonly why: string; readonly hint: string | undefined; readonly since: number };
 }
 
-/** A target that has not been asked yet. */
+/** A target that has not been queried yet. */
 export function unreadTarget({
   workflowId,
   name,

@@ -14,26 +14,29 @@ import type { ReadContext } from '../readContext.ts';
 import type { FirstReads } from './firstReads.ts';
 import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
 
-/** The shortest time between two looks at one workflow, in milliseconds. */
+/** The shortest time between two reads of one workflow, in milliseconds. */
 const SPACING_MS = 100;
-/** The longest: a target is looked at although nothing seems to happen. */
+/** The longest time between two reads of a target, in milliseconds, even if its history does not grow. */
 const TARGET_WAIT_MS = 60_000;
-/** What an activity reports while it runs leaves no event. */
+/** The same for a release, because heartbeats of its activities add no event. */
 const RELEASE_WAIT_MS = 2_000;
-/** How often the control plane is asked what serves. */
+/** How often the control plane is read, in milliseconds. */
 const DEPLOYMENT_EVERY_MS = 30_000;
 const BUILD_LOG_EVERY_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
-/** Of a target that has never answered, so many ended releases are read from Temporal, so often, of so many at once. */
+/**
+ * How many ended releases of a target that has never answered are read from Temporal, how often, and for how many
+ * targets at once.
+ */
 const KEPT_READ = 3;
 const KEPT_EVERY_MS = 30_000;
 const keptReads = pLimit(4);
-/** Between two attempts, if a target does not answer. */
+/** The time between two attempts if a target does not answer, in milliseconds. */
 const SILENT_PAUSE_MS = 1_000;
 
 /**
- * Watches one target until it is stopped: its workflow and that of what runs on it by their histories, which Temporal
- * sends as they grow, with one query after each change; the control plane now and then.
+ * Watches one target until it is stopped. Temporal sends the histories of its workflow and of its running work as they
+ * grow; each change causes one query. Reads the control plane from time to time.
  */
 export class TargetWatch {
   #snapshot: TargetSnapshot;
@@ -48,7 +51,7 @@ export class TargetWatch {
 
   /**
    * @param onChange - called at each change, and once at the first answer.
-   * @param firstReads - those of all watches.
+   * @param firstReads - shared by all watches.
    */
   constructor(
     context: ReadContext,
@@ -103,7 +106,7 @@ export class TargetWatch {
     }
   }
 
-  /** Asks once more, in the way that finds out why there is no answer. */
+  /** Queries once more, in a way that finds out why there is no answer. */
   async #explainSilence(): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false;
     try {
@@ -126,7 +129,7 @@ export class TargetWatch {
     void this.#readKept();
   }
 
-  /** Without a worker: what Temporal itself knows of a target that this process has never read. */
+  /** If no worker answers: reads from Temporal what it knows of a target that this process has never read. */
   async #readKept(): Promise<void> {
     if (this.#snapshot.view !== undefined || Date.now() - this.#keptReadAt < KEPT_EVERY_MS) return;
     this.#keptReadAt = Date.now();
@@ -135,7 +138,7 @@ export class TargetWatch {
       const kept = await keptReads(() => readKeptTarget(this.#context.temporal, workflowId, KEPT_READ));
       this.#change({ kept });
     } catch {
-      // Temporal itself does not answer: why the target is silent is shown already.
+      // Temporal does not answer: the snapshot shows already why the target is silent.
     }
   }
 
@@ -152,7 +155,7 @@ export class TargetWatch {
     if (this.#watched === workflowId) this.#watched = undefined;
   }
 
-  /** @returns whether it may go on. */
+  /** @returns whether the release may still run. */
   async #readRelease(workflowId: string): Promise<boolean> {
     const handle = this.#context.temporal.client.workflow.getHandle(workflowId);
     try {
@@ -165,7 +168,7 @@ export class TargetWatch {
       this.#change({ progress, call: call ?? progress.found ?? null });
       return described.status.name === 'RUNNING';
     } catch {
-      // The target says whether it still runs, and why nothing answers.
+      // The target's watch finds out whether the release still runs, and why nothing answers.
       await pause(SILENT_PAUSE_MS, this.#stopping.signal);
       return this.#snapshot.view?.running?.workflowId === workflowId;
     }

@@ -7,13 +7,15 @@ import { FirstReads } from './firstReads.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
 
-/** A target that no page looks at is watched for so much longer, in milliseconds: who reloads finds it read. */
+/** How long a target is watched after its last page was closed, in milliseconds, so that a reload is fast. */
 const KEPT_MS = 30_000;
-/** How long a page waits for targets that have not been read yet, in milliseconds; then it shows them as they come. */
+/**
+ * How long a page waits for targets that have not been read yet, in milliseconds. Then it shows them as they answer.
+ */
 const FIRST_READ_MS = 200;
-/** An older list of targets is read again, in milliseconds. */
+/** The age at which the list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
-/** Up to this age a page that opens shows it meanwhile, and adds new targets as they come. */
+/** The age, in milliseconds, up to which a new page shows the list while it is read again. */
 export const LIST_SHOWN_MS = 60_000;
 
 interface Watched {
@@ -22,7 +24,7 @@ interface Watched {
   ending: NodeJS.Timeout | undefined;
 }
 
-/** The watches of this process: one for each target, however many pages look at it. */
+/** The watches of this process: one per target, shared by all pages. */
 export class TargetWatches {
   readonly #watched = new Map<string, Watched>();
   readonly #makeWatch: (target: ListedTarget, onChange: () => void) => TargetWatch;
@@ -40,7 +42,8 @@ export class TargetWatches {
   /**
    * The targets of the namespace, read at most every few seconds.
    *
-   * @param shownMs - a list up to this age is returned at once, and read again meanwhile. Default: the newest is waited for.
+   * @param shownMs - a list up to this age is returned at once, and read again meanwhile. Default: waits for a new
+   *   list.
    * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
    */
   targets(shownMs = LIST_AGE_MS): Promise<readonly ListedTarget[]> {
@@ -56,18 +59,18 @@ export class TargetWatches {
     return before !== undefined && age <= shownMs ? before.targets : targets;
   }
 
-  /** A target by its workflow's id, also a new one. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+  /** Finds a target by its workflow's id, even a new one. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
   async target(workflowId: string): Promise<ListedTarget | undefined> {
     const listed = (await this.targets()).find((target) => target.workflowId === workflowId);
     return listed ?? this.#find(workflowId);
   }
 
-  /** Begins to read all targets: the first page of a server that has just started finds them read. */
+  /** Starts to read all targets, so that the first page of a new server shows them at once. */
   async warm(): Promise<void> {
     for (const target of await this.targets()) this.subscribe(target, () => undefined)();
   }
 
-  /** The snapshots of some targets: waits a little for those that have not been read yet. */
+  /** The snapshots of some targets. Waits a short time for those that have not been read yet. */
   async snapshots(targets: readonly ListedTarget[]): Promise<readonly TargetSnapshot[]> {
     const ends = targets.map((target) => this.subscribe(target, () => undefined));
     try {
@@ -84,22 +87,22 @@ export class TargetWatches {
     }
   }
 
-  /** The snapshots of some targets as they are. */
+  /** The present snapshots of some targets. */
   current(targets: readonly ListedTarget[]): readonly TargetSnapshot[] {
     return targets.map((target) => this.#of(target).watch.snapshot);
   }
 
-  /** What a target says of itself now, if it is watched and answers. */
+  /** The target's newest view, if it is watched and answers. */
   view(workflowId: string): TargetView | undefined {
     const { view, silence } = this.#watched.get(workflowId)?.watch.snapshot ?? {};
     return silence === undefined ? view : undefined;
   }
 
-  /** Watches a target, and calls the listener at each change. @returns what stops that. */
+  /** Watches a target, and calls the listener at each change. @returns a function that unsubscribes. */
   subscribe(target: ListedTarget, listener: () => void): () => void {
     const watched = this.#of(target);
     clearTimeout(watched.ending);
-    // The same function may listen for two pages.
+    // Two pages may subscribe the same function.
     const own = (): void => listener();
     watched.listeners.add(own);
     return () => {
@@ -111,7 +114,7 @@ export class TargetWatches {
     };
   }
 
-  /** Ends all of them. */
+  /** Ends all watches. */
   close(): void {
     for (const workflowId of [...this.#watched.keys()]) this.#end(workflowId);
   }

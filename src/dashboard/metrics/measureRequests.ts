@@ -3,7 +3,7 @@ import { routePath } from 'hono/route';
 
 import type { RecordOnPage } from './pageMetrics.ts';
 
-/** Measures each request by the template of its route. Files of the page and what no route answers are `other`. */
+/** Measures each request by its route's template. The page's files and requests without a route are `other`. */
 export function measureRequests(record: RecordOnPage): MiddlewareHandler {
   return async (c, next) => {
     const began = performance.now();
@@ -16,7 +16,7 @@ export function measureRequests(record: RecordOnPage): MiddlewareHandler {
   };
 }
 
-/** If no route answers, the last pattern is that of a middleware. A file's name changes with its content. */
+/** If no route answers, the last pattern is a middleware's. A file's name changes with its content. */
 function routeOf(pattern: string): string {
   if (pattern.endsWith('*') || pattern.startsWith('/files/')) return 'other';
   return pattern.replaceAll(/:(\w+)/gu, '{$1}');

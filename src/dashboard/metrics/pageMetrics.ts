@@ -3,15 +3,15 @@ import type { Metric } from '../../domain/metrics/metrics.ts';
 import { TARGET_ACTIONS } from '../actions/actionAddresses.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
-/** How a request for an action ended. `refused`: by the target, the release, or because the form was not right. */
+/** How a request for an action ended. `refused`: by the target or the release, or because the form was invalid. */
 const ACTION_OUTCOMES = ['done', 'refused', 'failed'] as const;
 const ACTIONS = [...TARGET_ACTIONS, ...INTERVENTION_KINDS] as const;
-/** Routes come from the page's own table, statuses from HTTP. */
+/** Routes come from the page's own routing table, statuses from HTTP. */
 const ROUTES_MAX = 80;
 const STATUSES_MAX = 60;
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Every metric of the dashboard. Labels never hold an id, an address, a person or a text of others. */
+/** Every metric of the dashboard. Labels never contain an id, an address, a person or a text from elsewhere. */
 export const PAGE_METRICS = {
   slipway_dashboard_open_pages: {
     kind: 'gauge',
@@ -42,12 +42,12 @@ type PageMetrics = typeof PAGE_METRICS;
 export type PageAction = (typeof ACTIONS)[number];
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 
-/** What is recorded when it happens. */
+/** The metrics that are recorded when something happens. */
 type RecordedName = {
   [Name in keyof PageMetrics]: PageMetrics[Name]['kind'] extends 'gauge' ? never : Name;
 }[keyof PageMetrics];
 
-/** Records a value: seconds, or how many more. */
+/** Records a value: seconds, or an increment. */
 export type RecordOnPage = <Name extends RecordedName>(
   name: Name,
   value: number,

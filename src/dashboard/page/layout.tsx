@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx';
 import type { Viewer } from '../access/viewer.ts';
 import type { PageFiles } from '../pageFiles.ts';
 
-/** The parts of the dashboard, as the navigation has them. */
+/** The parts of the dashboard in the navigation. */
 const PARTS = [
   { name: 'Targets', path: '/' },
   { name: 'Promotions', path: '/promotions' },
@@ -19,16 +19,16 @@ interface LayoutProps {
   readonly viewer?: Viewer;
   /** The part that the page belongs to. Absent: none. */
   readonly part?: PartName;
-  /** Where the page's changes come from. Absent: it does not change. */
+  /** The address of the page's change stream. Absent: the page does not change. */
   readonly live?: string;
-  /** `false`: something has not been read yet; a browser without the script loads the page again. Default: `true`. */
+  /** `false`: something has not been read yet, so a browser without the script reloads the page. Default: `true`. */
   readonly isWhole?: boolean;
   /** Whether the page has charts. */
   readonly charts?: boolean;
   readonly children?: Child;
 }
 
-/** The frame of every page: head, navigation, who looks, the page's own content. */
+/** The frame of every page: head, navigation, viewer, and the page's own content. */
 export function Layout({
   title,
   files,

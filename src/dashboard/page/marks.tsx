@@ -3,10 +3,10 @@ import type { Child } from 'hono/jsx';
 import { shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 
-/** What a color says. Red is for what needs a person, and for nothing else. */
+/** The meaning of a color. Red is only for what needs a person. */
 export type Tone = 'good' | 'active' | 'warn' | 'bad' | 'quiet';
 
-/** A word with its color, and a shape for those who see no colors. */
+/** A word with its color, and a shape for people who cannot see the color. */
 export function Chip({ tone, children }: { readonly tone: Tone; readonly children?: Child }) {
   return <span class={`chip ${tone}`}>{children}</span>;
 }
@@ -24,7 +24,7 @@ const OUTCOMES: Readonly<Record<PastRelease['outcome'], readonly [words: string,
   stopped: ['terminated in Temporal', 'quiet'],
 };
 
-/** How a release ended, in a word. A rollback that was asked for ended well. */
+/** How a release ended, in a word. A rollback on request counts as good. */
 export function OutcomeChip({ outcome, kind }: Pick<PastRelease, 'outcome' | 'kind'>) {
   const [words, tone] = OUTCOMES[outcome];
   return <Chip tone={kind === 'rollback' && outcome === 'rolled_back' ? 'good' : tone}>{words}</Chip>;
@@ -50,7 +50,7 @@ export function RevisionId({ id }: { readonly id: string }) {
   return <code title={id}>{id.slice(0, 8)}</code>;
 }
 
-/** Where a request came from: a link where it is one. */
+/** The origin of a request: a link if it is an address. */
 export function Origin({ from }: { readonly from: string }) {
   if (!/^https?:\/\//.test(from) || !URL.canParse(from)) return <>{from}</>;
   return (
@@ -60,7 +60,7 @@ export function Origin({ from }: { readonly from: string }) {
   );
 }
 
-/** A wide table, in a region of its own that scrolls. Its children are the rows. */
+/** A wide table in a region that scrolls. Its children are the rows. */
 export function ScrollTable({
   label,
   headings,
@@ -89,7 +89,7 @@ export function ScrollTable({
   );
 }
 
-/** A workflow's page in Temporal's own UI; nothing if its address is not known. */
+/** A link to a workflow in Temporal's UI; nothing if its address is not known. */
 export function TemporalLink({ address }: { readonly address: string | null }) {
   if (address === null) return null;
   return (

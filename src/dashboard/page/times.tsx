@@ -15,7 +15,7 @@ const CLOCK = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** An instant as it stands without a script; the script adds how long ago it was. `at`: ISO 8601. */
+/** An instant. The script adds how long ago it was. `at`: ISO 8601. */
 export function Moment({ at }: { readonly at: string }) {
   return (
     <time datetime={at} data-tells="ago">
@@ -29,7 +29,7 @@ export function momentText(at: string): string {
   return `${FORMAT.format(Date.parse(at))} UTC`;
 }
 
-/** How long something has lasted: the script counts on. `since`: ISO 8601. */
+/** How long something has lasted. The script keeps counting. `since`: ISO 8601. */
 export function Elapsed({ since }: { readonly since: string }) {
   return (
     <time datetime={since} data-tells="elapsed">
@@ -38,7 +38,7 @@ export function Elapsed({ since }: { readonly since: string }) {
   );
 }
 
-/** When something ends that lasts: the script says how much is left. `at`: ISO 8601. */
+/** When something ends. The script shows how much time is left. `at`: ISO 8601. */
 export function Until({ at }: { readonly at: string }) {
   return (
     <time datetime={at} data-tells="left">
@@ -52,7 +52,7 @@ export function Clock({ at }: { readonly at: string }) {
   return <time datetime={at}>{CLOCK.format(Date.parse(at))}</time>;
 }
 
-/** How long something took, in words. */
+/** A duration as text. */
 export function durationText(milliseconds: number): string {
   return formatDuration(Math.max(milliseconds, 0));
 }

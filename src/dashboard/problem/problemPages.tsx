@@ -8,7 +8,7 @@ import { document } from '../page/html.ts';
 import { Layout } from '../page/layout.tsx';
 import type { PageContext } from '../pageContext.ts';
 
-/** Answers a failed request: what failed, and what to do. Of an unexpected failure only that it happened. */
+/** Answers a failed request: what failed, and what to do. Shows no details of an unexpected failure. */
 export function problemPage({ files }: PageContext): ErrorHandler<PageEnv> {
   return (error, c) => {
     if (error instanceof HTTPException) return error.getResponse();

@@ -18,7 +18,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   inconclusive: 'warn',
   errored: 'warn',
 };
-/** A table of more runs than this is no use to anybody. */
+/** A table with more runs is useless. */
 const RUNS_SHOWN = 1_000;
 
 /** The judge's report: the verdict, each metric with both distributions, and the runs. */
@@ -96,7 +96,7 @@ function Metric({ metric, trials }: { readonly metric: MetricReport; readonly tr
   );
 }
 
-/** The numbers of the chart. */
+/** The chart's numbers as a table. */
 function Numbers({ comparison }: { readonly comparison: MetricComparison }) {
   const { unit } = METRICS[comparison.metric];
   const rows: readonly (readonly [name: string, of: (side: Side) => string])[] =
@@ -177,10 +177,10 @@ const FIELDS = {
   score: 'score',
 } as const;
 
-/** Both sides as cumulative shares: for each value, the share of runs that have it or less. */
+/** Both sides as cumulative shares: for each value, the share of runs with this value or less. */
 type Points = Readonly<Record<Side, readonly (readonly [value: number, share: number])[]>>;
 
-/** A point for each run, where the store has them; else one for each twentieth of the runs. */
+/** One point for each run if the store has the runs, else one for each twentieth of them. */
 function pointsOf(
   comparison: Extract<MetricComparison, { readonly kind: 'distribution' }>,
   trials: readonly Trial[],

@@ -17,13 +17,13 @@ import { promotionHeadline } from './promotionTexts.ts';
 
 interface PromotionProps extends Omit<PromotionsProps, 'promotions'> {
   readonly promotion: ListedPromotion;
-  /** `null`: it was not judged, or the store does not have the report. */
+  /** `null`: there was no judgement, or the store does not have the report. */
   readonly judged: JudgementShown | null;
-  /** The promotion's workflow in Temporal's UI. `null`: it is not known. */
+  /** The promotion's workflow in Temporal's UI. `null`: not known. */
   readonly temporalPage: string | null;
 }
 
-/** One promotion: where it stands, how it went, what the judge found. */
+/** One promotion: its state, its steps, and the judge's report. */
 export function PromotionDetails(props: PromotionProps) {
   const { promotion, judged, now, temporalPage, viewer } = props;
   const { view, request } = promotion;

@@ -19,19 +19,19 @@ import { Promotions, promotionsFragments } from './promotionsPage.tsx';
 import { PromotionWatch } from './promotionWatch.ts';
 import { readJudgement } from './readJudgement.ts';
 
-/** The pages of promotions, and their changes. */
+/** The pages of promotions, and their change streams. */
 export function promotionRoutes({ temporal, files, watches, rooms }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   const watch = new PromotionWatch(temporal);
 
-  /** The targets that some promotions lead from or to, as far as they have taken a release. */
+  /** The targets that some promotions lead from or to, if they have taken a release. */
   const targetsOf = async (promotions: readonly ListedPromotion[]): Promise<readonly ListedTarget[]> => {
     const ids = new Set(
       promotions.flatMap(({ request: { from, to } }) => [targetWorkflowId(from), targetWorkflowId(to)]),
     );
     return (await watches.targets()).filter(({ workflowId }) => ids.has(workflowId));
   };
-  /** A page that also changes as promotions do. */
+  /** A page that also updates when promotions change. */
   const withPromotions = (page: LivePage): LivePage => ({
     fragments: page.fragments,
     subscribe: (changed) => {

@@ -2,7 +2,7 @@ import { frozenAt } from '../../domain/freeze/freeze.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import type { Headline } from '../targets/targetTexts.ts';
 
-/** A promotion's state in a word, and the color of it. `now`: milliseconds since 1970. */
+/** A promotion's state in a word, and its color. `now`: milliseconds since 1970. */
 export function promotionHeadline({ view, request }: ListedPromotion, now: number): Headline {
   switch (view.state) {
     case 'none':
@@ -30,7 +30,7 @@ export function promotionHeadline({ view, request }: ListedPromotion, now: numbe
   }
 }
 
-/** Promotions in the order in which artifacts go through them: those from a target after those to it. */
+/** Promotions in the order in which artifacts pass them: a promotion comes after those that lead to its source. */
 export function inFlowOrder(promotions: readonly ListedPromotion[]): readonly ListedPromotion[] {
   const left = [...promotions];
   const ordered: ListedPromotion[] = [];
@@ -38,7 +38,7 @@ export function inFlowOrder(promotions: readonly ListedPromotion[]): readonly Li
     const next = left.findIndex(
       ({ request: { from } }) => !left.some(({ request: { to } }) => to.name === from.name),
     );
-    // A circle has no beginning: any will do.
+    // A cycle has no beginning: any promotion can be first.
     ordered.push(...left.splice(Math.max(next, 0), 1));
   }
   return ordered;

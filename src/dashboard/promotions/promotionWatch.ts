@@ -6,13 +6,13 @@ import {
 import { HistoryNews } from '../../temporal/client/release/historyNews.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 
-/** How often promotions that have begun, and changed schedules, are looked for, in milliseconds. */
+/** How often to look for new promotions and changed schedules, in milliseconds. */
 const LIST_EVERY_MS = 5_000;
 const SPACING_MS = 200;
-/** How long the list is kept that no page looks at, in milliseconds. */
+/** How long the list is kept after the last page has closed, in milliseconds. */
 const KEPT_MS = 3_000;
 
-/** The promotions of the namespace, watched for all pages that show them, while there are any. */
+/** Watches the promotions of the namespace for all pages that show them, while such pages are open. */
 export class PromotionWatch {
   readonly #temporal: TemporalConnection;
   readonly #listeners = new Set<() => void>();
@@ -25,7 +25,7 @@ export class PromotionWatch {
     this.#temporal = temporal;
   }
 
-  /** The promotions as they are. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
+  /** The present promotions. @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE. */
   async promotions(): Promise<readonly ListedPromotion[]> {
     if (this.#watching === undefined || this.#read === undefined) await this.#list(KEPT_MS);
     else await this.#read.done;
@@ -36,7 +36,7 @@ export class PromotionWatch {
     return this.#promotions;
   }
 
-  /** Calls the listener at each change. @returns what stops that. */
+  /** Calls the listener at each change. @returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     const own = (): void => listener();
     this.#listeners.add(own);
@@ -56,7 +56,7 @@ export class PromotionWatch {
     const watching = new AbortController();
     this.#watching = watching;
     const look = (): void => {
-      // If Temporal does not answer, the next look may.
+      // If Temporal does not answer, the next read may succeed.
       this.#list(LIST_EVERY_MS / 2).then(
         () => this.#followRunning(watching.signal),
         () => undefined,
@@ -68,7 +68,7 @@ export class PromotionWatch {
     watching.signal.addEventListener('abort', () => clearInterval(timer));
   }
 
-  /** Reads them, unless they were read a moment ago. */
+  /** Reads the promotions, unless the last read is recent enough. */
   async #list(maxAgeMs: number): Promise<void> {
     if (this.#read !== undefined && Date.now() - this.#read.at < maxAgeMs) return this.#read.done;
     const done = listPromotions(this.#temporal).then((promotions) => this.#change(promotions));
@@ -97,7 +97,7 @@ export class PromotionWatch {
         this.#change(this.#promotions.map((each) => (each.workflowId === workflowId ? fresh : each)));
       }
     } catch {
-      // The list is read again, and says what becomes of it.
+      // The list is read again, and shows the promotion's new state.
     } finally {
       this.#followed.delete(workflowId);
     }

@@ -23,7 +23,7 @@ export interface PromotionsProps {
   readonly now: number;
 }
 
-/** All promotions, in the order in which artifacts go through them. */
+/** All promotions, in the order in which artifacts pass them. */
 export function Promotions(props: PromotionsProps) {
   const { promotions } = props;
   return (
@@ -57,7 +57,7 @@ interface FlowProps extends Pick<PromotionsProps, 'snapshots' | 'viewer' | 'now'
   readonly promotion: ListedPromotion;
 }
 
-/** A promotion as a way from one target to the other. */
+/** A promotion as a path from one target to the other. */
 export function Flow({ promotion, snapshots, viewer, now }: FlowProps) {
   const { workflowId, request, view, schedule } = promotion;
   const { tone, words } = promotionHeadline(promotion, now);
@@ -154,7 +154,7 @@ function Node({
   );
 }
 
-/** How far a soak or a watch has come. */
+/** The progress of a soak or a watch. */
 function Soak({
   progress: { steps, watchUntil },
   request: { soakMs, bakeMs },

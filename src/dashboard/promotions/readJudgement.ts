@@ -5,7 +5,7 @@ import type { Trial } from '../../domain/judge/trial.ts';
 import type { ListedPromotion } from '../../temporal/client/promotion/listPromotions.ts';
 import type { JudgementShown } from './judgement.tsx';
 
-/** The judge's report on a promotion's candidate, with its runs; `null` if there is none, or it cannot be read. */
+/** The judge's report on a promotion's candidate, with its runs; `null` if there is none or it cannot be read. */
 export async function readJudgement({ view, request }: ListedPromotion): Promise<JudgementShown | null> {
   const judgement =
     view.state === 'running'

@@ -2,7 +2,7 @@ import type { ReleaseDifference } from '../../inspection/release/releaseDifferen
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
 import { Fields } from './releasePage.tsx';
 
-/** In what a release differs from the one before: configuration and files. */
+/** How a release differs from the previous one: configuration and files. */
 export function Changes({
   difference: { from, to, configuration, files },
   workflowId,

@@ -7,11 +7,11 @@ import { expectationText } from './expectationText.ts';
 interface ChecksProps {
   readonly verdicts: readonly CheckVerdict[];
   readonly checks: readonly Check[];
-  /** Whole answers, by the names of their records. */
+  /** Complete answers, by the names of their records. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
-/** Each check as it went: the question, what was expected, the answer, the verdict. */
+/** Each check's result: the question, the expectation, the answer, the verdict. */
 export function Checks({ verdicts, checks, answers }: ChecksProps) {
   return (
     <div class="checks">
@@ -65,7 +65,7 @@ function Question({ turn }: { readonly turn: Turn }) {
   );
 }
 
-/** A question's only text as it is; anything else as JSON. */
+/** A question that is a single text, unchanged; any other as JSON. */
 function shown(input: Check['input']): string {
   const { messages } = input as { readonly messages?: unknown };
   const only: unknown = Array.isArray(messages) && messages.length === 1 ? messages[0] : undefined;

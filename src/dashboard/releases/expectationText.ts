@@ -2,7 +2,7 @@ import type { Expectation } from '../../domain/check/expectation.ts';
 import type { ExpectedCall } from '../../domain/check/trajectory.ts';
 import { durationText } from '../page/times.tsx';
 
-/** An expectation in words. */
+/** An expectation as a sentence. */
 export function expectationText(expect: Expectation): string {
   return ['the run ends in ' + (expect.status ?? 'success'), ...parts({ ...expect, status: undefined })].join(
     '; ',

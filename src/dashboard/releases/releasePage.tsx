@@ -24,7 +24,7 @@ interface StoryProps {
   readonly now: number;
 }
 
-/** A release's story; all of it changes while the release runs. */
+/** A release's story. All of it changes while the release runs. */
 export function Story(props: StoryProps) {
   const { story, viewer, now } = props;
   const { found, snapshot, checks, answers, failedLog, changed } = story;
@@ -287,7 +287,7 @@ function Change({ from, to }: { readonly from: string | null; readonly to: strin
   );
 }
 
-/** The fields in which two configurations differ; checks and resources are among them. */
+/** The fields in which two configurations differ, checks and resources included. */
 export function Fields({ fields }: { readonly fields: readonly FieldDifference[] | string }) {
   if (typeof fields === 'string') return <span class="quiet">{fields}</span>;
   if (fields.length === 0) return <>the same</>;

@@ -15,7 +15,7 @@ import { Changes } from './changesPage.tsx';
 import { Story, storyFragments } from './releasePage.tsx';
 import { readStory, releaseBefore, type ReleaseStory, storeOf } from './releaseStory.ts';
 
-/** The pages of releases and rollbacks, and their changes. */
+/** The pages of releases and rollbacks, and their change streams. */
 export function releaseRoutes(context: PageContext): Hono<PageEnv> {
   const { temporal, files, watches, rooms } = context;
   const routes = new Hono<PageEnv>();
@@ -95,8 +95,8 @@ async function storyOrNone(
 }
 
 /**
- * Reads a story again and again: while the release runs, what does not change is read once, and where it stands is what
- * the target's watch has heard.
+ * Reads a story repeatedly. While the release runs, it reads the constant parts once and takes the progress from the
+ * target's watch.
  */
 function storyReader(
   context: PageContext,

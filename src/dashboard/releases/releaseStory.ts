@@ -15,31 +15,34 @@ import { wholeAnswers } from '../../inspection/release/wholeAnswers.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import type { PageContext } from '../pageContext.ts';
 
-/** The release before, and in what this one differs. */
+/** The previous release, and how this one differs from it. */
 export interface ChangedSince {
   readonly before: FoundRelease;
-  /** The fields of the configuration; a sentence if they are not known. */
+  /** The changed fields of the configuration; a sentence if they are not known. */
   readonly configuration: readonly FieldDifference[] | string;
 }
 
-/** Everything that a page tells of one release or rollback. */
+/** Everything that the page of one release or rollback shows. */
 export interface ReleaseStory {
   readonly found: FoundRelease;
   readonly snapshot: TargetSnapshot;
-  /** The checks that it was made with, or that what it restored had passed; none if they are not known. */
+  /**
+   * The checks of its request, or, for a rollback, those that the restored revision had passed; none if they are not
+   * known.
+   */
   readonly checks: readonly Check[];
-  /** Whole answers, by the names of their records. */
+  /** Complete answers, by the names of their records. */
   readonly answers: ReadonlyMap<string, string>;
-  /** The end of the log of a revision that failed; a sentence where it cannot be read. `null`: none failed. */
+  /** The end of a failed revision's log; a sentence if it cannot be read. `null`: no revision failed. */
   readonly failedLog: readonly string[] | string | null;
-  /** `null`: there was no release before. */
+  /** `null`: there was no previous release. */
   readonly changed: ChangedSince | null;
 }
 
 const LOG_LINES = 200;
 
 /**
- * Reads the story of a release: from Temporal, else from its record, else from the target's own row.
+ * Reads the story of a release from Temporal, else from its record, else from the target's own row.
  *
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -64,13 +67,13 @@ export async function readStory(
   return { found, snapshot, checks, answers, failedLog, changed };
 }
 
-/** Where a target's records are; `undefined` while that is not known. */
+/** The store of a target's records; `undefined` while it is not known. */
 export function storeOf({ view }: TargetSnapshot): ArtifactStore | undefined {
   const place = view?.state.lastRequest?.recordStore;
   return place === undefined ? undefined : openArtifactStore(place);
 }
 
-/** The release that was made last before another one, and served. */
+/** The newest `released` release before another one. */
 export function releaseBefore({ view }: TargetSnapshot, releaseId: string): string | undefined {
   const history = view?.state.history ?? [];
   const index = history.findIndex((row) => row.releaseId === releaseId);

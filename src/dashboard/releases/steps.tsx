@@ -23,13 +23,13 @@ const STEP_WORDS: Readonly<Record<StepRecord['step'], string>> = {
   notify: 'notify',
 };
 
-/** A step in words: `check greets`. */
+/** A step as text: `check greets`. */
 export function stepWords({ step, subject }: Pick<StepRecord, 'step' | 'subject'>): string {
   const isNamed = step === 'check' || step === 'baseline' || step === 'soak' || step === 'bake';
   return isNamed && subject !== undefined ? `${STEP_WORDS[step]} ${subject}` : STEP_WORDS[step];
 }
 
-/** What a step's state is called where it is read aloud. */
+/** The names of a step's states for screen readers. */
 export const STATUS_WORDS: Readonly<Record<StepRecord['status'], string>> = {
   running: 'running',
   done: 'done',
@@ -38,7 +38,7 @@ export const STATUS_WORDS: Readonly<Record<StepRecord['status'], string>> = {
   skipped: 'skipped',
 };
 
-/** The steps of something under way, small, in their order; the one that runs with its time. */
+/** The steps of running work as a small strip, in order. The running step shows its time. */
 export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) {
   return (
     <ol class="strip" aria-label="Steps">
@@ -58,14 +58,14 @@ export function StepStrip({ steps }: { readonly steps: readonly StepRecord[] }) 
   );
 }
 
-/** What is said of something under way beside its steps. */
+/** What is shown about running work beside its steps. */
 interface UnderWayProps {
   readonly progress: Progress;
   readonly call: RunningCall | null;
   readonly buildLog: readonly string[];
 }
 
-/** The steps, what the last of them found, and the newest lines of the build. */
+/** The steps, what the running one found last, and the newest lines of the build. */
 export function UnderWay({ progress, call, buildLog }: UnderWayProps) {
   return (
     <>

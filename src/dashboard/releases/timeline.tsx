@@ -18,7 +18,7 @@ const PARTS: readonly (readonly [part: keyof TimeSplit, words: string])[] = [
   ['freezes', 'frozen'],
 ];
 
-/** Where the time went: a bar, and the same in words. */
+/** How long each part took: as a bar, and as text. */
 export function TimeBar({ timed, now }: TimelineProps) {
   const split = splitTime(timed, now);
   const whole = PARTS.reduce((sum, [part]) => sum + split[part], 0);
@@ -43,7 +43,7 @@ export function TimeBar({ timed, now }: TimelineProps) {
   );
 }
 
-/** Each step: when it began, how long it took, how often it was tried, its result. */
+/** Each step: its start, duration, number of attempts, and result. */
 export function Timeline({ timed, now }: TimelineProps) {
   const { steps, startedAt, endedAt } = timed;
   const from = Date.parse(startedAt);

@@ -4,7 +4,7 @@ import type { KeptMessage, KeptTarget } from '../../temporal/history/keptTarget.
 import { OutcomeChip, RevisionId } from '../page/marks.tsx';
 import { Moment } from '../page/times.tsx';
 
-/** What Temporal keeps of a target that no worker answers for: what served, what was under way, what ended last. */
+/** What Temporal knows of a target without a worker: what served, what was running, what ended last. */
 export function Kept({ kept, workflowId }: { readonly kept: KeptTarget; readonly workflowId: string }) {
   const { servingRevisionId: serves, running, ended, messages } = kept;
   const releases = [...ended, ...(running === null ? [] : [pastOfWork(running)])].reverse();

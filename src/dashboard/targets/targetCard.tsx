@@ -15,7 +15,7 @@ interface TargetCardProps {
   readonly now: number;
 }
 
-/** A target among others: what needs a person, what runs, what serves. */
+/** A target's card: what needs a person, what runs, what serves. */
 export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
   const { workflowId, name, view } = snapshot;
   const { tone, words } = headlineOf(snapshot, now);

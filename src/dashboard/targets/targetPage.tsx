@@ -25,11 +25,11 @@ interface TargetProps {
   readonly viewer: Viewer;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The target's workflow in Temporal's UI. `null`: it is not known. */
+  /** The target's workflow in Temporal's UI. `null`: not known. */
   readonly temporalPage: string | null;
 }
 
-/** One target: its state, its past, the revisions that it knows. */
+/** One target: its state, its past releases, its known revisions. */
 export function TargetDetails(props: TargetProps) {
   const { snapshot, temporalPage } = props;
   const { view } = snapshot;

@@ -20,7 +20,7 @@ interface PartProps {
   readonly viewer: Viewer;
 }
 
-/** What serves: release, commit and artifact, since when, and whether it passed its checks. */
+/** The serving revision: release, commit and artifact, since when, and whether it passed its checks. */
 export function Serving({ snapshot }: { readonly snapshot: TargetSnapshot }) {
   const { view, progress, deployment, workflowId } = snapshot;
   if (view === undefined) return null;
@@ -108,7 +108,7 @@ export function Alarm({ snapshot: { view, workflowId } }: { readonly snapshot: T
   );
 }
 
-/** What runs, with its steps and what it waits for. */
+/** The running work, with its steps and what it waits for. */
 export function Running({ snapshot, viewer }: PartProps) {
   const { view, progress, call, buildLog, workflowId } = snapshot;
   const running = view?.running ?? null;
@@ -131,7 +131,7 @@ export function Running({ snapshot, viewer }: PartProps) {
   );
 }
 
-/** What waits for its turn. */
+/** The queued releases and rollbacks. */
 export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetState }) {
   if (queue.length + rollbacks.length === 0) return null;
   return (
@@ -159,7 +159,7 @@ export function Queue({ state: { queue, rollbacks } }: { readonly state: TargetS
   );
 }
 
-/** Why the next release may not go as usual: hold, freeze, quarantine, changes by hand, lost notices. */
+/** Why the next release may not proceed as usual: hold, freeze, quarantine, manual changes, lost notices. */
 export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapshot; readonly now: number }) {
   const { view, silence, kept, workflowId } = snapshot;
   if (view === undefined) {
@@ -216,7 +216,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
 interface SilenceProps {
   readonly why: string;
   readonly hint: string | undefined;
-  /** Whether its state from before is shown. */
+  /** Whether an earlier state is shown. */
   readonly wasRead?: boolean;
 }
 

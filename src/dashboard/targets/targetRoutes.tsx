@@ -13,7 +13,7 @@ import type { PageContext } from '../pageContext.ts';
 import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Targets, targetsFragments } from './targetsPage.tsx';
 
-/** The pages of targets, and their changes. */
+/** The pages of targets, and their change streams. */
 export function targetRoutes({ temporal, files, watches, rooms }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 

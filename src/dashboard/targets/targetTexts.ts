@@ -3,13 +3,13 @@ import type { Frozen } from '../../domain/freeze/freeze.ts';
 import type { Tone } from '../page/marks.tsx';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 
-/** A target's state in a word, and the color of it. */
+/** A target's state in a word, and its color. */
 export interface Headline {
   readonly tone: Tone;
   readonly words: string;
 }
 
-/** What a person must know first of a target. `now`: milliseconds since 1970. */
+/** What a person must know first about a target. `now`: milliseconds since 1970. */
 export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
   const { view, progress, silence } = snapshot;
   if (view === undefined) {
@@ -34,12 +34,12 @@ export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
   return { tone: 'good', words: state.activeRevisionId === null ? 'never released' : 'serving' };
 }
 
-/** The freeze that is in force for the next release, as the newest request declared it. */
+/** The freeze that applies to the next release, as the newest request declared it. */
 export function frozenOf({ view }: TargetSnapshot, now: number): Frozen | null {
   return frozenAt(view?.state.lastRequest?.freezes ?? [], now);
 }
 
-/** What serves: by the control plane, which alone knows, else by the target's last knowledge. */
+/** The serving revision, according to the control plane; if it is not known, according to the target. */
 export function servingOf({ view, deployment }: TargetSnapshot): string | null {
   if (deployment !== undefined && typeof deployment !== 'string') return deployment.activeRevisionId;
   return view?.state.activeRevisionId ?? null;

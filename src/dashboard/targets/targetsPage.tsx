@@ -14,7 +14,7 @@ interface TargetsProps {
   readonly now: number;
 }
 
-/** All targets: first one sentence for each that needs a person, then a card for each. */
+/** All targets: first one sentence for each that needs a person, then one card for each. */
 export function Targets({ snapshots, viewer, now }: TargetsProps) {
   const byName = [...snapshots].sort((one, other) => one.name.localeCompare(other.name));
   return (
@@ -35,7 +35,7 @@ export function Targets({ snapshots, viewer, now }: TargetsProps) {
   );
 }
 
-/** The parts of the page that change. Another list of targets is another `targets`. */
+/** The parts of the page that change. If the list of targets changes, `targets` is replaced as a whole. */
 export function targetsFragments({ snapshots, viewer, now }: TargetsProps): Fragments {
   return new Map([
     ['summary', renderText(<Summary snapshots={snapshots} now={now} />)],

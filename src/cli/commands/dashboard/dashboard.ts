@@ -11,23 +11,23 @@ const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
 /** The options of `slipway dashboard`. */
 interface DashboardOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0: a free port. */
   readonly port: number;
-  /** Temporal's UI. Default: that of `slipway dev`, or of Temporal Cloud. */
+  /** The address of Temporal's UI. Default: that of `slipway dev`, or of Temporal Cloud. */
   readonly temporalUi?: string;
-  /** The `slipway.yaml` whose hooks are listened for at the same address. Default: none. */
+  /** The `slipway.yaml` whose hooks are served at the same address. Default: none. */
   readonly hooks?: string;
-  /** `host:port` on which metrics are served. Default: nowhere. */
+  /** The `host:port` that serves metrics. Default: metrics are not served. */
   readonly metrics?: string;
 }
 
 /**
  * `slipway dashboard`: serves the page until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once
- * it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ * it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin closes.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of
- * {@link readAccessSettings}.
+ * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link
+ *   readAccessSettings}.
  */
 export async function runDashboardCommand(
   context: CommandContext,
