@@ -2,27 +2,27 @@ import * as oidc from 'openid-client';
 
 import type { Claims } from './claims.ts';
 
-/** What Slipway is to an OIDC issuer. */
+/** Slipway's settings as a client of an OIDC issuer. */
 export interface IssuerClient {
   readonly issuer: URL;
   readonly clientId: string;
   /** Absent: a public client. */
   readonly clientSecret?: string;
-  /** What is asked for, separated by spaces. */
+  /** The requested scopes, separated by spaces. */
   readonly scope: string;
 }
 
-/** How long the issuer may take to answer, in seconds. */
+/** The timeout for the issuer's answers, in seconds. */
 const TIMEOUT_SECONDS = 10;
 
-/** What a browser keeps between leaving for the issuer and coming back; another browser cannot finish its sign-in. */
+/** What a browser keeps during a sign-in. Only the browser that began a sign-in can finish it. */
 export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
 }
 
-/** Who signed in, as the issuer says. */
+/** The person who signed in, according to the issuer. */
 export interface SignedIn {
   readonly claims: Claims & { readonly sub: string };
   /** When the ID token expires, in milliseconds since 1970. */
@@ -35,13 +35,13 @@ export class Issuer {
   readonly #settings: IssuerClient;
   #discovered: Promise<oidc.Configuration> | undefined;
 
-  /** Asks the issuer nothing yet: its outage must not keep the page from starting. */
+  /** Sends no request to the issuer yet: the page must start even if the issuer is down. */
   constructor(settings: IssuerClient) {
     this.#settings = settings;
   }
 
   /**
-   * Begins a sign-in: where the browser goes, and what it has to keep.
+   * Begins a sign-in. Returns the address for the browser, and what the browser has to keep.
    *
    * @param nonce - what the ID token is bound to. Default: a random one.
    * @throws openid-client's errors.
@@ -70,7 +70,7 @@ export class Issuer {
   /**
    * Finishes a sign-in.
    *
-   * @param answer - the address that the issuer sent the browser back to.
+   * @param answer - the address of the issuer's redirect.
    * @throws openid-client's errors.
    */
   async finish(answer: URL, { state, nonce, codeVerifier }: SignInChecks): Promise<SignedIn> {
@@ -84,7 +84,7 @@ export class Issuer {
     const proved = tokens.claims();
     if (proved === undefined || tokens.id_token === undefined)
       throw new Error('The issuer sent no ID token.');
-    // Many issuers put e-mail addresses and groups there only.
+    // Many issuers return e-mail addresses and groups only from the UserInfo endpoint.
     const further =
       configuration.serverMetadata().userinfo_endpoint === undefined
         ? {}
@@ -92,7 +92,7 @@ export class Issuer {
     return { claims: { ...further, ...proved }, expires: proved.exp * 1_000, idToken: tokens.id_token };
   }
 
-  /** Where a person ends their session at the issuer too; `undefined` if it has no such page. */
+  /** The page that ends the session at the issuer; `undefined` if the issuer has none. */
   async signOutUrl(returnTo: string): Promise<URL | undefined> {
     const configuration = await this.#configuration();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
@@ -111,7 +111,7 @@ export class Issuer {
 
   async #discover(): Promise<oidc.Configuration> {
     const { issuer, clientId, clientSecret } = this.#settings;
-    // Settings allow http on this machine only. The library marks the function so that it is noticed.
+    // Settings allow http only for this machine. The library marks the function as deprecated as a warning.
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     const insecure = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
     return await oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
@@ -121,7 +121,10 @@ export class Issuer {
   }
 }
 
-/** HTTP Basic, which every issuer must take (RFC 6749, 2.3.1), unless it says that it takes the secret in the body only. */
+/**
+ * HTTP Basic, which every issuer must accept (RFC 6749, 2.3.1), unless the issuer declares that it accepts the secret
+ * only in the body.
+ */
 function authentication(clientSecret: string | undefined): oidc.ClientAuth {
   if (clientSecret === undefined) return oidc.None();
   const [basic, post] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)];

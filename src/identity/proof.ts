@@ -8,25 +8,25 @@ import type { Prove, Statement } from '../domain/identity/statement.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 
 /**
- * What proves who asked for something: a record of the artifact store, so that no message, and so no history, has a token.
- * The message names the record, the worker reads and removes it.
+ * Proves who asked for something. It is a record of the artifact store, so messages and histories contain no token.
+ * The message names the record; the worker reads and removes it.
  */
 export interface Proof {
   /** The issuer's ID token. */
   readonly token: string;
   /**
-   * The statement, signed with the key that the ID token is bound to (its `nonce` is the key's thumbprint). Absent: the token's
-   * audience is the statement's (GitHub), or the token is bound to nothing (GitLab).
+   * The statement, signed with the key that the ID token is bound to (its `nonce` is the key's thumbprint). Absent:
+   * the token's audience identifies the statement (GitHub), or the token is bound to nothing (GitLab).
    */
   readonly statement?: string;
   /** When it was made: ISO 8601. */
   readonly at: string;
 }
 
-/** Below this name, the records with proofs. No target's name begins so. */
+/** The prefix of the records with proofs. A target's name cannot begin with it. */
 export const IDENTITIES = '_identities/';
 
-/** Puts a proof into the artifact store. @returns the record's name, which the message carries. */
+/** Stores a proof in the artifact store. @returns the record's name, which the message carries. */
 export async function putProof(
   store: { putRecord(name: string, record: unknown): Promise<void> },
   proof: Omit<Proof, 'at'>,
@@ -36,16 +36,17 @@ export async function putProof(
   return name;
 }
 
-/** What is refused without a proof. Everything else is said under a claimed name then. */
+/** Actions that are refused without a proof. All others proceed with a claimed name. */
 const REFUSED_UNPROVED: ReadonlySet<Statement['action']> = new Set(['release', 'promote', 'approve']);
-/** How long everything else waits for its proof to be made, in milliseconds. */
+/** How long the other actions wait for their proof, in milliseconds. */
 const IN_TIME_MS = 2_000;
 
 /**
- * What proves who says something to a target, a release or a promotion; `undefined`: its approval asks for no proof.
+ * Makes the proofs of identity for messages to a target, a release or a promotion; `undefined`: its approval requires
+ * no proof.
  *
- * @param keep - puts the proof of a statement into the artifact store.
- * @param onClaimed - called with why there is no proof of what goes on without one.
+ * @param keep - stores the proof of a statement in the artifact store.
+ * @param onClaimed - called with the reason if a message is sent without a proof.
  */
 export function proverFor(
   approval: Pick<ApprovalPolicy, 'identity'> | undefined,
@@ -70,17 +71,17 @@ export function proverFor(
   };
 }
 
-/** A name that nobody guesses. */
+/** A name that cannot be guessed. */
 export function newProofName(): string {
   return `${IDENTITIES}${randomUUID()}`;
 }
 
-/** Whether a message may name a record as its proof: nothing else of the store is read, or removed, for one. */
+/** Whether a message may name a record as its proof. The worker reads or removes no other records for a proof. */
 export function isProofName(name: string): boolean {
   return /^_identities\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u.test(name);
 }
 
-/** The audience of a token that is good for one statement only. */
+/** The audience of a token that is valid for one statement only. */
 export function statementAudience(statement: Statement): string {
   return `slipway:${createHash('sha256').update(canonicalJson(statement)).digest('hex')}`;
 }
@@ -88,14 +89,14 @@ export function statementAudience(statement: Statement): string {
 /** The algorithm of the keys that people's ID tokens are bound to. */
 export const KEY_ALGORITHM = 'ES256';
 
-/** A key that an ID token is bound to: `nonce`, its thumbprint, is what a sign-in asks the token to carry. */
+/** Makes a key for an ID token. `nonce` is its thumbprint; the sign-in asks the issuer to put it into the token. */
 export async function newSigningKey(): Promise<{ readonly privateKey: JWK; readonly nonce: string }> {
   const { publicKey, privateKey } = await generateKeyPair(KEY_ALGORITHM, { extractable: true });
   const nonce = await calculateJwkThumbprint(await exportJWK(publicKey));
   return { privateKey: { ...(await exportJWK(privateKey)) }, nonce };
 }
 
-/** The proof of a person, by their ID token and the key that it is bound to. */
+/** A person's proof, made from their ID token and the key that it is bound to. */
 export async function personProof(
   token: string,
   privateKey: JWK,

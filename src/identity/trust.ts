@@ -1,13 +1,13 @@
 import { httpsUrl } from '../config/httpsUrl.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
-/** An issuer whose tokens count, and what of them. */
+/** An issuer that the worker trusts, and which of its tokens. */
 export type Trusted =
-  /** People who sign in with `slipway login` or on the page: `clientIds` are the audiences of their tokens. */
+  /** People who sign in with `slipway login` or on the page. `clientIds`: the accepted audiences. */
   | { readonly kind: 'person'; readonly issuer: string; readonly clientIds: readonly string[] }
   /**
-   * CI jobs of these repositories alone (`owner/name`, or a project's path): at a public issuer, any repository gets a token of
-   * any audience.
+   * CI jobs of only these repositories (`owner/name`, or a project's path). At a public issuer, any repository can get
+   * a token for any audience.
    */
   | { readonly kind: 'github' | 'gitlab'; readonly issuer: string; readonly repositories: readonly string[] };
 
@@ -17,9 +17,9 @@ const GITHUB = 'https://token.actions.githubusercontent.com';
 const GITLAB = 'https://gitlab.com';
 
 /**
- * Whose tokens a worker believes, from its own environment: requests have no say in it.
+ * Reads the trusted issuers from the worker's own environment. Requests cannot change them.
  *
- * @throws SLIPWAY_USAGE for a variable that cannot be used.
+ * @throws SLIPWAY_USAGE for an invalid variable.
  */
 export function readTrust(environment: Environment): readonly Trusted[] {
   const trusted: Trusted[] = [];
@@ -44,7 +44,7 @@ export function readTrust(environment: Environment): readonly Trusted[] {
   return trusted;
 }
 
-/** An issuer as its tokens name it: as it is written. */
+/** An issuer, exactly as written: tokens contain it in this form. */
 function address(name: string, text: string): string {
   httpsUrl(name, text);
   return text;

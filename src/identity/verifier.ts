@@ -19,21 +19,21 @@ import { verifiedEmail } from './claims.ts';
 import { KEY_ALGORITHM, type Proof, statementAudience } from './proof.ts';
 import type { Trusted } from './trust.ts';
 
-/** Who was proved: the name to record, and the identity behind it. */
+/** The result of a proof: the name to record, and the identity behind it. */
 export type Proved = Required<Pick<Actor, 'who' | 'proved'>>;
 
 type Keys = ReturnType<typeof createRemoteJWKSet>;
 
-/** What GitLab's jobs ask a token for. */
+/** The audience of the tokens of GitLab's jobs. */
 export const GITLAB_AUDIENCE = 'slipway';
 
 const TIMEOUT_MS = 10_000;
-/** Clocks of two machines differ by so many seconds. */
+/** The accepted clock difference between two machines. */
 const TOLERANCE_SECONDS = 30;
-/** Asymmetric ones alone: a symmetric key would be one that the client has, too. */
+/** Asymmetric algorithms only: a symmetric key would also be known to the client. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-/** Verifies proofs. Keeps the issuers' keys; a key that it does not know has it ask again. */
+/** Verifies proofs. Caches the issuers' keys, and fetches them again for an unknown key. */
 export class Verifier {
   readonly #trusted: readonly Trusted[];
   readonly #keys = new Map<string, Promise<Keys>>();
@@ -43,10 +43,10 @@ export class Verifier {
   }
 
   /**
-   * Verifies that a proof is one of this statement.
+   * Verifies that a proof belongs to this statement.
    *
-   * @param at - the moment at which the statement arrived, at which the token must have been valid.
-   * @throws SLIPWAY_IDENTITY_UNPROVED, SLIPWAY_UNREACHABLE where the issuer does not answer.
+   * @param at - when the statement arrived. The token must have been valid then.
+   * @throws SLIPWAY_IDENTITY_UNPROVED; SLIPWAY_UNREACHABLE if the issuer does not answer.
    */
   async verify({ token, statement: signed }: Proof, statement: Statement, at: Date): Promise<Proved> {
     const trusted = this.#trustedIssuerOf(token);
@@ -114,7 +114,7 @@ export class Verifier {
   }
 }
 
-/** Where an issuer's keys are, as it says itself (OpenID Connect Discovery, 4). */
+/** Finds the address of an issuer's keys (OpenID Connect Discovery, 4). */
 async function discover(issuer: string): Promise<Keys> {
   const url = `${issuer.replace(/\/$/u, '')}/.well-known/openid-configuration`;
   let metadata: unknown;
@@ -142,7 +142,9 @@ function audienceOf(trusted: Trusted, statement: Statement): string | string[] {
   }
 }
 
-/** A person's token is good only with the key that it was asked for with: who reads it in the store cannot use it. */
+/**
+ * Verifies that the token's own key signed the statement, so a token that was read from the store is useless alone.
+ */
 async function verifyStatement(
   signed: string | undefined,
   statement: Statement,
@@ -163,7 +165,7 @@ async function verifyStatement(
   throw unproved('the proof is one of something else');
 }
 
-/** What a person cannot change by themselves: approvals compare it. */
+/** The identity that approvals compare: a person cannot change it. */
 function personOf(payload: JWTPayload): Proved {
   const { iss: issuer = '', sub: subject = '' } = payload;
   const email = verifiedEmail(payload);
@@ -174,9 +176,9 @@ function personOf(payload: JWTPayload): Proved {
 }
 
 /**
- * A job proves its repository alone: a person who may change its workflows decides what it does, under any name.
+ * A job proves only its repository. A person who can change its workflows can run it under any name.
  *
- * @throws SLIPWAY_IDENTITY_UNPROVED unless the repository is one that is trusted.
+ * @throws SLIPWAY_IDENTITY_UNPROVED if the repository is not trusted.
  */
 function jobOf(payload: JWTPayload, trusted: Extract<Trusted, { kind: 'github' | 'gitlab' }>): Proved {
   const { iss: issuer = '', sub: who = '' } = payload;

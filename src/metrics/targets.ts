@@ -19,7 +19,8 @@ const AT_ONCE = 4;
 
 /**
  * Records what no single event shows: queues, holds, how long work has been running, workers. It reads Temporal, so
- * all workers report the same. A workflow is queried only if its history has grown, so idle targets cost no query.
+ * all workers report the same values. It queries a workflow only if its history has grown, so idle targets cost no
+ * query.
  *
  * @param signal - ends it.
  * @param everyMs - the interval between two rounds. Default: 30 s.
@@ -58,7 +59,7 @@ async function figuresOf(ask: Questions, workflowId: string): Promise<TargetFigu
   const progress: Progress | null =
     view.running === null
       ? null
-      : // It may have ended a moment ago.
+      : // The workflow may have just ended.
         await ask(view.running.workflowId, progressQuery).catch(() => null);
   return targetFigures(view, progress, Date.now());
 }

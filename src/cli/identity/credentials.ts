@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `slipway login` keeps: an ID token, and the private key that it is bound to. */
+/** The credentials that `slipway login` stores: an ID token, and the private key that it is bound to. */
 const Credentials = z.strictObject({
   issuer: z.string(),
   name: z.string(),
@@ -17,7 +17,7 @@ const Credentials = z.strictObject({
 });
 export type Credentials = z.infer<typeof Credentials>;
 
-/** Where they are kept: in the user's configuration folder, for the user alone. */
+/** The credentials' file, in the user's configuration folder. */
 function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: Environment): string {
   const folder = [configured, process.platform === 'win32' ? onWindows : undefined].find(
     (value) => value !== undefined && value !== '',
@@ -25,7 +25,7 @@ function credentialsFile({ XDG_CONFIG_HOME: configured, APPDATA: onWindows }: En
   return join(folder ?? join(homedir(), '.config'), 'slipway', 'identity.json');
 }
 
-/** What is kept; `undefined`: nothing that can be read, so that the person has to sign in. */
+/** The stored credentials; `undefined`: none that can be read, so the person has to sign in. */
 export async function readCredentials(environment: Environment): Promise<Credentials | undefined> {
   try {
     const text = await readFile(credentialsFile(environment), 'utf8');
@@ -36,7 +36,7 @@ export async function readCredentials(environment: Environment): Promise<Credent
   }
 }
 
-/** Keeps them, readable by the user alone. */
+/** Stores credentials in a file that only the user can read. */
 export async function writeCredentials(environment: Environment, credentials: Credentials): Promise<string> {
   const file = credentialsFile(environment);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -46,7 +46,6 @@ export async function writeCredentials(environment: Environment, credentials: Cr
   return file;
 }
 
-/** Removes them. */
 export async function removeCredentials(environment: Environment): Promise<void> {
   await rm(credentialsFile(environment), { force: true });
 }

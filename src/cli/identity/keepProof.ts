@@ -12,10 +12,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const TIMEOUT_MS = 10_000;
 
 /**
- * Puts the proof of who asks into the artifact store, for the worker: of the CI job, or of the person who signed in.
+ * Stores the proof of identity in the artifact store, for the worker. The proof is of the CI job, or of the person who
+ * signed in.
  *
  * @returns the record's name, which the message carries.
- * @throws SLIPWAY_IDENTITY_UNPROVED where there is none; SLIPWAY_ARTIFACT_STORE_….
+ * @throws SLIPWAY_IDENTITY_UNPROVED if there is no proof; SLIPWAY_ARTIFACT_STORE_….
  */
 export async function keepProof(
   environment: Environment,
@@ -26,10 +27,10 @@ export async function keepProof(
 }
 
 /**
- * What proves who says something by a command; `undefined`: the approval asks for no proof. A note says why a name stays
- * claimed.
+ * Makes the proofs of identity for a command's messages; `undefined`: the approval requires no proof. Prints a note
+ * with the reason if a name stays claimed.
  *
- * @param open - opens the artifact store that the worker looks into.
+ * @param open - opens the artifact store that the worker reads.
  */
 export function commandProver(
   { environment, output }: Pick<CommandContext, 'environment' | 'output'>,
@@ -57,7 +58,7 @@ async function proofOf(environment: Environment, statement: Statement): Promise<
   return personProof(credentials.idToken, credentials.privateKey, statement);
 }
 
-/** A token of GitHub's job for this statement alone. */
+/** An ID token of the GitHub job that is valid for this statement only. */
 async function githubToken(url: string, bearer: string, statement: Statement): Promise<string> {
   const asked = new URL(url);
   asked.searchParams.set('audience', statementAudience(statement));

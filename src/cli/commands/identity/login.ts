@@ -11,13 +11,13 @@ import { newSigningKey } from '../../../identity/proof.ts';
 import type { CommandContext } from '../../context.ts';
 import { removeCredentials, writeCredentials } from '../../identity/credentials.ts';
 
-/** How long a person may take at the issuer's pages. */
+/** How long a person may take to sign in at the issuer. */
 const SIGN_IN_MS = 10 * 60_000;
 const CALLBACK = '/callback';
 
 /**
- * `slipway login`: signs in at the OIDC issuer in a browser, which comes back to this machine's loopback address (RFC 8252), and
- * keeps the ID token with the key that it is bound to.
+ * `slipway login`: signs in at the OIDC issuer in a browser. The issuer redirects it to this machine's loopback
+ * address (RFC 8252). Stores the ID token and the key that it is bound to.
  *
  * @returns the exit code.
  * @throws SLIPWAY_USAGE, SLIPWAY_SIGN_IN_FAILED, SLIPWAY_SIGN_IN_UNAVAILABLE.
@@ -52,7 +52,7 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
   }
 }
 
-/** `slipway logout`: removes what `slipway login` keeps. */
+/** `slipway logout`: removes the credentials that `slipway login` stored. */
 export async function runLogoutCommand({ output, environment }: CommandContext): Promise<number> {
   await removeCredentials(environment);
   output.event({ event: 'signed_out' });
@@ -84,7 +84,7 @@ function secretBehind(text: string, environment: CommandContext['environment']):
   return text.startsWith('file:') ? resolveSecret({ from: text }, environment) : text;
 }
 
-/** Waits until the browser comes back from the issuer. Requests that this sign-in did not begin are turned away. */
+/** Waits for the issuer's redirect. Rejects requests that do not belong to this sign-in. */
 async function answerOf(
   server: ReturnType<typeof createServer>,
   redirectUri: string,
