@@ -1,5 +1,6 @@
 import type { Actor } from '../domain/actor.ts';
 import type { Artifact, TarballArtifact } from '../domain/artifact/artifact.ts';
+import type { ChecksBudget, Spent } from '../domain/check/budget.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
@@ -145,10 +146,17 @@ export interface Activities {
     readonly agentUrl: string;
   }): Promise<Attempted<{ silent: string | null }>>;
 
-  /** Runs one check. A verdict counts only if the revision was active before and after. */
+  /**
+   * Runs one check with all its repetitions. A repetition counts only if the revision was active before and after. A new
+   * attempt continues with the repetitions that the previous attempt reported. It fails for good with
+   * SLIPWAY_CHECKS_BUDGET_SPENT if the budget has no room for the next repetition.
+   *
+   * @param input.budget - what the check may spend. Absent: no limit.
+   * @returns `spent`: what the check spent, if there is a budget.
+   */
   runCheck(
-    input: RevisionInput & CheckedAt & { readonly check: Check },
-  ): Promise<Attempted<{ verdict: CheckVerdict }>>;
+    input: RevisionInput & CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget },
+  ): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
 
   /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */
   lookAtFreezes(input: {
@@ -192,12 +200,13 @@ export interface Activities {
 
   /**
    * Watches the revision that serves, with a round of checks at each interval, until a moment in milliseconds since
-   * 1970. Ends with the first failed verdict; `null` if none failed.
+   * 1970. Each round has the whole budget. Ends with the first failed verdict; `null` if none failed.
    */
   watchRevision(
     input: RevisionInput &
       CheckedAt & {
         readonly checks: readonly Check[];
+        readonly budget?: ChecksBudget;
         readonly until: number;
         readonly everyMs: number;
       },

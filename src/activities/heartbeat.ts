@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import { cutText } from '../domain/bounds.ts';
 import { type Heartbeat, readHeartbeat } from '../domain/heartbeat.ts';
+import { isRecord } from '../domain/scalars.ts';
 import { scrubText } from './scrub.ts';
 
 /** Several times within the steps' heartbeat timeouts (10 s), because the SDK throttles heartbeats. */
@@ -17,7 +18,7 @@ const FIRST_HEARTBEAT_MS = 500;
 const SAYS_MAX_BYTES = 1_000;
 
 /** The details for the next heartbeats of each attempt. */
-const SAID = new WeakMap<Context, Heartbeat>();
+const SAID = new WeakMap<Context, Heartbeat & { readonly known?: unknown }>();
 
 /**
  * Runs an attempt with heartbeats, if its step has a heartbeat timeout. Heartbeats run beside the attempt's calls, so
@@ -37,18 +38,28 @@ export async function beating<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Sets the progress text that the next heartbeats carry. */
-export function noteProgress(says: string): void {
+/**
+ * Sets the progress text that the next heartbeats carry.
+ *
+ * @param known - the state with which the next attempt continues. Absent: it begins again.
+ */
+export function noteProgress(says: string, known?: unknown): void {
   const context = Context.current();
   const text = cutText(scrubText(says), SAYS_MAX_BYTES);
   const before = lastSaid(context);
-  const said = before?.says === text ? before : { says: text, since: new Date().toISOString() };
-  SAID.set(context, said);
+  const since = before?.says === text ? before.since : new Date().toISOString();
+  SAID.set(context, { says: text, since, ...(known === undefined ? {} : { known }) });
+}
+
+/** The state that the previous attempt reported; `undefined` if there is none. */
+export function knownBefore(): unknown {
+  const { heartbeatDetails } = Context.current().info;
+  return isRecord(heartbeatDetails) ? heartbeatDetails['known'] : undefined;
 }
 
 /** Sets the progress text, and sends a heartbeat now. */
-export function reportProgress(says: string): void {
-  noteProgress(says);
+export function reportProgress(says: string, known?: unknown): void {
+  noteProgress(says, known);
   const context = Context.current();
   if (context.info.heartbeatTimeoutMs !== undefined) context.heartbeat(lastSaid(context));
 }

@@ -3,6 +3,7 @@ import type { RunApiClient } from '../clients/runApi.ts';
 import { checkSchema } from '../config/answerSchema.ts';
 import type { Check, Turn } from '../domain/check/check.ts';
 import { judge, type Judgement } from '../domain/check/judge.ts';
+import { trajectoryOf } from '../domain/check/trajectory.ts';
 
 /** What checks need of an agent. */
 export type CheckedAgent = Pick<
@@ -17,6 +18,8 @@ export interface Answered {
   readonly seen: ObservedStream;
   /** How many runs it took. */
   readonly runs: number;
+  /** The tokens that the agent's messages report. 0 if they report none. */
+  readonly tokens: number;
 }
 
 /** The thread of a conversation. */
@@ -46,7 +49,7 @@ export async function askAgent(
   const { turns, input, expect } = check;
   if (turns !== undefined) return converse(agent, check, turns, thread, canceled);
   const seen = await observeRun(agent, { ...check, input }, canceled);
-  return { judgement: judge(expect, seen.run, checkSchema), seen, runs: 1 };
+  return { judgement: judge(expect, seen.run, checkSchema), seen, runs: 1, tokens: tokensOf(seen) };
 }
 
 async function converse(
@@ -59,10 +62,12 @@ async function converse(
   await agent.createThread({ thread_id: threadId, metadata: { slipway_check: name } }, { signal });
   try {
     let latencyMs = 0;
+    let tokens = 0;
     for (const [index, { expect, input, resume }] of turns.entries()) {
       const run = { assistant, timeoutMs, feedbackKey, threadId, input, resume };
       const seen = await observeRun(agent, run, signal);
       latencyMs += seen.run.latencyMs;
+      tokens += tokensOf(seen);
       const judgement = judge(expect, seen.run, checkSchema);
       const runs = index + 1;
       if (judgement.passed && runs < turns.length) continue;
@@ -71,12 +76,17 @@ async function converse(
         judgement: { ...judgement, reasons },
         seen: { ...seen, run: { ...seen.run, latencyMs } },
         runs,
+        tokens,
       };
     }
     throw new TypeError('a conversation has at least one turn');
   } finally {
     await removeThread(agent, threadId).catch(onLeft);
   }
+}
+
+function tokensOf({ run }: ObservedStream): number {
+  return trajectoryOf(run.values)?.tokens ?? 0;
 }
 
 /** Removes the thread of a conversation, whatever has become of its check. */

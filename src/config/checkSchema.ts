@@ -1,11 +1,13 @@
 import { z } from 'zod';
 
+import type { ChecksBudget as BudgetOfRelease } from '../domain/check/budget.ts';
 import {
   type Check as CheckOfRelease,
   type Turn as TurnOfCheck,
   turnProblem,
   TURNS_MAX,
 } from '../domain/check/check.ts';
+import { REPEAT_MAX, repetitionProblem } from '../domain/check/repetition.ts';
 import { Expectation } from './expectationSchema.ts';
 import { Duration, present, Text } from './fields.ts';
 
@@ -33,15 +35,25 @@ export const Check = z
       .max(TURNS_MAX)
       .optional()
       .describe('Instead of input and expect: a conversation on one thread, a run for each turn'),
+    repeat: z
+      .int()
+      .min(1)
+      .max(REPEAT_MAX)
+      .optional()
+      .describe('How often it is asked at most: it ends once it is decided. Default: 1'),
+    pass: z.int().min(1).max(REPEAT_MAX).optional().describe('How many of them must pass. Default: all'),
     timeout: Duration.default(60_000).describe(
       'How long a run may take; the deadlines of its steps follow. Default: 60s',
     ),
     feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
   })
-  .superRefine(({ input, expect, turns }, context) => {
-    if (turns === undefined) return;
+  .superRefine((check, context) => {
+    const { input, expect, turns } = check;
     const wrong = (message: string, ...path: PropertyKey[]): void =>
       context.addIssue({ code: 'custom', path, message });
+    const undecided = repetitionProblem(check);
+    if (undecided !== undefined) wrong(undecided, 'pass');
+    if (turns === undefined) return;
     if (input !== undefined) wrong('each turn has its own: move it into the first turn', 'input');
     if (expect !== undefined) wrong('each turn has its own: move it into the last turn', 'expect');
     const problem = turnProblem(turns);
@@ -54,3 +66,19 @@ export const Check = z
     timeoutMs,
     ...(turns === undefined ? {} : { turns }),
   }));
+
+/** What all checks may take together. */
+export const ChecksBudget = z
+  .strictObject({
+    time: Duration.optional().describe('How long they may take'),
+    runs: z.int().min(1).optional().describe('How many runs they may make'),
+    tokens: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'How many tokens the agent’s messages may report (usage_metadata), input and output together',
+      ),
+  })
+  .refine((budget) => Object.keys(budget).length > 0, 'expected time, runs or tokens')
+  .transform(({ time, ...rest }): BudgetOfRelease => present({ ...rest, timeMs: time }));

@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/artifact/retention.ts';
 import { storeUrlProblem } from '../domain/artifact/storeUrl.ts';
-import { longestRuns } from '../domain/check/check.ts';
+import { fewestRuns } from '../domain/check/budget.ts';
+import { type Check as CheckOfRelease, runsOfOne } from '../domain/check/check.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import type { ErrorPolicy } from '../domain/release/release.ts';
@@ -10,7 +11,7 @@ import { isRecord } from '../domain/scalars.ts';
 import { STEP_NAMES, type StepOverride } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { TARGET_NAME } from '../domain/target/targetSpec.ts';
-import { Check } from './checkSchema.ts';
+import { Check, ChecksBudget } from './checkSchema.ts';
 import {
   approvalFields,
   Duration,
@@ -283,6 +284,9 @@ export const Config = z
         }
       }, EVEN_IF_WRONG)
       .describe('What a released revision has to pass, in this order'),
+    checksBudget: ChecksBudget.optional().describe(
+      'What all checks of a revision may take together. Default: what each may take',
+    ),
     steps: z
       .partialRecord(z.enum(STEP_NAMES), Step)
       .default({})
@@ -293,13 +297,18 @@ export const Config = z
     notify: Notify.default([]).describe('Receivers of notices about the targets'),
     hooks: Hooks.default({}).describe('What "slipway hooks" is told by alerts and other products, by name'),
   })
+<<<<<<< HEAD
   .superRefine(({ promotions, notify, hooks, targets, checks, steps }: LooseConfig, context) => {
+=======
+  .superRefine(({ promotions, notify, targets, checks, checksBudget, steps }: LooseConfig, context) => {
+>>>>>>> 0305922e (Checks may be repeated, k of n, within one budget)
     const names = Object.keys(targets ?? {});
     for (const { path, message } of [
       ...promotionProblems(promotions ?? {}, names),
       ...notifyProblems(notify, names),
       ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
       ...stepProblems(checks, steps),
+      ...budgetProblems(checksBudget, checks),
     ]) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
@@ -313,6 +322,7 @@ interface LooseConfig {
   readonly hooks?: unknown;
   readonly targets?: object | null;
   readonly checks?: unknown;
+  readonly checksBudget?: unknown;
   readonly steps?: unknown;
 }
 
@@ -322,13 +332,25 @@ export type TargetConfig = Config['targets'][string];
 const ONE_CHECK = ['check', 'baseline'];
 const ALL_CHECKS = ['soak', 'bake'];
 
-type TimedCheck = Parameters<typeof longestRuns>[0];
+/** How long the runs of a check may take together, in milliseconds. */
+function longestOf(check: CheckOfRelease): number {
+  return (check.repeat ?? 1) * runsOfOne(check) * check.timeoutMs;
+}
+
+/** A budget that has no room for its checks, even if all of them pass. */
+function* budgetProblems(budget: unknown, checks: unknown): Iterable<FieldIssue> {
+  const runs = isRecord(budget) ? budget['runs'] : undefined;
+  if (typeof runs !== 'number' || !Array.isArray(checks) || !checks.every(isRecord)) return;
+  const fewest = fewestRuns(checks as unknown as CheckOfRelease[]);
+  if (fewest <= runs) return;
+  yield { path: ['checksBudget', 'runs'], message: `the checks take ${fewest} runs at least: raise it` };
+}
 
 /** Deadlines of steps that are shorter than the checks that run within them: those would never end in time. */
 function stepProblems(checks: unknown, steps: unknown) {
   const timed = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
     isRecord(check) && typeof check['timeoutMs'] === 'number'
-      ? { name: String(check['name']), timeoutMs: check['timeoutMs'] * longestRuns(check as TimedCheck) }
+      ? { name: String(check['name']), timeoutMs: longestOf(check as unknown as CheckOfRelease) }
       : [],
   );
   const [longest = { name: '', timeoutMs: 0 }] = timed.toSorted((a, b) => b.timeoutMs - a.timeoutMs);

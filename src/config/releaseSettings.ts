@@ -12,6 +12,7 @@ import type { ReceiverConfig } from './notifySchema.ts';
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
   | 'checks'
+  | 'checksBudget'
   | 'steps'
   | 'soakMs'
   | 'pauseMs'
@@ -63,6 +64,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       vocabulary: vocabulary === 'contract' ? undefined : vocabulary,
     },
     checks: config.checks,
+    checksBudget: config.checksBudget,
     steps: config.steps,
     soakMs: target.soak,
     pauseMs: target.pauseFor,

@@ -1,4 +1,4 @@
-import { type Check, longestRuns } from './check/check.ts';
+import { type Check, runsOfOne } from './check/check.ts';
 import { overrideStep, STEP_NAMES, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
 
 const SECOND = 1_000;
@@ -138,8 +138,13 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 /** The calls around each check: read the active revision before and after, record feedback, and store the answer. */
 const CALLS_AROUND_CHECK = 4;
 
+<<<<<<< HEAD
 /** The fields of a check that determine how long it may take. */
 type TimedCheck = Pick<Check, 'timeoutMs' | 'turns'>;
+=======
+/** What of a check says how long it may take. */
+type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat'>;
+>>>>>>> 0305922e (Checks may be repeated, k of n, within one budget)
 
 /** The calls around a conversation: create its thread, delete it, and delete that of a previous attempt. */
 const CALLS_AROUND_CONVERSATION = 3;
@@ -148,7 +153,8 @@ const CALLS_AROUND_CONVERSATION = 3;
 function longestRoundMs(checks: readonly TimedCheck[]): number {
   const longest = checks.map((check) => {
     const calls = CALLS_AROUND_CHECK + (check.turns === undefined ? 0 : CALLS_AROUND_CONVERSATION);
-    return longestRuns(check) * check.timeoutMs + calls * LONGEST_CALL_MS;
+    const { repeat = 1, timeoutMs } = check;
+    return repeat * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS);
   });
   return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
 }

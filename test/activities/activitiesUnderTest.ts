@@ -100,6 +100,7 @@ export function activitiesUnderTest(
     Pick<
       Info,
       | 'attempt'
+      | 'activityType'
       | 'isLocal'
       | 'workflowExecution'
       | 'scheduleToCloseTimeoutMs'

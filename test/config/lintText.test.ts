@@ -251,6 +251,33 @@ describe('a check that no run can pass, or every one does', () => {
     ]);
   });
 
+  it.each([
+    [
+      '    repeat: 5\n    pass: 6\n',
+      'checks.0.pass: 5 runs cannot pass 6 times: lower pass, or raise repeat',
+    ],
+    ['    pass: 2\n', 'checks.0.pass: has no effect without repeat: set repeat, too'],
+    [
+      '    repeat: 5\n    pass: 4\nchecksBudget: { runs: 3 }\n',
+      'checksBudget.runs: the checks take 4 runs at least',
+    ],
+    ['checksBudget: {}\n', 'checksBudget: expected time, runs or tokens'],
+    [
+      '    repeat: 20\nsteps: { check: { startToClose: 19m } }\n',
+      'expected more than the 20m00s that the check "greets"',
+    ],
+  ])('is refused if its repetitions decide nothing: %j', (more, words) => {
+    expect(problemsOf(RIGHT + more).join('\n')).toContain(words);
+  });
+
+  it('may be repeated within a budget', () => {
+    const { config } = lintText(
+      `${RIGHT}    repeat: 5\n    pass: 4\nchecksBudget: { time: 10m, runs: 4, tokens: 9 }\n`,
+    );
+    expect(config?.checks[0]).toMatchObject({ repeat: 5, pass: 4 });
+    expect(config?.checksBudget).toEqual({ timeMs: 600_000, runs: 4, tokens: 9 });
+  });
+
   it('has a tolerance that is a share of the number', () => {
     const { config } = lintText(expecting('{ number: { equals: -200, tolerance: 1% } }'));
     expect(config?.checks[0]?.expect).toEqual({ number: { equals: -200, tolerance: 2 } });

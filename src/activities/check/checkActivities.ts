@@ -2,64 +2,110 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { askAgent, type CheckedAgent, type ConversationThread, removeThread } from '../../check/askAgent.ts';
+import {
+  type Answered,
+  type CheckedAgent,
+  type ConversationThread,
+  removeThread,
+} from '../../check/askAgent.ts';
+import { carryOut, type CheckProgress, NOTHING_MADE, type ShownRun } from '../../check/carryOut.ts';
 import { cutText } from '../../domain/bounds.ts';
 import type { Check } from '../../domain/check/check.ts';
+import { repetitionsOf, repetitionsText } from '../../domain/check/repetition.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
-import { noteProgress } from '../heartbeat.ts';
-import { scrubText } from '../scrub.ts';
+import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
+import { scrubText, scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
-/** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
+/** Runs a check: runs that are streamed, without a thread, so that nothing of them stays behind; or conversations. */
 export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    runCheck: async ({ agentUrl, store, check, ...revision }) => {
-      noteProgress(`check "${check.name}" runs`);
+    runCheck: async ({ agentUrl, store, check, budget, ...revision }) => {
+      noteProgress(`check "${check.name}" runs`, knownBefore());
       await requireActive(outside, revision);
       const agent = outside.agent(revision.target, agentUrl);
-      const { cancellationSignal } = Context.current();
-      const thread = await freshThread(agent, check);
-      const { judgement: judged, seen } = await askAgent(agent, check, thread, cancellationSignal);
-      const { run, runId, feedbackLink } = seen;
-      await requireActive(outside, revision);
-      const { wholeAnswer, ...judgement } = judged;
-      const isWhole = wholeAnswer === judgement.answer;
-      const answerRecord = isWhole ? undefined : await keepAnswer(outside, store, scrubText(wholeAnswer));
-      const feedbackRecorded =
-        check.feedbackKey === undefined
-          ? null
-          : await recordVerdict(outside, feedbackLink, judgement.passed, judgement.reasons);
-      const { revisionId } = revision;
-      const { latencyMs } = run;
-      return {
-        verdict: {
-          check: check.name,
-          revisionId,
-          ...judgement,
-          answerRecord,
-          runId,
-          latencyMs,
-          feedbackRecorded,
+      const begun = begunBefore(check);
+      await removeLeftThreads(agent, check, begun);
+      const { spent, ...verdict } = await carryOut({
+        ...{ agent, check, begun, budget },
+        thread: (repetition) => threadOf(check, Context.current().info.attempt, repetition),
+        onAnswered: async (answered) => {
+          await requireActive(outside, revision);
+          return shownRun(outside, store, check, answered);
         },
+        onProgress: (progress) => reportRepetition(check, progress),
+        signal: Context.current().cancellationSignal,
+      });
+      const { revisionId } = revision;
+      return {
+        verdict: { check: check.name, revisionId, ...verdict },
+        ...(budget === undefined ? {} : { spent }),
       };
     },
   };
 }
 
-/** A thread of this attempt's own. That of the attempt before, which its worker's death may have left, is removed. */
-async function freshThread(agent: CheckedAgent, { name, turns }: Check): Promise<ConversationThread> {
+/** What a verdict shows of one repetition. Its whole answer is kept, and it is recorded on its run's trace. */
+async function shownRun(
+  outside: Outside,
+  store: string,
+  { feedbackKey }: Check,
+  { judgement: judged, seen }: Answered,
+): Promise<ShownRun> {
+  const { wholeAnswer, ...judgement } = judged;
+  const { run, runId, feedbackLink } = seen;
+  const isWhole = wholeAnswer === judgement.answer;
+  const answerRecord = isWhole ? undefined : await keepAnswer(outside, store, scrubText(wholeAnswer));
+  const feedbackRecorded =
+    feedbackKey === undefined
+      ? null
+      : await recordVerdict(outside, feedbackLink, judgement.passed, judgement.reasons);
+  return { ...judgement, answerRecord, runId, latencyMs: run.latencyMs, feedbackRecorded };
+}
+
+/** Says how far a check is that is repeated, so that the next attempt goes on with it. */
+function reportRepetition(check: Check, progress: CheckProgress): void {
+  const { planned, needed } = repetitionsOf(check);
+  if (planned === 1) return;
+  const { made, passed } = progress;
+  const says = `check "${check.name}": ${repetitionsText({ made, passed, planned, needed })}`;
+  reportProgress(says, resumes() ? scrubTexts(progress) : undefined);
+}
+
+/** Only an attempt at this one check: the next attempt at watching what serves is the next round. */
+function resumes(): boolean {
+  return Context.current().info.activityType === 'runCheck';
+}
+
+/** How far the attempt before this one was. */
+function begunBefore({ repeat = 1 }: Check): CheckProgress {
+  const known = repeat > 1 && resumes() ? knownBefore() : undefined;
+  return known === undefined ? NOTHING_MADE : (known as CheckProgress);
+}
+
+/** Removes what the death of a worker may have left of the attempt before this one. */
+async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: CheckProgress): Promise<void> {
+  const { attempt } = Context.current().info;
+  if (check.turns === undefined || attempt === 1) return;
+  for (let repetition = made; repetition < repetitionsOf(check).planned; repetition++) {
+    const { id, onLeft } = threadOf(check, attempt - 1, repetition);
+    await removeThread(agent, id).catch(ifThere(onLeft));
+  }
+}
+
+/** The thread of one repetition in one attempt. */
+function threadOf({ name }: Check, attempt: number, repetition: number): ConversationThread {
   const { info, log } = Context.current();
-  const { workflowExecution, activityId, attempt } = info;
-  const { workflowId = '', runId = '' } = workflowExecution ?? {};
-  const idOf = (of: number): string => uuidOf([workflowId, runId, activityId, name, of].join('/'));
-  const onLeft = (error: unknown): void => {
-    log.warn('the thread of a check could not be removed', { error: scrubText(String(error)) });
+  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+  return {
+    id: uuidOf([workflowId, runId, info.activityId, name, attempt, repetition].join('/')),
+    onLeft: (error) => {
+      log.warn('the thread of a check could not be removed', { error: scrubText(String(error)) });
+    },
   };
-  if (turns !== undefined && attempt > 1) await removeThread(agent, idOf(attempt - 1)).catch(ifThere(onLeft));
-  return { id: idOf(attempt), onLeft };
 }
 
 function ifThere(onLeft: ConversationThread['onLeft']): ConversationThread['onLeft'] {

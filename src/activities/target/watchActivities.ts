@@ -1,3 +1,4 @@
+import { budgetLeft } from '../../domain/check/budget.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, DeploymentInput } from '../activities.ts';
@@ -45,7 +46,7 @@ export function watchActivities({
      * Each attempt reads and runs the checks once, and ends as "not yet". Temporal retries it at the next round, so
      * that no slot is held in between. Retries add no event to the history.
      */
-    async watchRevision({ checks, until, everyMs, agentUrl, store, ...revision }) {
+    async watchRevision({ checks, budget, until, everyMs, agentUrl, store, ...revision }) {
       const roundBegan = await now();
       const { target, deploymentId, revisionId } = revision;
       const { deployment } = await readDeployment({ target, deploymentId });
@@ -56,14 +57,16 @@ export function watchActivities({
           `revision ${instead} serves instead of ${revisionId}`,
         );
       }
+      let left = budget;
       for (const check of checks) {
-        const { verdict } = await runCheck({ ...revision, agentUrl, store, check });
+        const { verdict, spent } = await runCheck({ ...revision, agentUrl, store, check, budget: left });
+        if (left !== undefined && spent !== undefined) left = budgetLeft(left, spent);
         if (!verdict.passed) return { failed: verdict };
       }
-      const left = until - roundBegan;
-      if (left <= 0) return { failed: null };
+      const leftMs = until - roundBegan;
+      if (leftMs <= 0) return { failed: null };
       reportProgress(`revision ${revisionId} serves and passed its checks`);
-      throw notYet('SLIPWAY_STEP_TIMED_OUT', `watched for ${left} ms still`, Math.min(left, everyMs));
+      throw notYet('SLIPWAY_STEP_TIMED_OUT', `watched for ${leftMs} ms still`, Math.min(leftMs, everyMs));
     },
   };
 

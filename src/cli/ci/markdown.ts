@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS } from '../ui/style.ts';
@@ -36,8 +37,8 @@ export function checksSection(verdicts: readonly CheckVerdict[]): readonly strin
   return section(
     '### Checks',
     ['check', 'verdict', 'took', 'answer', 'why'],
-    verdicts.map(({ check, passed, latencyMs, answer, reasons }) => [
-      check,
+    verdicts.map(({ check, passed, latencyMs, answer, reasons, repetitions }) => [
+      repetitions === undefined ? check : `${check} (${repetitionsText(repetitions)})`,
       passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`,
       formatDuration(latencyMs),
       answer.slice(0, ANSWER_MAX_CHARACTERS),

@@ -1,4 +1,5 @@
 import type { Check, Turn } from '../../domain/check/check.ts';
+import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { Chip, RevisionId } from '../page/marks.tsx';
 import { durationText } from '../page/times.tsx';
@@ -27,6 +28,7 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
                 {'on revision '}
                 <RevisionId id={verdict.revisionId} />
                 {`, ${durationText(verdict.latencyMs)}`}
+                {verdict.repetitions === undefined ? '' : `, ${repetitionsText(verdict.repetitions)}`}
               </span>
             </header>
             {verdict.reasons.map((reason) => (

@@ -12,6 +12,10 @@ export interface Check {
   readonly expect: Expectation;
   /** A conversation: the first turn that does not meet its expectation ends it. */
   readonly turns?: readonly Turn[];
+  /** How often it is asked at most: it ends once it is decided. Default: 1. */
+  readonly repeat?: WholeNumber;
+  /** How many of them must pass. Default: all. */
+  readonly pass?: WholeNumber;
   /** How long a run may take. */
   readonly timeoutMs: WholeNumber;
   /** The feedback key under which the verdict is recorded on the run's trace. */
@@ -39,8 +43,8 @@ export interface ObservedRun {
 /** How many turns a conversation may have. */
 export const TURNS_MAX = 50;
 
-/** How many runs of an agent a check makes at most. */
-export function longestRuns({ turns }: Pick<Check, 'turns'>): WholeNumber {
+/** How many runs of an agent asking a check once takes at most. */
+export function runsOfOne({ turns }: Pick<Check, 'turns'>): WholeNumber {
   return turns?.length ?? 1;
 }
 

@@ -1,6 +1,8 @@
 import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
+import type { ChecksBudget } from '../check/budget.ts';
 import type { Check } from '../check/check.ts';
+import type { Repetitions } from '../check/repetition.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
 import type { RunningCall } from '../heartbeat.ts';
@@ -53,6 +55,11 @@ export interface ReleaseRequest {
   /** `graph.json` within the source; `null` for images. */
   readonly graphConfigPath: string | null;
   readonly checks: readonly Check[];
+  /**
+   * What the checks may take together each time that a revision is asked all of them, but for one that is restored. Default:
+   * what each may take.
+   */
+  readonly checksBudget?: ChecksBudget;
   readonly steps: StepOverrides;
   /** How long to watch a checked revision before the release counts, in milliseconds. 0: not at all. */
   readonly soakMs: number;
@@ -120,6 +127,8 @@ export interface CheckVerdict {
   readonly answerRecord?: string;
   readonly runId: string | null;
   readonly latencyMs: number;
+  /** Of a check that is repeated: how its repetitions went. The rest is of the last one, or of the first that failed. */
+  readonly repetitions?: Repetitions;
   /** Whether the verdict was recorded on the run's trace. `null`: the check has no `feedbackKey`. */
   readonly feedbackRecorded: boolean | null;
 }

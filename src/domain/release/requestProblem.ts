@@ -4,8 +4,10 @@ import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
 import { storeUrlProblem } from '../artifact/storeUrl.ts';
 import { jsonBytes } from '../bounds.ts';
+import type { ChecksBudget } from '../check/budget.ts';
 import { type Check, type Turn, turnProblem, TURNS_MAX } from '../check/check.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from '../check/expectation.ts';
+import { REPEAT_MAX, repetitionProblem } from '../check/repetition.ts';
 import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
 import { DURATION_MAX_MS } from '../duration.ts';
 import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
@@ -158,14 +160,28 @@ const TURNS = both(
   },
 );
 
-const CHECK = object<Check>(() => ({
-  name: TEXT,
-  assistant: TEXT,
-  input: record,
-  expect: EXPECTATION,
-  turns: optional(TURNS),
-  timeoutMs: DURATION,
-  feedbackKey: optional(TEXT),
+const CHECK = both(
+  object<Check>(() => ({
+    name: TEXT,
+    assistant: TEXT,
+    input: record,
+    expect: EXPECTATION,
+    turns: optional(TURNS),
+    repeat: optional(whole(1, REPEAT_MAX)),
+    pass: optional(whole(1, REPEAT_MAX)),
+    timeoutMs: DURATION,
+    feedbackKey: optional(TEXT),
+  })),
+  (value, path) => {
+    const problem = repetitionProblem(value as Check);
+    return problem === undefined ? undefined : `"${path}.pass": ${problem}`;
+  },
+);
+
+const BUDGET = object<ChecksBudget>(() => ({
+  timeMs: optional(DURATION),
+  runs: optional(COUNT),
+  tokens: optional(COUNT),
 }));
 
 /** Options that Temporal rejects would fail the workflow task again and again. */
@@ -238,6 +254,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   artifact: ARTIFACT,
   graphConfigPath: nullable(TEXT),
   checks: list(CHECK, 100),
+  checksBudget: optional(BUDGET),
   steps: object<StepOverrides>(() => Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as StepRules),
   soakMs: DURATION_OR_NONE,
   queue: choice<ReleaseRequest['queue']>({ latest: true, all: true }),

@@ -1,5 +1,7 @@
 import type { Activities } from '../../activities/activities.ts';
+import { budgetLeft, type ChecksBudget, type Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
+import { answeredText } from '../../domain/check/repetition.ts';
 import { revisionPhase } from '../../domain/deployment/revision.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { checkIdentity, type Finding } from '../../domain/restore/restoreDecision.ts';
@@ -19,12 +21,15 @@ export interface Subject {
 export class Asked {
   subject: Subject;
   readonly agentUrl: string;
+  /** What is left for its checks together. `undefined`: they are not bounded together. */
+  budget: ChecksBudget | undefined;
   #answered = false;
   #failedCheck: string | null = null;
 
-  constructor(subject: Subject, agentUrl: string) {
+  constructor(subject: Subject, agentUrl: string, budget?: ChecksBudget) {
     this.subject = subject;
     this.agentUrl = agentUrl;
+    this.budget = budget;
   }
 
   /** What was found wrong; `null`: nothing. */
@@ -37,18 +42,24 @@ export class Asked {
     this.#failedCheck = null;
   }
 
-  answers(): void {
+  /** @param spent - what the check took; absent if that is not bounded. */
+  answers(spent?: Spent): void {
     this.#answered = true;
+    if (this.budget !== undefined && spent !== undefined) this.budget = budgetLeft(this.budget, spent);
   }
 
   fails(check: Check, error: unknown): void {
     const { code, canceled } = explain(error);
-    if (!canceled && !ANOTHER_SERVES.has(code)) this.#failedCheck = checkIdentity(check);
+    if (!canceled && !SAYS_NOTHING.has(code)) this.#failedCheck = checkIdentity(check);
   }
 }
 
-/** A check that meets another revision says nothing of the one that it is about. */
-const ANOTHER_SERVES: ReadonlySet<ErrorCode> = new Set(['SLIPWAY_NOT_SERVING', 'SLIPWAY_REVISION_REPLACED']);
+/** A check that meets another revision, or is not decided, says nothing of the revision that it is about. */
+const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_NOT_SERVING',
+  'SLIPWAY_REVISION_REPLACED',
+  'SLIPWAY_CHECKS_BUDGET_SPENT',
+]);
 
 /**
  * Follows one revision, never "the newest", until it is deployed and the deployment serves it.
@@ -87,7 +98,7 @@ export async function bringUp(
  * Runs the checks on a revision, in order, and stops at the first that fails: the sooner it is known, the sooner the
  * previous revision serves again.
  *
- * @throws SLIPWAY_CHECK_FAILED.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
  */
 export async function runChecks(
   journal: Journal,
@@ -99,9 +110,9 @@ export async function runChecks(
 }
 
 /**
- * Runs one check on a revision.
+ * Runs one check on a revision, with all its repetitions.
  *
- * @throws SLIPWAY_CHECK_FAILED.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
  */
 export async function runCheck(
   journal: Journal,
@@ -109,20 +120,21 @@ export async function runCheck(
   check: Check,
   step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
-  const { subject, agentUrl } = asked;
+  const { subject, agentUrl, budget } = asked;
   const run = async (activities: Activities): Promise<StepDone<undefined>> => {
-    const { verdict, attempt } = await activities.runCheck({
+    const { verdict, spent, attempt } = await activities.runCheck({
       ...subject,
       agentUrl,
       store: journal.store,
       check,
+      ...(budget === undefined ? {} : { budget }),
     });
-    asked.answers();
+    asked.answers(spent);
     journal.verdict(verdict);
     if (!verdict.passed) {
       throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
-    return { result: undefined, attempt, detail: verdict.answer };
+    return { result: undefined, attempt, detail: answeredText(verdict) };
   };
   asked.begins();
   try {

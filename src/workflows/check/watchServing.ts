@@ -1,3 +1,4 @@
+import type { ChecksBudget } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { pipelineFailure } from '../failure.ts';
@@ -9,6 +10,8 @@ import type { Asked, Subject } from './bringUp.ts';
 export interface Watch {
   readonly agentUrl: string;
   readonly checks: readonly Check[];
+  /** What one round of the checks may take. Absent: they are not bounded together. */
+  readonly budget?: ChecksBudget;
   /** Milliseconds since 1970. */
   readonly until: number;
   readonly everyMs: number;
@@ -19,7 +22,7 @@ export interface Watch {
  * however long it takes: its rounds add nothing to the history, nor to the result.
  *
  * @param asked - notes the check that failed.
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_REVISION_REPLACED.
  */
 export async function watchServing(
   journal: Journal,

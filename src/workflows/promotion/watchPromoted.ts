@@ -24,10 +24,16 @@ export async function watch(
   step: 'soak' | 'bake',
 ): Promise<void> {
   const { journal, request } = run;
-  const { checks } = request.release;
+  const { checks, checksBudget: budget } = request.release;
   try {
     const { agentUrl, ...revision } = watched;
-    const watch = { agentUrl, checks, until, everyMs: request.checkEveryMs };
+    const watch = {
+      agentUrl,
+      checks,
+      until,
+      everyMs: request.checkEveryMs,
+      ...(budget === undefined ? {} : { budget }),
+    };
     await watchServing(journal, { target, ...revision }, watch, step);
   } catch (error) {
     const { code } = explain(error);

@@ -25,7 +25,7 @@ export async function recordBaseline(
   const instead = baselineInstead(input.late, deployment);
   if (instead !== undefined) return { revisionId: instead, verified: isVerified(instead) };
   const known = input.known.find((revision) => revision.revisionId === revisionId);
-  const { target, checks } = request;
+  const { target, checks, checksBudget } = request;
   const agentUrl = target.agentUrl ?? deployment.agentUrl;
   let silent: string | null = null;
   if (known !== undefined) {
@@ -36,7 +36,8 @@ export async function recordBaseline(
   }
   let verified = false;
   if (agentUrl !== null) {
-    const asked = new Asked({ target, deploymentId: deployment.deploymentId, revisionId }, agentUrl);
+    const subject = { target, deploymentId: deployment.deploymentId, revisionId };
+    const asked = new Asked(subject, agentUrl, checksBudget);
     try {
       await runChecks(journal, asked, checks, 'baseline');
       verified = true;

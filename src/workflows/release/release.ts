@@ -81,7 +81,7 @@ async function goForward(run: Run): Promise<void> {
   const subject = { target: request.target, deploymentId, revisionId };
   const agentUrl = await interventions.go(() => bringUp(journal, subject));
   run.agentUrl = agentUrl;
-  const asked = new Asked(subject, agentUrl);
+  const asked = new Asked(subject, agentUrl, request.checksBudget);
   run.asked = asked;
   for (const check of request.checks) {
     await interventions.goOrSkip(check.name, () => runCheck(journal, asked, check));
@@ -89,7 +89,7 @@ async function goForward(run: Run): Promise<void> {
   const checks = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
   if (request.soakMs > 0) {
     await interventions.goOrSkip(SOAK, () =>
-      watchServing(journal, subject, soakOf(request.soakMs, agentUrl, checks), 'soak', asked),
+      watchServing(journal, subject, soakOf(request, agentUrl, checks), 'soak', asked),
     );
   }
   await interventions.passage();
@@ -172,8 +172,13 @@ function recordPassed(run: Run, revisionId: string, checks: readonly Check[]): v
   });
 }
 
-function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Watch {
-  return { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
+function soakOf(
+  { soakMs, checksBudget: budget }: ReleaseRequest,
+  agentUrl: string,
+  checks: readonly Check[],
+): Watch {
+  const watch = { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
+  return budget === undefined ? watch : { ...watch, budget };
 }
 
 /** Notifies that the release waits for a person. The target sends the other notices of its releases. */

@@ -47,10 +47,13 @@ export const FULL_REQUEST = {
         { input: { messages: [] }, expect: { status: 'interrupted' } },
         { resume: 'yes', expect: {} },
       ],
+      repeat: 5,
+      pass: 4,
       timeoutMs: 1_000,
       feedbackKey: 'smoke',
     },
   ],
+  checksBudget: { timeMs: 1_000, runs: 20, tokens: 1_000 },
   steps: Object.fromEntries(
     STEP_NAMES.map((name) => [
       name,

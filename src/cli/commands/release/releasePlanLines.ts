@@ -160,8 +160,9 @@ function stepLines(steps: readonly PlannedStep[], style: Style): string[] {
   return tableLines(headings, rows, Infinity, (text) => style.faint(text)).map((line) => `    ${line}`);
 }
 
-function checkLine({ name, assistant, timeoutMs, expect, turns }: Check): string {
-  const asked = `    ${name}: asks ${assistant}, within ${formatDuration(timeoutMs)}`;
+function checkLine({ name, assistant, timeoutMs, expect, turns, repeat, pass = repeat }: Check): string {
+  const repeated = repeat === undefined ? '' : ` up to ${repeat} times, of which ${pass ?? 0} must pass`;
+  const asked = `    ${name}: asks ${assistant}${repeated}, within ${formatDuration(timeoutMs)}`;
   if (turns === undefined) return `${asked}, expects ${JSON.stringify(expect)}`;
   const expected = turns.map((turn) => JSON.stringify(turn.expect)).join(', then ');
   return `${asked} for each of ${turns.length} turns, expects ${expected}`;

@@ -26,6 +26,7 @@ type Asked = Pick<
 export function releaseRequest(
   {
     checks,
+    checksBudget,
     steps,
     soakMs,
     pauseMs,
@@ -67,6 +68,7 @@ export function releaseRequest(
     ref,
     overrideHold,
     pauseMs,
+    checksBudget,
     onError,
     approval,
     ...(freezes.length === 0 ? {} : { freezes }),

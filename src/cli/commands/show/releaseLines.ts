@@ -3,6 +3,7 @@ import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
+import { repetitionsText } from '../../../domain/check/repetition.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
@@ -161,13 +162,24 @@ function stepBranch(step: StepRecord, verdicts: readonly CheckVerdict[], now: nu
 }
 
 function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, string>, style: Style): Branch {
-  const { check, passed, reasons, answer, answerRecord = '', runId, latencyMs, revisionId } = verdict;
+  const {
+    check,
+    passed,
+    reasons,
+    answer,
+    answerRecord = '',
+    runId,
+    latencyMs,
+    revisionId,
+    repetitions,
+  } = verdict;
   const whole = answers.get(answerRecord);
   const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const run = runId === null ? '' : `, run ${runId}`;
+  const repeated = repetitions === undefined || !passed ? '' : `, ${repetitionsText(repetitions)}`;
   return {
-    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}`,
+    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}${repeated}`,
     below: [...reasons, `answered ${answered}`],
   };
 }

@@ -1,0 +1,104 @@
+import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budget.ts';
+import type { Check } from '../domain/check/check.ts';
+import { decisionOf, type Repetitions, repetitionsOf, repetitionsText } from '../domain/check/repetition.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { type Answered, askAgent, type CheckedAgent, type ConversationThread } from './askAgent.ts';
+
+/** How far a check is. It is JSON, so that another process can go on with it. */
+export interface CheckProgress {
+  readonly passed: number;
+  readonly made: number;
+  readonly spent: Spent;
+  /** What its verdict shows: the first repetition that failed, else the last one. `null`: there is none yet. */
+  readonly shown: ShownRun | null;
+}
+
+/** One repetition, as a verdict shows it. */
+export interface ShownRun {
+  readonly passed: boolean;
+  readonly reasons: readonly string[];
+  readonly answer: string;
+  /** Where the whole answer is kept. Absent: `answer` is the whole answer, or it is kept nowhere. */
+  readonly answerRecord?: string;
+  readonly runId: string | null;
+  readonly latencyMs: number;
+  readonly feedbackRecorded: boolean | null;
+}
+
+/** A check that is decided. */
+export interface CarriedOut extends ShownRun {
+  readonly repetitions?: Repetitions;
+}
+
+export const NOTHING_MADE: CheckProgress = {
+  passed: 0,
+  made: 0,
+  spent: { timeMs: 0, runs: 0, tokens: 0 },
+  shown: null,
+};
+
+/** What carrying out a check needs. */
+export interface CarryOutOptions {
+  readonly agent: CheckedAgent;
+  readonly check: Check;
+  /** What an earlier process has made of it. */
+  readonly begun: CheckProgress;
+  readonly budget: ChecksBudget | undefined;
+  /** The thread of a repetition, by its number from 0. */
+  readonly thread: (repetition: number) => ConversationThread;
+  /** Keeps what came of a repetition where it belongs, and returns what its verdict shows of it. */
+  readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
+  /** Called after each repetition. */
+  readonly onProgress: (progress: CheckProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks an agent a check until it is decided: as often as it takes.
+ *
+ * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what {@link askAgent} throws.
+ */
+export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & { readonly spent: Spent }> {
+  const { agent, check, budget, thread, onAnswered, onProgress, signal } = options;
+  const { planned, needed } = repetitionsOf(check);
+  let progress = options.begun;
+  for (;;) {
+    const repetitions = { passed: progress.passed, made: progress.made, planned, needed };
+    const decision = decisionOf(repetitions);
+    if (decision !== 'open' && progress.shown !== null) {
+      return { ...verdictOf(decision, progress.shown, repetitions), spent: progress.spent };
+    }
+    const over = budget === undefined ? undefined : overBudget(budget, progress.spent, check);
+    if (over !== undefined) throw budgetSpent(check, over, repetitions);
+    const began = performance.now();
+    const answered = await askAgent(agent, check, thread(progress.made), signal);
+    const shown = await onAnswered(answered);
+    progress = {
+      passed: progress.passed + (shown.passed ? 1 : 0),
+      made: progress.made + 1,
+      spent: {
+        timeMs: progress.spent.timeMs + performance.now() - began,
+        runs: progress.spent.runs + answered.runs,
+        tokens: progress.spent.tokens + answered.tokens,
+      },
+      shown: progress.shown?.passed === false ? progress.shown : shown,
+    };
+    onProgress(progress);
+  }
+}
+
+function verdictOf(decision: 'passed' | 'failed', shown: ShownRun, repetitions: Repetitions): CarriedOut {
+  if (repetitions.planned === 1) return shown;
+  const passed = decision === 'passed';
+  const reasons = passed ? [] : [repetitionsText(repetitions), ...shown.reasons];
+  return { ...shown, passed, reasons, repetitions };
+}
+
+function budgetSpent({ name }: Check, over: string, repetitions: Repetitions): SlipwayError {
+  const far = repetitions.made === 0 ? '' : `; ${repetitionsText(repetitions)}`;
+  return new SlipwayError(
+    'SLIPWAY_CHECKS_BUDGET_SPENT',
+    `the budget of the checks has no room for "${name}": it takes ${over}${far}`,
+    { hint: 'raise checksBudget in slipway.yaml, or ask fewer checks or repetitions' },
+  );
+}

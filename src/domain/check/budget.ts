@@ -1,0 +1,50 @@
+import { formatDuration } from '../duration.ts';
+import type { WholeNumber } from '../scalars.ts';
+import { type Check, runsOfOne } from './check.ts';
+import { repetitionsOf } from './repetition.ts';
+
+/** What all checks of one pass may take together. What is absent is not bounded. */
+export interface ChecksBudget {
+  readonly timeMs?: WholeNumber;
+  /** Runs of the agent. */
+  readonly runs?: WholeNumber;
+  /** Tokens that the agent's messages report. */
+  readonly tokens?: WholeNumber;
+}
+
+/** What checks have taken. */
+export interface Spent {
+  readonly timeMs: number;
+  readonly runs: WholeNumber;
+  readonly tokens: WholeNumber;
+}
+
+/** What is left of a budget. */
+export function budgetLeft(budget: ChecksBudget, spent: Spent): ChecksBudget {
+  const left = (of: number | undefined, taken: number): number | undefined =>
+    of === undefined ? undefined : Math.max(of - Math.ceil(taken), 0);
+  const [timeMs, runs, tokens] = [
+    left(budget.timeMs, spent.timeMs),
+    left(budget.runs, spent.runs),
+    left(budget.tokens, spent.tokens),
+  ];
+  return {
+    ...(timeMs === undefined ? {} : { timeMs }),
+    ...(runs === undefined ? {} : { runs }),
+    ...(tokens === undefined ? {} : { tokens }),
+  };
+}
+
+/** What a budget has no room for, if a check is asked once more: in words; `undefined`: it has. */
+export function overBudget(budget: ChecksBudget, spent: Spent, check: Check): string | undefined {
+  const { timeMs = Infinity, runs = Infinity, tokens = Infinity } = budget;
+  const more = runsOfOne(check);
+  if (spent.runs + more > runs) return `${more} more of the ${runs} runs that were left`;
+  if (spent.timeMs >= timeMs) return `more than the ${formatDuration(timeMs)} that were left`;
+  return spent.tokens >= tokens ? `more than the ${tokens} tokens that were left` : undefined;
+}
+
+/** How many runs checks take at least, if all of them pass. */
+export function fewestRuns(checks: readonly Pick<Check, 'turns' | 'repeat' | 'pass'>[]): number {
+  return checks.reduce((sum, check) => sum + runsOfOne(check) * repetitionsOf(check).needed, 0);
+}

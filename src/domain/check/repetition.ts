@@ -1,0 +1,57 @@
+import type { WholeNumber } from '../scalars.ts';
+import type { Check } from './check.ts';
+
+/** How many times a check may be repeated. */
+export const REPEAT_MAX = 100;
+
+/** How the repetitions of a check went so far. */
+export interface Tally {
+  readonly passed: WholeNumber;
+  readonly made: WholeNumber;
+}
+
+/** A check's repetitions, as its verdict has them. */
+export interface Repetitions extends Tally {
+  /** How many must pass. */
+  readonly needed: WholeNumber;
+  /** How many are made at most. */
+  readonly planned: WholeNumber;
+}
+
+/** How often a check is asked at most, and how often it must pass. */
+export function repetitionsOf({ repeat = 1, pass = repeat }: Pick<Check, 'repeat' | 'pass'>): {
+  readonly planned: WholeNumber;
+  readonly needed: WholeNumber;
+} {
+  return { planned: repeat, needed: pass };
+}
+
+/** What repetitions decide: enough have passed; too many have failed; or neither yet. */
+export function decisionOf({ passed, made, needed, planned }: Repetitions): 'passed' | 'failed' | 'open' {
+  if (passed >= needed) return 'passed';
+  return passed + (planned - made) < needed ? 'failed' : 'open';
+}
+
+/** Repetitions in words. They end once they are decided, so not all that were planned need be made. */
+export function repetitionsText({ passed, made, needed, planned }: Repetitions): string {
+  const needs = needed === planned ? `all ${planned} must pass` : `${needed} of ${planned} must pass`;
+  return `${passed} of ${made} runs passed, ${needs}`;
+}
+
+/** What a check was answered, in words, with how often. */
+export function answeredText({
+  answer,
+  repetitions,
+}: {
+  readonly answer: string;
+  readonly repetitions?: Repetitions;
+}): string {
+  return repetitions === undefined ? answer : `${repetitionsText(repetitions)}: ${answer}`;
+}
+
+/** Why repetitions decide nothing; `undefined` if they do. */
+export function repetitionProblem({ repeat, pass }: Pick<Check, 'repeat' | 'pass'>): string | undefined {
+  if (pass === undefined) return undefined;
+  if (repeat === undefined) return 'has no effect without repeat: set repeat, too';
+  return pass > repeat ? `${repeat} runs cannot pass ${pass} times: lower pass, or raise repeat` : undefined;
+}
