@@ -53,8 +53,8 @@ export function noteProgress(says: string, known?: unknown): void {
 
 /** The state that the previous attempt reported; `undefined` if there is none. */
 export function knownBefore(): unknown {
-  const { heartbeatDetails } = Context.current().info;
-  return isRecord(heartbeatDetails) ? heartbeatDetails['known'] : undefined;
+  const details: unknown = Context.current().info.heartbeatDetails;
+  return isRecord(details) ? details['known'] : undefined;
 }
 
 /** Sets the progress text, and sends a heartbeat now. */

@@ -338,10 +338,10 @@ function longestOf(check: CheckOfRelease): number {
 }
 
 /** A budget that has no room for its checks, even if all of them pass. */
-function* budgetProblems(budget: unknown, checks: unknown): Iterable<FieldIssue> {
+function* budgetProblems(budget: unknown, checks: unknown) {
   const runs = isRecord(budget) ? budget['runs'] : undefined;
   if (typeof runs !== 'number' || !Array.isArray(checks) || !checks.every(isRecord)) return;
-  const fewest = fewestRuns(checks as unknown as CheckOfRelease[]);
+  const fewest = fewestRuns(checks);
   if (fewest <= runs) return;
   yield { path: ['checksBudget', 'runs'], message: `the checks take ${fewest} runs at least: raise it` };
 }

@@ -4,14 +4,10 @@ import type { Check } from './check.ts';
 /** How many times a check may be repeated. */
 export const REPEAT_MAX = 100;
 
-/** How the repetitions of a check went so far. */
-export interface Tally {
+/** A check's repetitions, as its verdict has them. */
+export interface Repetitions {
   readonly passed: WholeNumber;
   readonly made: WholeNumber;
-}
-
-/** A check's repetitions, as its verdict has them. */
-export interface Repetitions extends Tally {
   /** How many must pass. */
   readonly needed: WholeNumber;
   /** How many are made at most. */

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Check } from '../../../src/domain/check/check.ts';
+import { type FaultyService, json, startService } from '../../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  REVISION_ID,
+} from '../activitiesUnderTest.ts';
+import { CHECK, type Event, GREETED, inputOn, METADATA, send } from './checkedStack.ts';
+
+describe('a conversation', () => {
+  const TURNS: NonNullable<Check['turns']> = [
+    { input: { name: 'Ada' }, expect: { status: 'interrupted' } },
+    { resume: 'yes', expect: { contains: 'Hello' } },
+  ];
+  const CONVERSATION: Check = { ...CHECK, input: {}, expect: {}, turns: TURNS };
+  const ASKED = ['values', { __interrupt__: [{ value: 'sure?' }] }] as const;
+
+  /** An agent whose runs on a thread have these events, one run after the other. */
+  function startTalker(...runs: readonly (readonly Event[])[]): Promise<FaultyService> {
+    let made = 0;
+    return startService(({ method, url, body }, response) => {
+      if (url === DEPLOYMENT_PATH) {
+        json(response, 200, deploymentAnswer({ active_revision_id: REVISION_ID }));
+      } else if (method === 'DELETE') {
+        response.writeHead(204).end();
+      } else if (url === '/threads') {
+        const now = new Date().toISOString();
+        const thread = { created_at: now, updated_at: now, metadata: {}, status: 'idle', values: null };
+        json(response, 200, { ...thread, thread_id: (JSON.parse(body) as { thread_id: string }).thread_id });
+      } else {
+        send(response, METADATA, ...(runs[made++] ?? []));
+        response.end();
+      }
+    });
+  }
+
+  const sent = (stack: FaultyService, method: string): string[] =>
+    stack.requests.filter((request) => request.method === method).map(({ url }) => url);
+
+  it('is runs on one thread, which is removed afterwards', async () => {
+    const stack = await startTalker([ASKED], [GREETED]);
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, CONVERSATION));
+    expect(verdict).toMatchObject({ passed: true, reasons: [], answer: '{"greeting":"Hello, Ada"}' });
+    const [thread] = stack.requests.filter(({ url }) => url === '/threads');
+    const { thread_id: id } = JSON.parse(thread?.body ?? '') as { thread_id: string };
+    expect(sent(stack, 'DELETE')).toEqual([`/threads/${id}`]);
+    const runs = stack.requests.filter(({ url }) => url === `/threads/${id}/runs/stream`);
+    expect(runs.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      expect.objectContaining({ input: { name: 'Ada' } }),
+      expect.objectContaining({ command: { resume: 'yes' } }),
+    ]);
+  });
+
+  it('ends with the first turn that does not meet its expectation, which the verdict names', async () => {
+    const stack = await startTalker([GREETED]);
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, CONVERSATION));
+    expect(verdict).toMatchObject({
+      passed: false,
+      reasons: ['turn 1 of 2: the run ended "success" instead of "interrupted"'],
+    });
+    expect(sent(stack, 'DELETE')).toHaveLength(1);
+  });
+
+  it('removes its thread also if a run cannot be made, and the next attempt removes what is left', async () => {
+    const stack = await startTalker([ASKED], []);
+    await expect(activitiesUnderTest().runCheck(inputOn(stack, CONVERSATION))).rejects.toMatchObject({
+      type: 'SLIPWAY_BAD_ANSWER',
+    });
+    expect(sent(stack, 'DELETE')).toHaveLength(1);
+    const again = await startTalker([ASKED], [GREETED]);
+    await activitiesUnderTest({ attempt: 2 }).runCheck(inputOn(again, CONVERSATION));
+    expect(sent(again, 'DELETE')[0]).toBe(sent(stack, 'DELETE')[0]);
+    expect(new Set(sent(again, 'DELETE')).size).toBe(2);
+  });
+});
