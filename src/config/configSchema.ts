@@ -297,22 +297,21 @@ export const Config = z
     notify: Notify.default([]).describe('Receivers of notices about the targets'),
     hooks: Hooks.default({}).describe('What "slipway hooks" is told by alerts and other products, by name'),
   })
-<<<<<<< HEAD
-  .superRefine(({ promotions, notify, hooks, targets, checks, steps }: LooseConfig, context) => {
-=======
-  .superRefine(({ promotions, notify, targets, checks, checksBudget, steps }: LooseConfig, context) => {
->>>>>>> 0305922e (Checks may be repeated, k of n, within one budget)
-    const names = Object.keys(targets ?? {});
-    for (const { path, message } of [
-      ...promotionProblems(promotions ?? {}, names),
-      ...notifyProblems(notify, names),
-      ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
-      ...stepProblems(checks, steps),
-      ...budgetProblems(checksBudget, checks),
-    ]) {
-      context.addIssue({ code: 'custom', path: [...path], message });
-    }
-  }, EVEN_IF_WRONG);
+  .superRefine(
+    ({ promotions, notify, hooks, targets, checks, checksBudget, steps }: LooseConfig, context) => {
+      const names = Object.keys(targets ?? {});
+      for (const { path, message } of [
+        ...promotionProblems(promotions ?? {}, names),
+        ...notifyProblems(notify, names),
+        ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
+        ...stepProblems(checks, steps),
+        ...budgetProblems(checksBudget, checks),
+      ]) {
+        context.addIssue({ code: 'custom', path: [...path], message });
+      }
+    },
+    EVEN_IF_WRONG,
+  );
 export type Config = z.infer<typeof Config>;
 
 /** A file in which anything may be wrong. */

@@ -138,13 +138,8 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 /** The calls around each check: read the active revision before and after, record feedback, and store the answer. */
 const CALLS_AROUND_CHECK = 4;
 
-<<<<<<< HEAD
 /** The fields of a check that determine how long it may take. */
-type TimedCheck = Pick<Check, 'timeoutMs' | 'turns'>;
-=======
-/** What of a check says how long it may take. */
 type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat'>;
->>>>>>> 0305922e (Checks may be repeated, k of n, within one budget)
 
 /** The calls around a conversation: create its thread, delete it, and delete that of a previous attempt. */
 const CALLS_AROUND_CONVERSATION = 3;
