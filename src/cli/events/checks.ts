@@ -1,5 +1,7 @@
 import type { Violation } from '../../domain/audit/facts.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
+import type { CheckVerdict } from '../../domain/release/release.ts';
 import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
 
 /** The events of commands that check something, and of the demo. */
@@ -33,11 +35,22 @@ export interface CheckSections {
     readonly judged: { readonly report: JudgeReport };
   };
 
+  /**
+   * `check`
+   *
+   * Then `ended`, as below, with the exit code 0 (all passed) or 2 (one failed). If none failed but one could not be
+   * carried out, it is that of its error.
+   */
+  readonly check: {
+    /** One for each check, as soon as it is decided. */
+    readonly checked: CheckResult;
+  };
+
   /** `doctor` */
   readonly doctor: {
     /** One for each thing that `doctor` looked at. */
     readonly finding: Finding;
-    /** The last one of `audit`, `judge` and `doctor`. */
+    /** The last one of `audit`, `judge`, `check` and `doctor`. */
     readonly ended: { readonly exitCode: ExitCode };
   };
 
@@ -72,6 +85,15 @@ export interface CheckSections {
       readonly exitCode: ExitCode;
     };
   };
+}
+
+/** How one check of `slipway check` went. */
+export interface CheckResult extends Pick<
+  CheckVerdict,
+  'check' | 'passed' | 'reasons' | 'answer' | 'runId' | 'latencyMs' | 'repetitions'
+> {
+  /** Why it could not be carried out: then it neither passed nor failed. `null`: it was. */
+  readonly error: { readonly code: ErrorCode; readonly message: string } | null;
 }
 
 /** What `doctor` looked at. */

@@ -31,6 +31,20 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     );
 
   command(
+    'check [target]',
+    'Run the checks of slipway.yaml on an agent, without releasing',
+    'slipway check staging',
+    'slipway check http://127.0.0.1:8123',
+    'slipway check http://127.0.0.1:8123 --junit checks.xml',
+  )
+    .usage('[options] [target|URL]')
+    .addOption(configOption())
+    .option('--api-key <reference>', 'the key for the agent at a URL: env:NAME or file:/path (default: none)')
+    .option('--concurrency <count>', 'how many checks at once', numberOption, 4)
+    .option('--junit <file>', 'write the results to this file, as JUnit XML')
+    .action(runs(async () => (await import('../commands/check/check.ts')).runCheckCommand));
+
+  command(
     'rollback [target]',
     'Restore an earlier verified revision at once, and put the target on hold',
     'slipway rollback production --reason "answers in French"',

@@ -136,3 +136,8 @@ function toolImpossibilities(tools: ExpectedTools | undefined, most: number | un
   if (mode === 'subset' || most === undefined || calls.length <= most) return [];
   return found(`allows fewer than the ${calls.length} calls of "tools": no run meets both`, 'maxToolCalls');
 }
+
+/** Whether an expectation, or a part of it, bounds how long the run takes. */
+export function hasMaxLatency({ maxLatencyMs, not, anyOf = [] }: Expectation): boolean {
+  return maxLatencyMs !== undefined || [...(not === undefined ? [] : [not]), ...anyOf].some(hasMaxLatency);
+}

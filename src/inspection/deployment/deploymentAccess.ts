@@ -4,7 +4,12 @@ import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import type { CallOptions } from '../../clients/service.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type SecretReference, type TargetSpec, tenantHeaders } from '../../domain/target/targetSpec.ts';
+import {
+  mayHaveKey,
+  type SecretReference,
+  type TargetSpec,
+  tenantHeaders,
+} from '../../domain/target/targetSpec.ts';
 import { type DevState, readDevState } from '../../temporal/server/devState.ts';
 
 /** What this machine knows of control planes and their keys. */
@@ -69,13 +74,28 @@ export async function findDeployment(
 }
 
 /**
- * The secret behind a reference in this process. The key of the control plane of a `slipway dev` in this home need
+ * The key for a target's agent at an address; `undefined` if the target has none that may be sent there.
+ *
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING, SLIPWAY_SECRET_REFUSED.
+ */
+export async function agentKey(
+  machine: Machine,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'agentApiKey' | 'agentUrl' | 'agentOrigins'>,
+  agentUrl: string,
+): Promise<string | undefined> {
+  const reference = target.agentApiKey ?? (mayHaveKey(target, agentUrl) ? target.apiKey : undefined);
+  return reference === undefined ? undefined : keyOf(machine, target.controlPlane, reference, agentUrl);
+}
+
+/**
+ * The secret behind a reference, to be sent to `url`. The key of the control plane of a `slipway dev` in this home need
  * not be set: `env:SLIPWAY_API_KEY` resolves to it, as in dev's own worker.
  */
 async function keyOf(
   { home, environment }: Machine,
   controlPlane: string,
   reference: SecretReference,
+  url = controlPlane,
 ): Promise<string> {
   const dev = await readDevState(home);
   if (dev !== undefined && isKeyOfDev(dev, controlPlane, reference, environment)) {
@@ -84,12 +104,12 @@ async function keyOf(
   // Loaded lazily, like the client.
   const { secretFor } = await import('../../config/secretOrigins.ts');
   try {
-    return secretFor(reference, controlPlane, { environment });
+    return secretFor(reference, url, { environment });
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_SECRET_MISSING') throw error;
     throw new SlipwayError(error.code, error.message, {
       place: reference.from,
-      hint: `set it here: this process calls ${controlPlane} itself`,
+      hint: `set it here: this process calls ${url} itself`,
       cause: error,
     });
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../../../src/cli/program/program.ts';
 
 const COMMANDS = (
-  'abort agent approve audit codec completion dashboard demo dev doctor history hold hooks init judge lint login logout logs pack pause plan platform ' +
+  'abort agent approve audit check codec completion dashboard demo dev doctor history hold hooks init judge lint login logout logs pack pause plan platform ' +
   'promote prune quarantine rehearse reject release resume retry rollback schedule show skip status temporal unhold ' +
   'unquarantine watch worker'
 ).split(' ');

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+
+import pLimit from 'p-limit';
+
+import type { CheckedAgent } from '../../../check/askAgent.ts';
+import { carryOut, NOTHING_MADE } from '../../../check/carryOut.ts';
+import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
+import { createRunApiClient } from '../../../clients/runApi.ts';
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { budgetLeft, type ChecksBudget } from '../../../domain/check/budget.ts';
+import type { Check } from '../../../domain/check/check.ts';
+import { hasMaxLatency } from '../../../domain/check/expectation.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import type { CheckResult } from '../../events/checks.ts';
+import { onInterruption } from '../../interruption.ts';
+import { LiveLines } from '../../ui/liveLines.ts';
+import { reportChecksInCi, resultLines } from './checkLines.ts';
+import { type AgentAddress, agentOf } from './checkedAddress.ts';
+import { junitReport } from './junit.ts';
+
+/** The options of `slipway check [TARGET|URL]`. */
+export interface CheckOptions {
+  readonly config?: string;
+  /** A reference: `env:NAME`, `file:/path`. Only for an agent at a URL. */
+  readonly apiKey?: string;
+  readonly concurrency: number;
+  readonly junit?: string;
+}
+
+/** A check that failed, as a release that fails by it. */
+const FAILED = 2;
+
+/**
+ * `slipway check [TARGET|URL]`: runs the checks of `slipway.yaml` on an agent, without releasing. Needs no Temporal; for a
+ * URL no control plane either. Records no feedback.
+ *
+ * @returns the exit code: 0 all passed, 2 one failed, else that of the first error.
+ */
+export async function runCheckCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: CheckOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config, file } = await loadConfig(options.config);
+  if (config.checks.length === 0) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has no checks', {
+      place: file,
+      hint: 'add some below "checks"; docs/checks.md shows how',
+    });
+  }
+  const address = await agentOf(context, config, wanted, options.apiKey);
+  const agent = createRunApiClient({ ...address, connections: options.concurrency + 1 });
+  const interruption = onInterruption();
+  const live = new LiveLines(output);
+  const results: CheckResult[] = [];
+  live.show(() => [`${results.length} of ${config.checks.length} checks of ${address.baseUrl} are decided`]);
+  const began = performance.now();
+  try {
+    await askAll({
+      ...{ agent, address, checks: config.checks, budget: config.checksBudget },
+      concurrency: options.concurrency,
+      signal: interruption.signal,
+      onResult: (result) => {
+        results.push(result);
+        output.event({ event: 'checked', ...result });
+        for (const line of resultLines(result, output.style)) live.say(line);
+      },
+      onLeft: (id) => output.note(`the thread ${id} of a check could not be removed from the agent`),
+    });
+  } finally {
+    live.hide();
+    interruption.release();
+    await agent.close();
+  }
+  const inOrder = config.checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
+  if (options.junit !== undefined) {
+    await writeFile(options.junit, junitReport(address.baseUrl, inOrder, performance.now() - began));
+  }
+  const exitCode = exitCodeOf(inOrder);
+  output.event({ event: 'ended', exitCode });
+  await reportChecksInCi(context, address.baseUrl, inOrder, exitCode);
+  return exitCode;
+}
+
+interface AskAll {
+  readonly agent: CheckedAgent;
+  readonly address: AgentAddress;
+  readonly checks: readonly Check[];
+  readonly budget: ChecksBudget | undefined;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly onResult: (result: CheckResult) => void;
+  readonly onLeft: (threadId: string) => void;
+}
+
+/**
+ * Asks several checks at once, and afterwards, one by one, those with a `maxLatency`, which the others would slow down. A
+ * budget is spent in the order of the file, so then all are asked one by one.
+ */
+async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Promise<void> {
+  let left = asking.budget;
+  const ask = async (check: Check): Promise<void> => {
+    const { result, spent } = await askOne(asking, check, left);
+    if (left !== undefined && spent !== undefined) left = budgetLeft(left, spent);
+    onResult(result);
+  };
+  const isAlone = (check: Check): boolean =>
+    left !== undefined || (check.turns ?? [check]).some(({ expect }) => hasMaxLatency(expect));
+  const limit = pLimit(concurrency);
+  await Promise.all(checks.filter((check) => !isAlone(check)).map((check) => limit(() => ask(check))));
+  for (const check of checks.filter(isAlone)) await ask(check);
+}
+
+async function askOne(
+  { agent, address, signal, onLeft }: Pick<AskAll, 'agent' | 'address' | 'signal' | 'onLeft'>,
+  { feedbackKey: _unused, ...check }: Check,
+  budget: ChecksBudget | undefined,
+) {
+  const secrets = address.apiKey === undefined ? [] : [address.apiKey];
+  try {
+    const { spent, ...carried } = await carryOut({
+      ...{ agent, check, budget, signal, begun: NOTHING_MADE },
+      thread: () => {
+        const id = randomUUID();
+        return { id, onLeft: () => onLeft(id) };
+      },
+      onAnswered: ({ judgement: { passed, reasons, answer }, seen }) =>
+        Promise.resolve({
+          ...{ passed, reasons, answer, runId: seen.runId, feedbackRecorded: null },
+          latencyMs: seen.run.latencyMs,
+        }),
+      onProgress: () => undefined,
+    });
+    const { passed, reasons, answer, runId, latencyMs, repetitions } = carried;
+    const result = { check: check.name, passed, reasons, answer, runId, latencyMs, repetitions, error: null };
+    return { result: removeSecretsFromTexts(result, secrets), spent };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SlipwayError)) throw error;
+    const { code, message, hint } = error;
+    const why = hint === undefined ? message : `${message}; ${hint}`;
+    const nothing = { passed: false, reasons: [], answer: '', runId: null, latencyMs: 0 };
+    const result = { check: check.name, ...nothing, error: { code, message: why } };
+    return { result: removeSecretsFromTexts(result, secrets), spent: undefined };
+  }
+}
+
+function exitCodeOf(results: readonly CheckResult[]): number {
+  if (results.some(({ passed, error }) => !passed && error === null)) return FAILED;
+  const error = results.find((result) => result.error !== null)?.error;
+  return error == null ? 0 : new SlipwayError(error.code, error.message).exitCode;
+}

@@ -1,0 +1,48 @@
+import { answeredText } from '../../../domain/check/repetition.ts';
+import { formatDuration } from '../../../domain/duration.ts';
+import { ciLog } from '../../ci/ciLog.ts';
+import { cell } from '../../ci/markdown.ts';
+import { writeJobSummary } from '../../ci/reportInCi.ts';
+import type { CommandContext } from '../../context.ts';
+import type { CheckResult } from '../../events/checks.ts';
+import { fitLine } from '../../ui/progressLines.ts';
+import { MARKS, type Style } from '../../ui/style.ts';
+import { counted } from '../../ui/text.ts';
+
+const ANSWER_MAX_CHARACTERS = 200;
+
+/** How a check went, for people. */
+export function resultLines(result: CheckResult, style: Style): readonly string[] {
+  const { check, passed, reasons, latencyMs, error } = result;
+  if (error !== null) return [`${style.warn(MARKS.warning)} ${check}: ${error.message} (${error.code})`];
+  const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const answered = fitLine(answeredText(result), ANSWER_MAX_CHARACTERS);
+  return [
+    `${mark} ${check}, ${formatDuration(latencyMs)}`,
+    ...reasons.map((reason) => `    ${reason}`),
+    ...(passed ? [style.faint(`    answered ${answered}`)] : []),
+  ];
+}
+
+/** Reports checks to CI: those that did not pass at the run, and all of them in the job's summary. */
+export async function reportChecksInCi(
+  context: CommandContext,
+  agent: string,
+  results: readonly CheckResult[],
+  exitCode: number,
+): Promise<void> {
+  const log = ciLog(context);
+  for (const { check, passed, reasons, error } of results) {
+    if (!passed) log.annotate('error', `check "${check}"`, error?.message ?? reasons.join('\n'));
+  }
+  const rows = results.map(({ check, passed, reasons, error }) => {
+    const verdict =
+      error === null ? (passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`) : error.code;
+    return `| ${cell(check)} | ${verdict} | ${cell(error?.message ?? reasons.join('; '))} |`;
+  });
+  const notPassed = results.filter(({ passed }) => !passed).length;
+  const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
+  const title = `## ${mark} ${counted(results.length, 'check')} of ${cell(agent)}, ${notPassed} not passed`;
+  const table = ['| check | verdict | why |', '| --- | --- | --- |', ...rows];
+  await writeJobSummary(context, [title, '', ...table, ''].join('\n'), {});
+}

@@ -1,0 +1,80 @@
+import type { Config } from '../../../config/configSchema.ts';
+import { resolveSecret } from '../../../config/secretReference.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { serviceUrlProblem, tenantHeaders } from '../../../domain/target/targetSpec.ts';
+import {
+  agentKey,
+  findDeployment,
+  withControlPlane,
+} from '../../../inspection/deployment/deploymentAccess.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+import type { CommandContext } from '../../context.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+
+/** Where an agent is, and how it is called. */
+export interface AgentAddress {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly unauthorizedHint?: string;
+}
+
+/**
+ * The agent of a target of the file, as its control plane says, or the one at a URL.
+ *
+ * @throws SLIPWAY_USAGE, SLIPWAY_TARGET_UNKNOWN, SLIPWAY_NOT_SERVING, SLIPWAY_SECRET_MISSING, and the control plane's
+ *   errors.
+ */
+export async function agentOf(
+  context: CommandContext,
+  config: Config,
+  wanted: string | undefined,
+  apiKey: string | undefined,
+): Promise<AgentAddress> {
+  if (wanted !== undefined && /^https?:\/\//iu.test(wanted)) return agentAt(context, wanted, apiKey);
+  if (apiKey !== undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', '--api-key is only for an agent at a URL', {
+      hint: 'set agentApiKey of the target in slipway.yaml',
+    });
+  }
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const baseUrl = spec.agentUrl ?? (await deployedAt(context, spec));
+  if (baseUrl === null) {
+    throw new SlipwayError(
+      'SLIPWAY_NOT_SERVING',
+      `the control plane knows no address of the agent of "${name}"`,
+      {
+        hint: `release something on it first, or set targets.${name}.agentUrl`,
+      },
+    );
+  }
+  const key = await agentKey(context, spec, baseUrl);
+  return {
+    baseUrl,
+    apiKey: key,
+    headers: tenantHeaders(spec),
+    ...(key === undefined ? { unauthorizedHint: `set targets.${name}.agentApiKey, or agentOrigins` } : {}),
+  };
+}
+
+async function deployedAt(
+  context: CommandContext,
+  spec: Parameters<typeof findDeployment>[1],
+): Promise<string | null> {
+  const deployment = await withControlPlane(context, spec, (client) => findDeployment(client, spec));
+  return deployment.source_config.custom_url ?? null;
+}
+
+function agentAt({ environment }: CommandContext, url: string, apiKey: string | undefined): AgentAddress {
+  const problem = serviceUrlProblem(url);
+  if (problem !== undefined) throw new SlipwayError('SLIPWAY_USAGE', `the URL cannot be used: ${problem}`);
+  if (apiKey === undefined) {
+    return { baseUrl: url, apiKey, unauthorizedHint: 'name its key: --api-key env:NAME' };
+  }
+  if (SECRET_REFERENCE.test(apiKey)) {
+    return { baseUrl: url, apiKey: resolveSecret({ from: apiKey }, environment) };
+  }
+  throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
+    hint: 'write env:NAME or file:/absolute/path; other users can read a key on the command line',
+  });
+}

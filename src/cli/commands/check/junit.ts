@@ -1,0 +1,55 @@
+import type { CheckResult } from '../../events/checks.ts';
+
+/**
+ * Checks as JUnit XML, which CI systems show: one suite, a test case for each check. A check that could not be carried out
+ * is an error, not a failure.
+ *
+ * @param agent - the suite's name.
+ * @param tookMs - all of them together, in milliseconds.
+ */
+export function junitReport(agent: string, results: readonly CheckResult[], tookMs: number): string {
+  const failures = results.filter(({ passed, error }) => !passed && error === null).length;
+  const errors = results.filter(({ error }) => error !== null).length;
+  const totals = { tests: results.length, failures, errors, time: seconds(tookMs) };
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites${attributes(totals)}>`,
+    `  <testsuite${attributes({ name: agent, ...totals })}>`,
+    ...results.flatMap(testCase),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function testCase({ check, passed, reasons, answer, latencyMs, error }: CheckResult): readonly string[] {
+  const opening = `    <testcase${attributes({ name: check, classname: 'slipway check', time: seconds(latencyMs) })}`;
+  if (error !== null) return [`${opening}>`, part('error', error.message, error.code, ''), '    </testcase>'];
+  if (passed) return [`${opening}/>`];
+  const text = [...reasons, `answered ${answer}`].join('\n');
+  return [`${opening}>`, part('failure', reasons[0] ?? '', 'SLIPWAY_CHECK_FAILED', text), '    </testcase>'];
+}
+
+function part(name: string, message: string, type: string, text: string): string {
+  return `      <${name}${attributes({ message, type })}>${escaped(text)}</${name}>`;
+}
+
+function attributes(values: Readonly<Record<string, string | number>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => ` ${name}="${escaped(String(value)).replaceAll('\n', '&#10;')}"`)
+    .join('');
+}
+
+function seconds(milliseconds: number): string {
+  return (milliseconds / 1_000).toFixed(3);
+}
+
+/** XML 1.0 has no way to write most control characters, nor half a character. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
