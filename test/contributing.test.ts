@@ -14,14 +14,14 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The folders in a folder that are not empty, by their names. */
+/** The names of the non-empty folders in a folder. */
 function foldersIn(folder: string): readonly string[] {
   return readdirSync(join(ROOT, folder))
     .filter((name) => statSync(join(ROOT, folder, name)).isDirectory())
     .filter((name) => readdirSync(join(ROOT, folder, name)).length > 0);
 }
 
-/** The paths that the platform's map names: a line's depth says what it lies in. */
+/** The paths in the platform's map: a line's depth gives its parent folder. */
 function pathsOfPlatform(): readonly string[] {
   const [, map = ''] = /(?<=\n\n)```\n(.*?)^```/ms.exec(read(`${PLATFORM}/README.md`)) ?? [];
   const above: string[] = [];

@@ -23,7 +23,7 @@ it('the lock file holds no download address', () => {
   expect(text).not.toMatch(/"resolved": "http/);
 });
 
-/** Looks a package up as Node does: below the folder itself, then below each folder above it. */
+/** Resolves a package as Node does: in the folder itself, then in each parent folder. */
 function isLocked(path: string, name: string): boolean {
   const parts = path.split('/node_modules/');
   return [...parts.keys(), parts.length].some((depth) => {

@@ -15,7 +15,7 @@ export const DEPLOYMENT_ID = '11111111-1111-4111-8111-111111111111';
 export const REVISION_ID = '22222222-2222-4222-8222-222222222222';
 export const OTHER_REVISION_ID = '33333333-3333-4333-8333-333333333333';
 
-/** What must never be seen outside of a request. */
+/** A secret that must appear only in requests. */
 export const API_KEY = 'the-key-of-the-control-plane';
 export const AGENT_KEY = 'the-key-of-the-agent';
 export const SECRET = 'the-value-of-a-secret';
@@ -25,7 +25,6 @@ vi.stubEnv('SLIPWAY_TEST_API_KEY', API_KEY);
 vi.stubEnv('SLIPWAY_TEST_AGENT_KEY', AGENT_KEY);
 vi.stubEnv('SLIPWAY_TEST_SECRET', SECRET);
 
-/** A target on a control plane. */
 export function targetOn(controlPlane: string, fields: Partial<TargetSpec> = {}): TargetSpec {
   return {
     name: 'production',
@@ -38,12 +37,12 @@ export function targetOn(controlPlane: string, fields: Partial<TargetSpec> = {})
   };
 }
 
-/** The revision of a target that most activities are about. */
+/** The revision of a target that most activities work on. */
 export function revisionOn(controlPlane: string, fields: Partial<TargetSpec> = {}) {
   return { target: targetOn(controlPlane, fields), deploymentId: DEPLOYMENT_ID, revisionId: REVISION_ID };
 }
 
-/** The same revision, for which a release begins to wait now. */
+/** The same revision, as a release that starts to wait for it. */
 export function awaitedOn(controlPlane: string, fields: Partial<TargetSpec> = {}) {
   return { ...revisionOn(controlPlane, fields), since: Date.now(), until: Date.now() + 60_000 };
 }
@@ -72,10 +71,10 @@ export function revisionAnswer(status: string): Record<string, unknown> {
   return { id: REVISION_ID, status, source_revision_config: { source_tarball_path: 'uploads/1.tar.gz' } };
 }
 
-/** What a service does at `METHOD /path`, without query. */
+/** The handlers of a service, by `METHOD /path` without query. */
 export type Routes = Readonly<Record<string, (response: ServerResponse, request: SeenRequest) => void>>;
 
-/** Starts a service with these routes; anything else is a 404. Ended with the test. */
+/** Starts a service with these routes; all other requests get a 404. Stopped after the test. */
 export function startRoutes(routes: Routes): Promise<FaultyService> {
   return startService((request, response) => {
     const route = routes[`${request.method} ${request.url.split('?')[0]}`];
@@ -84,17 +83,20 @@ export function startRoutes(routes: Routes): Promise<FaultyService> {
   });
 }
 
-/** The path of the deployment, and of its revision. */
+/** The paths of the deployment and of its revision. */
 export const DEPLOYMENT_PATH = `/v2/deployments/${DEPLOYMENT_ID}`;
 export const REVISION_PATH = `${DEPLOYMENT_PATH}/revisions/${REVISION_ID}`;
 
-/** The activities in an environment of their own, as a worker runs one attempt. Results and log lines are held to tell no secret. */
+/**
+ * Activities in an environment of their own, as a worker runs one attempt. Checks that results and log lines contain
+ * no secret.
+ */
 export interface ActivitiesUnderTest extends Activities {
   readonly environment: MockActivityEnvironment;
   readonly heartbeats: unknown[];
 }
 
-/** Makes activities whose every call is one attempt. Their connections are closed with the test. */
+/** Creates activities whose every call is one attempt. Their connections are closed after the test. */
 export function activitiesUnderTest(
   info: Partial<
     Pick<
@@ -137,7 +139,7 @@ export function activitiesUnderTest(
   return { ...(Object.fromEntries(attempts) as Activities), environment, heartbeats };
 }
 
-/** The failure that an activity ends with, once it is sure that it tells no secret. */
+/** The failure of an activity. Checks that it contains no secret. */
 export async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure> {
   const failure: unknown = await attempt.then(
     () => new Error('The activity succeeded'),
@@ -148,7 +150,7 @@ export async function failureOf(attempt: Promise<unknown>): Promise<ApplicationF
   return failure;
 }
 
-/** Expects that no secret stands anywhere in a value: for errors, in stack, details and causes too. */
+/** Expects that a value contains no secret: for errors, stack, details and causes included. */
 function expectNothingHidden(value: unknown): void {
   const shown = inspect(value, { depth: Infinity, showHidden: true, maxStringLength: Infinity });
   for (const hidden of HIDDEN) expect(shown).not.toContain(hidden);

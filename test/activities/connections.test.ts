@@ -11,7 +11,7 @@ import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { json, startService } from '../clients/faultyService.ts';
 import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from './activitiesUnderTest.ts';
 
-/** How many connections a client opens at most. */
+/** The most connections that a client opens. */
 const CONNECTIONS = 256;
 
 it.each([

@@ -8,21 +8,21 @@ import {
 } from '../../packages/contract/test/controlPlane/publicDocument.ts';
 import { TestPlatform } from '../../packages/platform/test/controlPlane/testPlatform.ts';
 
-/** The public service, as far as it can be had here. */
+/** A stand-in for the public service. */
 export interface PublicService {
   readonly url: string;
   readonly platform: TestPlatform;
-  /** What was not as the public document has it, of requests and of answers. */
+  /** Where requests and answers did not match the public document. */
   readonly problems: string[];
-  /** Each request, `METHOD /path`, in the order in which they came. */
+  /** Each request as `METHOD /path`, in order of arrival. */
   readonly requests: string[];
   close(): Promise<void>;
 }
 
 /**
- * The platform, speaking the public vocabulary, behind a server that holds every request and every answer against the
- * document that the public relative publishes, and is as strict as that one where the document says nothing: upload
- * URLs only under `/v2`, without headers of their own, and a PUT that has to bring the headers that were signed.
+ * The platform with the public vocabulary, behind a server that checks every request and answer against the document
+ * that the public service publishes. It is as strict as that service where the document says nothing: upload URLs only
+ * under `/v2`, without headers of their own, and a PUT must send the signed headers.
  */
 export async function startPublicService(): Promise<PublicService> {
   const platform = await TestPlatform.open({ vocabulary: 'public' });

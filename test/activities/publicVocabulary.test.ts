@@ -78,7 +78,7 @@ describe('a target of the public service', () => {
   });
 
   it('of an image has its resources and its namespace in public names', async () => {
-    // Another release than the one before: what it creates is known by another key.
+    // Another release, so what it creates has another key.
     const workflowExecution = { workflowId: 'another', runId: 'another' };
     const activities = activitiesUnderTest({ workflowExecution });
     const target = publicTarget({

@@ -20,7 +20,7 @@ import {
   targetOn,
 } from './activitiesUnderTest.ts';
 
-/** A target whose deployment has a secret, and whose agent has a key of its own. */
+/** A target whose deployment has a secret, and whose agent has its own key. */
 const fields = {
   secrets: [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_SECRET' }],
   agentApiKey: { from: 'env:SLIPWAY_TEST_AGENT_KEY' },

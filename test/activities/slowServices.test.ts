@@ -9,15 +9,15 @@ import type { StepName } from '../../src/domain/step.ts';
 import { coverChecks, stepPolicy } from '../../src/domain/stepTable.ts';
 import { REVISION_ID, deploymentAnswer, revisionAnswer, revisionOn } from './activitiesUnderTest.ts';
 
-/** What a slow control plane, agent or store takes for each answer, in milliseconds. */
+/** How long a slow control plane, agent or store takes for each answer, in milliseconds. */
 const SLOW_MS = 12_000;
-/** A receiver's call is given up on after 10 s. */
+/** A call to a receiver times out after 10 s. */
 const SLOW_RECEIVER_MS = 9_900;
-/** Pages of deployments whose names contain the one that is looked for. */
+/** Pages of deployments whose names contain the wanted one. */
 const PAGES = 8;
 const TICK_MS = 500;
 
-/** What the services answer. */
+/** The services' answers. */
 interface Outside {
   revisionStatus: string;
   active: string;
@@ -26,7 +26,7 @@ interface Outside {
 
 const services = vi.hoisted((): Outside => ({ revisionStatus: 'DEPLOYED', active: '', temporal: null }));
 
-/** A service whose every method answers after a while, or fails where its caller does not wait so long. */
+/** A service whose every method answers after a delay, or fails if its caller does not wait that long. */
 function slowService(answers: Readonly<Record<string, unknown>>, ms = SLOW_MS): unknown {
   const call =
     (answer: unknown) =>
@@ -139,16 +139,16 @@ const TARBALL = { kind: 'tarball', digest: 'sha256:1', sizeBytes: 1, store: STOR
 const BY_NAME = { ...target, deploymentId: undefined };
 
 interface Row {
-  /** The steps that it is called under, with the checks that their deadlines follow from. */
+  /** The steps that call it, with the checks that set their deadlines. */
   readonly steps: readonly (readonly [StepName, readonly Check[]])[];
   readonly input: unknown;
-  /** What the services answer, where it is not the best. */
+  /** Answers of the services that differ from the best case. */
   readonly outside?: Partial<Outside>;
 }
 
 /**
- * Every activity that is called under a step, at its longest: each call that one attempt can make. `recallTarget` is
- * called under none (`recoveryActivities.test.ts`), and so are `pollRevisions`, `proveIdentity`, and those of hooks.
+ * Every activity that a step calls, at its longest: each call that one attempt can make. No step calls `recallTarget`
+ * (`recoveryActivities.test.ts`), `pollRevisions`, `proveIdentity`, or those of hooks.
  */
 const ROWS: Readonly<
   Record<
@@ -312,7 +312,7 @@ it.each(CASES)(
     }
     expect(ended, `not done after its ${startToCloseMs} ms`).toBeDefined();
     await attempt;
-    // A poll that hands itself back did all that one attempt is for.
+    // A poll that hands over to the next attempt has completed this one.
     if (ended instanceof Error) expect(ended).toMatchObject({ category: 'BENIGN' });
     seen();
     if (heartbeatMs !== undefined) expect(longestSilence).toBeLessThan(heartbeatMs);

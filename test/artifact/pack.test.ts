@@ -90,7 +90,7 @@ describe('the bytes', () => {
   });
 });
 
-/** Files that the rules of the test below take, or leave out. */
+/** Files that the rules of the test below include or exclude. */
 const PATHS =
   'a.log, keep.log, sub/keep.log, build/x.js, Build/x.js, sub/build/x.ts, lib/needed.ts, ' +
   'Lib/kept.ts, src/lib/x.ts, docs/draft.md, docs/a/b/draft-2.md, docs/a/final.md, abc, abbc, ' +

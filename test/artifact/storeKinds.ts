@@ -8,21 +8,21 @@ import { readS3Url, type S3Place } from '../../src/domain/artifact/storeUrl.ts';
 import { useAwsEnvironment } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
 
-/** A kind of artifact store, with what a test does to it behind its back. */
+/** A kind of artifact store, and how a test changes its content directly. */
 export interface StoreKind {
-  /** A store of its own, empty: what `openArtifactStore` takes. */
+  /** The address of a new, empty store, as `openArtifactStore` accepts it. */
   fresh(): Promise<string>;
-  /** What is stored below it: paths relative to it. */
+  /** The stored paths, relative to the store. */
   stored(store: string): Promise<string[]>;
-  /** Writes something else where something is stored. */
+  /** Overwrites a stored object. */
   overwrite(store: string, path: string, bytes: Buffer | string): Promise<void>;
-  /** Makes something stored look as if it was put then; absent where a server lets nobody do that. */
+  /** Changes the time at which an object was stored; absent if the server does not allow it. */
   readonly age?: (store: string, path: string, putAt: Date) => Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The kinds of store, each of which does the same. `SLIPWAY_TEST_S3` names a bucket of another server to run them on too
+ * The kinds of store, which must behave alike. `SLIPWAY_TEST_S3` adds a bucket of another server
  * (`s3://bucket?endpoint=…`), with its credentials in the environment.
  */
 export const STORE_KINDS: readonly (readonly [name: string, open: () => Promise<StoreKind>])[] = [

@@ -25,7 +25,7 @@ async function suspected(signal?: AbortSignal): Promise<SuspectedSecret[]> {
   return suspectedSecrets({ root, entries, signal });
 }
 
-/** Put together here, so that nobody who looks through this repository takes it for a real one. */
+/** Concatenated here, so that secret scanners do not report it in this file. */
 const TOKEN = ['ghp', 'wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx'].join('_');
 
 describe('what looks like a secret', () => {

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('../../ci/build.sh', import.meta.url));
 
-/** Runs the script with an `npm` that writes down its arguments and its environment. */
+/** Runs the script with an `npm` that records its arguments and its environment. */
 function build(env: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-ci-build-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await mkdir(join(folder, 'bin'));
   await mkdir(join(folder, 'ci'));
   await copyFile(RUN, join(folder, 'ci', 'run.sh'));
-  // In the place of the command: says what it was called with.
+  // A stand-in for the command that prints its arguments.
   await writeFile(
     join(folder, 'bin', 'slipway.js'),
     `console.log(JSON.stringify({ words: process.argv.slice(2), temporal: Object.keys(process.env).filter((name) => name.startsWith('TEMPORAL_')) }));

@@ -11,7 +11,7 @@ import { BUILT_COMMAND } from '../support/builtCommand.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-// Where `dist/` is older than the sources there is nothing to look at: `npm test` builds before it runs this.
+// Skipped if `dist/` is older than the sources: `npm test` builds before it runs this.
 describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
   const command = readBundle('dist/command', 'main.js');
   const platform = readBundle('packages/platform/dist/bundle', 'index.js');
@@ -90,14 +90,15 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
         'templates/',
       ]),
     );
-    // Which of two it is depends on whether it runs from its source.
+    // The extension depends on whether it runs from its sources.
     const all = [...asked, 'dist/temporal/server/serverGuard.js'].filter((path) => !path.endsWith('.ts'));
     expect(all.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
   it('bundles nothing that looks for files of its own, but for what is never used', () => {
     const asking = ({ code }: Bundle) => new Set([...code].flatMap(([, text]) => packagesThatAsk(text)));
-    // Commander and undici only mention it, gRPC reads them for a service that tells of channels; pino's and thread-stream's is for logging in another thread.
+    // Commander and undici only mention it; gRPC reads them for channelz; pino and thread-stream use it for logging in
+    // another thread.
     expect(asking(command)).toEqual(new Set(['commander', 'undici', '@grpc/grpc-js']));
     expect(asking(platform)).toEqual(new Set(['undici', 'pino', 'thread-stream']));
   });
@@ -118,17 +119,17 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
   }
 });
 
-/** A bundle as it was built. */
+/** A built bundle. */
 interface Bundle {
   readonly folder: string;
-  /** The folder of the build that counts. */
+  /** The folder of the current build. */
   readonly build: string;
   readonly files: readonly { readonly name: string; readonly text: string }[];
   /** The text of each of its modules. */
   readonly code: ReadonlyMap<string, string>;
 }
 
-/** Nothing is read where nothing is built: skipped tests are gathered all the same. */
+/** Nothing is read without a build: Vitest collects skipped tests too. */
 function readBundle(folder: string, main: string): Bundle {
   if (BUILT_COMMAND === undefined) return { folder, build: '', files: [], code: new Map() };
   const entry = readFileSync(join(ROOT, folder, main), 'utf8');
@@ -140,7 +141,7 @@ function readBundle(folder: string, main: string): Bundle {
   return { folder, build, files, code };
 }
 
-/** What loading a part loads with it, at once: packages from outside, and packages of which it holds something. */
+/** What loading a part loads with it at once: external packages, and packages that are partly bundled. */
 function loadedWith(
   bundle: Bundle,
   part: string,
@@ -169,7 +170,7 @@ function bundledIn({ code }: Bundle, name: string): Set<string> {
   return new Set([...found].map(([, from = '']) => from));
 }
 
-/** Paths relative to the project, of what modules look for beside themselves. */
+/** Files that modules look for beside themselves, as paths relative to the project. */
 function filesAskedFor({ build }: Bundle, name: string, text: string): string[] {
   const here = pathToFileURL(join(build, name));
   const places = new Map(
@@ -182,7 +183,7 @@ function filesAskedFor({ build }: Bundle, name: string, text: string): string[] 
   );
 }
 
-/** The packages whose code in this text asks where it lies. */
+/** The packages whose code in this text looks up its own location. */
 function packagesThatAsk(text: string): string[] {
   let current = '';
   return text.split('\n').flatMap((line) => {

@@ -8,7 +8,7 @@ import {
   sourceRef,
 } from '../../src/cli/provenance.ts';
 
-/** A git that answers by a table; what is not in it, it does not know. */
+/** A git that answers from a table, and fails for all else. */
 function git(answers: Readonly<Record<string, string>>): Git {
   return (...args) => Promise.resolve(answers[args.slice(0, 2).join(' ')]);
 }

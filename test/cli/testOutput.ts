@@ -1,7 +1,7 @@
 import { createOutput, type Output } from '../../src/cli/output.ts';
 import { lineProblem } from '../support/jsonLines.ts';
 
-/** An output that keeps what is said, for tests to look at. Throws at an event that does not fit the published schema. */
+/** An output that records its text for tests. Throws for an event that does not match the published schema. */
 export function testOutput({ json = false, verbose = false, quiet = false } = {}): Output & {
   readonly said: string[];
   readonly noted: string[];

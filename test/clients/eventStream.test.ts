@@ -35,7 +35,7 @@ function client(service: FaultyService, options: Partial<ServiceOptions> = {}): 
   return made;
 }
 
-/** @param data - gets the data of each event, also of a stream that fails. */
+/** @param data - collects the data of each event, even if the stream fails. */
 async function collect(stream: EventStream, data: unknown[] = []): Promise<ServerEvent[]> {
   const events: ServerEvent[] = [];
   for await (const event of stream) {
@@ -128,7 +128,7 @@ describe('A stream of server-sent events', () => {
     let before = -1;
     for await (const _ of stream) {
       seen += 1;
-      // Wait until the service has been stopped by our not reading: nothing more is written.
+      // Wait until backpressure stops the service: nothing more is written.
       while (before !== written) {
         before = written;
         await new Promise((resolve) => setTimeout(resolve, 30));

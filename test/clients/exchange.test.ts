@@ -16,7 +16,7 @@ describe('A request that surely was not taken', () => {
   });
 
   it('has a host whose name does not resolve', async () => {
-    // A label of 64 characters is one more than a name may have: no server is asked.
+    // A label of 64 characters is too long for a host name, so no server is called.
     const error = await errorOf(client(`http://${'a'.repeat(64)}.invalid`).redeployRevision(ID, REVISION));
     expect(error).toMatchObject({ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false });
   });

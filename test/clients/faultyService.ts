@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 
 import { ServiceError } from '../../src/clients/serviceError.ts';
 
-/** A request as the service saw it. */
+/** A request, as the service received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
@@ -14,17 +14,19 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** A service on loopback that does what a test tells it to. */
+/** A service on loopback whose behavior a test defines. */
 export interface FaultyService {
   readonly url: string;
   readonly requests: SeenRequest[];
-  /** How many connections were opened to it. */
+  /** The number of connections that were opened to it. */
   connections(): number;
-  /** How many of them are open now. */
+  /** The number of open connections. */
   open(): number;
 }
 
-/** Starts an HTTP service that reads each request whole and then answers as told. Ended with the test. */
+/**
+ * Starts an HTTP service that reads each request completely, then calls the test's handler. Stopped after the test.
+ */
 export async function startService(
   answer: (request: SeenRequest, response: ServerResponse) => void,
 ): Promise<FaultyService> {
@@ -44,7 +46,7 @@ export async function startService(
   return { url: await listen(server), requests, ...sockets };
 }
 
-/** Starts a service that speaks no HTTP of its own: the test has the bare socket. Ended with the test. */
+/** Starts a service without HTTP: the test gets the raw socket. Stopped after the test. */
 export async function startSocketService(serve: (socket: Socket) => void): Promise<FaultyService> {
   const open = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -72,7 +74,7 @@ export function json(
   response.end(JSON.stringify(value));
 }
 
-/** A port of loopback on which nothing listens. */
+/** A loopback address on which no server listens. */
 export async function closedPort(): Promise<string> {
   const server = createTcpServer();
   const url = await listen(server);
@@ -80,7 +82,7 @@ export async function closedPort(): Promise<string> {
   return url;
 }
 
-/** The error of a call that fails as calls to services do. */
+/** The {@link ServiceError} of a failed call. */
 export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
   const error: unknown = await call.then(
     () => new Error('The call succeeded'),

@@ -1,4 +1,4 @@
-// Uploads the file given first to the URL given second, and prints by how much the process grew, in bytes.
+// Uploads the file in the first argument to the URL in the second, and prints how much the process grew, in bytes.
 import { putArtifact } from '../../src/clients/artifactUpload.ts';
 import { createAgent } from '../../src/clients/service.ts';
 
@@ -6,7 +6,7 @@ const [, , source = '', upload_url = ''] = process.argv;
 const agent = createAgent();
 const service = { origin: 'http://127.0.0.1', credentials: {} };
 
-// What the first request loads and compiles is no part of an upload's memory.
+// The first request loads and compiles code, which does not count as an upload's memory.
 await putArtifact(agent, service, {
   upload: { upload_url },
   source: import.meta.filename,

@@ -36,7 +36,7 @@ async function lint(files: Readonly<Record<string, string>>): Promise<LintedConf
   return lintConfig('agent/slipway.yaml', folder);
 }
 
-/** What is wrong: file, line, column, field, message. */
+/** The problems: file, line, column, field, message. */
 async function problemsOf(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const { config, problems } = await lint(files);
   if (problems.some(({ severity }) => severity === 'error')) expect(config).toBeUndefined();
@@ -60,7 +60,7 @@ describe('a file that extends another', () => {
       deployment: 'greeter',
       soak: 600_000,
     });
-    // A list is taken whole.
+    // A list is replaced as a whole.
     expect(config?.checks.map(({ name }) => name)).toEqual(['only']);
   });
 

@@ -15,7 +15,7 @@ checks:
     assistant: greeter
 `;
 
-/** With more fields of the target, from line 6. */
+/** A file with more fields of the target, from line 6. */
 function withTarget(...fields: readonly string[]): string {
   return RIGHT.replace('checks:', [...fields.map((field) => `    ${field}`), 'checks:'].join('\n'));
 }

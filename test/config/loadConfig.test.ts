@@ -20,7 +20,7 @@ checks:
     expect: { contains: Hello, maxLatency: 1m30s }
 `;
 
-/** With more fields of the target, from line 6. */
+/** A file with more fields of the target, from line 6. */
 function withField(...fields: readonly string[]): string {
   return RIGHT.replace('deployment:', [...fields, 'deployment:'].join('\n    '));
 }
@@ -74,7 +74,7 @@ describe('a wrong slipway.yaml', () => {
       `${RIGHT}steps: { pacth: { startToClose: 5s } }`,
       /^slipway\.yaml:12:10 steps\.pacth: unknown field "pacth"; did you mean "patch"\?$/,
     ],
-    // Something else is wrong, too.
+    // With a second problem.
     [
       `${RIGHT.replace('deployment: greeter', 'deployment: 5')}promotions: { p: { from: staging, to: stagin } }`,
       /deployment: expected text\n.*promotions\.p\.to: slipway.yaml has no target of that name; did you mean "staging"\?/,

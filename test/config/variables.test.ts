@@ -13,7 +13,7 @@ const ENVIRONMENT = {
   HOME: '/home/ada',
 };
 
-/** A file whose line 5 is the one that is given. */
+/** A file with the given line 5. */
 function withLine(line: string): string {
   return `targets:
   staging:

@@ -4,7 +4,7 @@ const { bundlePage } = (await import(
   readonly bundlePage: (folder: string) => Promise<string>;
 };
 
-/** Makes what browsers load, as the build does: tests need no build. */
+/** Bundles the browser's files like the build, so that tests need no build. */
 export async function bundlePageFiles(folder: string): Promise<void> {
   await bundlePage(folder);
 }

@@ -13,7 +13,7 @@ const read = (name: string): string => readFileSync(`${DEPLOY}${name}`, 'utf8');
 
 const promtool = (...args: string[]) =>
   spawnSync('promtool', args, { encoding: 'utf8', cwd: `${DEPLOY}prometheus` });
-/** Debian's package `prometheus` has it. */
+/** It is in Debian's package `prometheus`. */
 const hasPromtool = promtool('--version').status === 0;
 
 describe.skipIf(!hasPromtool)('the alert rules, by promtool (skipped where it is not installed)', () => {
@@ -41,7 +41,7 @@ interface Rules {
 }
 const rules = (parse(read('prometheus/alerts.yml')) as Rules).groups.flatMap((group) => group.rules);
 
-/** Every name that Prometheus knows a metric of ours by. */
+/** Every name of Slipway's metrics in Prometheus. */
 const NAMES = new Set(
   Object.entries({ ...METRICS, ...PLATFORM_METRICS }).flatMap(([name, { kind }]) => {
     if (kind === 'counter') return [`${name}_total`];

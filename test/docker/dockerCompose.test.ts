@@ -121,7 +121,7 @@ describe('docker-compose.yml', () => {
     );
     expect(secrets.length).toBeGreaterThan(0);
     for (const [name, value] of secrets) {
-      // There are two ways to sign in: the page itself refuses to start without both.
+      // There are two ways to sign in. The page itself refuses to start without either.
       expect(value).toMatch(name === 'SLIPWAY_DASHBOARD_KEY' ? /^\$\{[A-Z_]+:-\}$/ : /\$\{[A-Z_]+:\?[^}]+\}/);
     }
   });
@@ -202,7 +202,7 @@ describe('the worker’s health check', () => {
   });
 });
 
-/** Who may look at the page, with these variables in `.env`. */
+/** The page's access settings with these variables in `.env`. */
 function pageAccess(env: Readonly<Record<string, string>>): Promise<AccessSettings> {
   const { environment = {}, command = [] } = compose.services['dashboard'] ?? {};
   const filled = Object.entries({ ...environment }).map(([name, value]) => [
@@ -213,7 +213,7 @@ function pageAccess(env: Readonly<Record<string, string>>): Promise<AccessSettin
   return readAccessSettings(Object.fromEntries(filled) as Record<string, string>, host);
 }
 
-/** The calls of the command, each as its arguments: directly, or within a shell's script. */
+/** The command's calls, each as its arguments: directly, or within a shell script. */
 function slipwayCalls(command: readonly string[]): readonly (readonly string[])[] {
   if (command[0] === 'slipway') return [command.slice(1)];
   if (command[0] !== 'sh') return [];

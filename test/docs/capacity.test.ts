@@ -4,10 +4,13 @@ import { describe, expect, it } from 'vitest';
 
 import { billedActions } from '../support/billedActions.ts';
 
-/** What the target spends on each release: the update that requests it, the start of the child, and the write of its state. */
+/**
+ * The actions of the target for each release: the update that requests it, the start of the child, and the write of
+ * its state.
+ */
 const OF_TARGET = 3;
 
-/** The rows of the page that a stored history shows, and what the target adds. */
+/** The page's rows that a stored history confirms, and what the target adds. */
 const ROWS: readonly (readonly [row: string, history: string, added: number])[] = [
   ['a release over another one, one check', 'promotion.2.release', OF_TARGET],
   ['the first release of a target', 'first-release-then-failed-check.1.release', OF_TARGET],
@@ -28,7 +31,7 @@ describe('docs/capacity.md', () => {
     };
     const actions = billedActions(history.events) + added;
     expect(actions).toBeLessThanOrEqual(Number(most));
-    // The page is to be lowered with the actions.
+    // If the actions decrease, lower the figure on the page.
     expect(actions).toBeGreaterThan(Number(most) * 0.8);
   });
 });

@@ -3,15 +3,15 @@ import { CommanderError, type Command } from 'commander';
 import { buildProgram } from '../../src/cli/program/program.ts';
 
 const PROGRAM = buildProgram({ version: '0.0.0', onExit: () => undefined });
-/** The commands that have read a line already, and have the values of its options. */
+/** The commands that have parsed a line already, and hold its option values. */
 const USED = new Set<Command>();
 
 /**
- * What is wrong with a command line of Slipway, by the definitions of the command line; nothing is run.
+ * Checks a command line of Slipway by its definitions, without running it.
  *
  * @param words - the words after `slipway`.
- * @param isWhole - whether everything that is required has to be there; else it is but named. Default: true.
- * @returns `undefined` where it would be understood.
+ * @param isWhole - whether all required words must be present; else the command is only mentioned. Default: true.
+ * @returns the problem; `undefined` if the line is valid.
  */
 export function commandLineProblem(words: readonly string[], isWhole = true): string | undefined {
   let command: Command = PROGRAM;
@@ -34,7 +34,7 @@ export function commandLineProblem(words: readonly string[], isWhole = true): st
   }
 }
 
-/** The values of options are those of one line alone. */
+/** Removes the option values of the previous line. */
 function forget(command: Command): void {
   if (USED.has(command)) command.restoreStateBeforeParse();
   else command.saveStateBeforeParse();

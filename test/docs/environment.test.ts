@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_CATALOGUE } from '../../src/domain/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Where variables are read, or set for what reads them. */
+/** The places that read variables, or set them for a reader. */
 const PLACES = [
   'src',
   'packages/contract/src',
@@ -23,10 +23,10 @@ const NAME = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9]\b/g;
 /** On the page, families too. */
 const NAME_OR_FAMILY = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9](?:\b|(?=_…))/g;
 
-/** Temporal's own; constants of the code are named alike. */
+/** Temporal's own variables. Constants in the code have similar names. */
 const TEMPORAL_NAME = /\bTEMPORAL_[A-Z_]*[A-Z](?=_?(?:\b|…))/g;
 
-/** The variables of a family are listed together, as `SLIPWAY_AGENT_…`. */
+/** The variables of a family are documented together, as `SLIPWAY_AGENT_…`. */
 const FAMILIES = ['SLIPWAY_AGENT', 'SLIPWAY_INPUT', 'SLIPWAY_VAR'];
 
 describe('the page of environment variables', () => {

@@ -1,14 +1,14 @@
-/** One metric, as both catalogues have it. */
+/** One metric, in the form of both catalogues. */
 export interface DocumentedMetric {
   readonly kind: 'counter' | 'histogram' | 'gauge';
   readonly help: string;
   readonly labels: Readonly<Record<string, readonly string[] | number>>;
 }
 
-/** More values than this are not listed in the table. */
+/** The table does not list more values than this. */
 const LISTED_MAX = 9;
 
-/** The row of the page for one metric, without padding: its name in Prometheus, type, unit, labels and meaning. */
+/** The page's row for one metric, without padding: its name in Prometheus, type, unit, labels and meaning. */
 export function metricRow(name: string, { kind, help, labels }: DocumentedMetric): string {
   const shown = kind === 'counter' ? `${name}_total` : name;
   const unit = name.endsWith('_seconds') ? 'seconds' : 'count';

@@ -20,14 +20,14 @@ export function pages(): readonly Page[] {
 
 /** A fenced block of a page. */
 export interface Block {
-  /** The first word after the fence: `sh`, `yaml`; empty where there is none. */
+  /** The first word after the fence: `sh`, `yaml`; empty if there is none. */
   readonly language: string;
-  /** What stands in brackets after it: `[agent.js]`; empty where nothing does. */
+  /** The text in brackets after it: `[agent.js]`; empty if there is none. */
   readonly title: string;
   readonly text: string;
 }
 
-/** The fenced blocks of a page, in their order. */
+/** The fenced blocks of a page, in order. */
 export function blocksOf(text: string): readonly Block[] {
   return [...text.matchAll(/^```(?<language>\S*)(?: \[(?<title>[^\]]*)\])?\n(?<text>.*?)^```$/gms)].map(
     ({ groups }) => ({
@@ -43,7 +43,7 @@ export function withoutBlocks(text: string): string {
   return text.replaceAll(/^```.*?^```$/gms, '');
 }
 
-/** A page without code and comments: links are looked for there. */
+/** A page without code and comments, to search for links. */
 export function proseOf(text: string): string {
   return withoutBlocks(text)
     .replaceAll(/<!--.*?-->/gs, '')

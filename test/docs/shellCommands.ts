@@ -1,9 +1,9 @@
-/** What ends a command in a shell, where it stands outside of quotes. */
+/** Ends a command in a shell if it is outside of quotes. */
 const ENDS = /[|&;<>()\n]/;
 
 /**
- * The commands of a script as their words, without redirections, comments, and variables that are set before them. What
- * stands in a substitution within quotes is part of the word.
+ * The commands of a script as words, without redirections, comments, and variables that are set before them. A
+ * substitution within quotes is part of the word.
  */
 export function shellCommands(script: string): readonly (readonly string[])[] {
   const commands: string[][] = [[]];
@@ -15,7 +15,7 @@ export function shellCommands(script: string): readonly (readonly string[])[] {
   for (let at = 0; at < script.length; at++) {
     const character = script.charAt(at);
     if (character === '\\') {
-      // A line that goes on; else a character that means itself.
+      // A line continuation, else an escaped character.
       const next = script.charAt(++at);
       if (next !== '\n') word = (word ?? '') + next;
     } else if (character === '"' || character === "'") {

@@ -1,6 +1,6 @@
 /**
- * What a page shows of a command's output, as a pattern of what {@link essentialOutput} leaves of the real one: a line
- * `…` stands for any lines, `…` within a line for anything in it.
+ * A pattern from the output that a page shows, to match what {@link essentialOutput} leaves of the real output. A line
+ * `…` stands for any lines, `…` within a line for any text.
  */
 export function shownPattern(shown: string): RegExp {
   const lines = essentialOutput(shown.trimEnd())
@@ -9,7 +9,9 @@ export function shownPattern(shown: string): RegExp {
   return new RegExp(`^${lines.join('')}$`);
 }
 
-/** An output without what differs from run to run: ids, digests, durations, moments, sizes, ports, attempts, columns. */
+/**
+ * An output without the parts that vary between runs: ids, digests, durations, times, sizes, ports, attempts, columns.
+ */
 export function essentialOutput(output: string): string {
   return DIFFERING.reduce((text, [pattern, name]) => text.replaceAll(pattern, name), output);
 }
@@ -18,7 +20,7 @@ const DIFFERING: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],
   [/\bsha256:[0-9a-f]+/g, 'sha256:ID'],
   [/\b[0-9a-f]{32}\b/g, 'ID'],
-  // There is none outside of a repository.
+  // Outside of a repository there is no commit.
   [/, commit [0-9a-f]{7,40}/g, ''],
   [/\b\d{4}-\d{2}-\d{2}T[\d-]+Z/g, 'MOMENT'],
   [/\b[0-9a-f]{8}\b/g, 'ID'],

@@ -10,7 +10,7 @@ import { SIDEBAR } from '../../docs/.vitepress/sidebar.ts';
 import { blocksOf, pages, proseOf, withoutBlocks } from './pages.ts';
 
 const PAGES = pages();
-/** Files and folders of the repository, as code names them. */
+/** The repository's files and folders in inline code. */
 const FILES = /`((?:src|test|docs|bench|scripts|examples|templates|docker|ci)\/[\w./-]+)`/g;
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
 const PATHS = new Set(PAGES.map(({ path }) => path));
@@ -50,7 +50,7 @@ function linksOf({ link, items = [] }: DefaultTheme.SidebarItem): readonly strin
   return [...(link === undefined ? [] : [link]), ...items.flatMap(linksOf)];
 }
 
-/** Those of other pages, as `[text](page.md#heading)`. */
+/** Links to other pages, as `[text](page.md#heading)`. */
 function relativeLinks(text: string): readonly string[] {
   return [...proseOf(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
 }

@@ -12,7 +12,7 @@ import { pages } from './pages.ts';
 const PAGES = pages();
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
 const VITEPRESS = fileURLToPath(new URL('../../node_modules/vitepress/bin/vitepress.js', import.meta.url));
-/** What a page loads by itself: scripts, styles, pictures, fonts. */
+/** Resources that a page loads itself: scripts, styles, pictures, fonts. */
 const LOADED = /<(?:script|img|link)\b[^>]*\b(?:src|href)="(https?:[^"]+)"/g;
 
 it('the site is built, a page for each, and loads nothing from elsewhere', async () => {

@@ -10,7 +10,7 @@ import { recordResult } from '../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET, ignoreMessage, type TargetState } from '../../src/domain/target/targetState.ts';
 import { NOW, request, result } from './target/targets.ts';
 
-/** As long as any text may be, and three bytes to the character. */
+/** As long as any text may be, with three bytes per character. */
 const LONG = '界'.repeat(1_000);
 const LOUD = { who: LONG, from: LONG, reason: LONG };
 
@@ -77,10 +77,10 @@ describe('a target with 5,000 releases behind it', () => {
   });
 });
 
-/** Releases after which every list is as long as its bound has room for. */
+/** The number of releases after which every list has reached its bound. */
 const UNTIL_FULL = 200;
 
-/** A state in which everything has been said that can be, as long as it can be. */
+/** A state with the longest possible content, after every possible message. */
 function lived(): TargetState {
   let state: TargetState = EMPTY_TARGET;
   for (let number = 1; number <= UNTIL_FULL; number++) {

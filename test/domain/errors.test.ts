@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_CATALOGUE, SlipwayError } from '../../src/domain/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The command's and the worker's, and the platform's: the page has both. */
+/** The codes of the command and the worker, and those of the platform: the page lists both. */
 const ALL: Readonly<Record<string, { readonly exitCode: number; readonly title: string }>> = {
   ...ERROR_CATALOGUE,
   ...PLATFORM_ERRORS,
@@ -44,7 +44,7 @@ describe('docs/errors.md', () => {
 describe('the catalogue', () => {
   it.each(CODES)('gives %s an exit code of the command and a title', (code) => {
     const { exitCode, title } = ALL[code]!;
-    // 0 is no failure, and 5 is for a command that stopped waiting.
+    // 0 means success, and 5 a command that stopped waiting.
     expect([1, 2, 3, 4, 6]).toContain(exitCode);
     expect(title).toMatch(/^\S.*[^.]$/);
   });

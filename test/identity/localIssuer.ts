@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net';
 
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
-/** An issuer as CI systems are one: discovery, keys, and tokens with any claims. */
+/** An issuer like those of CI systems: discovery, keys, and tokens with any claims. */
 export interface LocalIssuer {
   readonly url: string;
-  /** A token that is valid for an hour from a moment on. Default: from now on. */
+  /** A token that is valid for an hour. Default: from now on. */
   token(claims: Readonly<Record<string, unknown>>, from?: Date): Promise<string>;
-  /** From now on, tokens are signed with another key. */
+  /** Signs tokens with another key from now on. */
   changeKey(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts such an issuer on a port of its own. */
+/** Starts such an issuer on its own port. */
 export async function startLocalIssuer(): Promise<LocalIssuer> {
   let pair = await generateKeyPair('RS256');
   let kid = 1;

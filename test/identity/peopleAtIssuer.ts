@@ -11,7 +11,7 @@ import { testOutput } from '../cli/testOutput.ts';
 import { TestBrowser } from '../dashboard/access/testBrowser.ts';
 import { COMMAND_CLIENT_ID, registerCommand, startIssuer } from '../dashboard/access/testIssuer.ts';
 
-/** People who signed in with `slipway login` at a real issuer, and a worker's verifier that trusts it. */
+/** People who signed in with `slipway login` at a real issuer, and a worker's verifier that trusts the issuer. */
 export interface PeopleAtIssuer {
   readonly verifier: Verifier;
   /** The environment of a person's commands. */
@@ -19,7 +19,7 @@ export interface PeopleAtIssuer {
   close(): Promise<void>;
 }
 
-/** Starts an issuer, and signs people in, each with a configuration folder of their own. */
+/** Starts an issuer, and signs people in, each with their own configuration folder. */
 export async function peopleAtIssuer(...logins: readonly string[]): Promise<PeopleAtIssuer> {
   const issuer = await startIssuer();
   registerCommand(issuer);

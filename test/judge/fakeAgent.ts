@@ -11,13 +11,13 @@ export interface Behavior {
   readonly fails?: (run: number) => boolean;
   /** The answer to a run's input. */
   readonly answers?: (input: Record<string, unknown>) => string;
-  /** Answers a request itself, and says that it did. */
+  /** Answers a request itself; returns whether it did. */
   readonly instead?: (request: SeenRequest, response: ServerResponse, run: number) => boolean;
-  /** More of a run's final values. */
+  /** Further final values of a run. */
   readonly values?: Record<string, unknown>;
 }
 
-/** An agent whose speed and mistakes a test decides: what a real one's are, nobody knows. Ended with the test. */
+/** An agent with speed and failures that a test sets. Those of a real agent vary. Stopped after the test. */
 export async function startFakeAgent(behavior: Behavior = {}): Promise<FaultyService & { runs(): number }> {
   let runs = 0;
   const { takesMs = () => 1, fails = () => false, answers = () => 'hello', instead, values } = behavior;

@@ -20,12 +20,12 @@ const SETTINGS: JudgeSettings = {
   seed: 7,
   policy: DEFAULT_POLICY,
 };
-/** The runs of each side: enough for a rate to pass where none fails. */
+/** The runs of each side: enough for a rate without failures to pass. */
 const RUNS = 120;
 const INPUTS: readonly Input[] = Array.from({ length: RUNS }, (_, index) => ({ input: { number: index } }));
 const TAKES_MS = 50;
 
-/** What a busy machine does to sleeps is less than this. */
+/** A busy machine delays sleeps by less than this. */
 const COARSE = { ...DEFAULT_POLICY, smallestEffects: { success: 0.03, firstToken: 0.5, latency: 0.5 } };
 
 type Agent = Awaited<ReturnType<typeof startFakeAgent>>;
@@ -120,7 +120,7 @@ describe('an agent that is away', () => {
     const [baseline, candidate] = await startAgents(
       {},
       {
-        // Two runs are refused, and so is the next look at it.
+        // Two runs are refused, and then the next read.
         instead: (request, response, run) => {
           if (request.url === '/ok' ? away === 0 : run < 10 || run >= 12) return false;
           away = request.url === '/ok' ? away - 1 : 1;

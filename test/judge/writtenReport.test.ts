@@ -16,7 +16,7 @@ const SETTINGS: JudgeSettings = {
 };
 const RUNS = 100;
 
-/** Runs that are always the same: the candidate takes 40 % longer, and fails in one run of ten. */
+/** Deterministic runs: the candidate takes 40 % longer, and fails in one run of ten. */
 function trials(): Trial[] {
   const random = randomFrom(1);
   return SIDES.flatMap((side: Side) =>

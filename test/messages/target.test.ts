@@ -58,7 +58,7 @@ describe('a hold message', () => {
   });
 });
 
-/** What a notice reports that a receiver did not take. */
+/** The warning about a notice that a receiver did not accept. */
 const WARNING = {
   at: '2026-01-05T10:00:00.000Z',
   receiver: 'ops',

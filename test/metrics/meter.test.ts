@@ -7,7 +7,7 @@ import { observersOf } from '../../src/metrics/observers.ts';
 
 const SECRET = 'planted-secret-77aa';
 
-/** A meter that keeps what is measured. */
+/** A meter that keeps its measurements. */
 function keeping() {
   const kept: { name: string; value: number; labels: MetricTags }[] = [];
   const made: string[] = [];
@@ -76,7 +76,7 @@ describe('calls', () => {
 describe('names', () => {
   it.each(Object.entries(METRICS))('%s follows the conventions of Prometheus', (name, metric) => {
     expect(name).toMatch(/^slipway_[a-z_]+$/);
-    // The exporter adds it.
+    // The exporter adds this suffix.
     expect(name).not.toMatch(/_total$/);
     if (metric.kind === 'histogram') {
       expect(name).toMatch(/_seconds$/);

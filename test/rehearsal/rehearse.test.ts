@@ -29,7 +29,7 @@ let server: TestServer | string;
 
 beforeAll(async () => {
   server = await openTestServer();
-  // On a machine that has none yet, it is fetched.
+  // It is downloaded on a machine that does not have it yet.
 }, 600_000);
 
 afterAll(async () => {
@@ -69,7 +69,7 @@ describe('a rehearsal', () => {
         reason: expect.stringContaining('"mirror" is down'),
       },
     ]);
-    // Twice a day, of which the first soaks for two days.
+    // Twice a day; the first one soaks for two days.
     const overlaps = told.flatMap((one) => (one.kind === 'overlap' ? [one.what] : []));
     expect(overlaps.slice(0, 2)).toEqual(['done_after', 'left_out']);
     const [first, buffered] = promotions(told, 'often');
@@ -85,7 +85,7 @@ async function rehearseWeek(
   on: TestServer,
 ): Promise<{ readonly told: readonly RehearsalEvent[]; readonly rehearsed: Rehearsed }> {
   const told: RehearsalEvent[] = [];
-  // It begins at the same time of day, whenever the test runs.
+  // It begins at the same time of day whenever the test runs.
   await on.time.until(Math.ceil((await on.time.now()) / DAY_MS) * DAY_MS + HOUR_MS / 2);
   const rehearsal: Rehearsal = {
     promotions: [
@@ -95,7 +95,7 @@ async function rehearseWeek(
       },
       { request: request('nightly', 'mirror', {}), schedule: scheduled('0 0 * * 0') },
       {
-        // With a check of its own: it soaks while the first one does, which is to meet what is let go wrong.
+        // With a check of its own. It soaks together with the first one, which meets the injected fault.
         request: request('often', 'spare', {
           soakMs: 48 * HOUR_MS,
           release: { ...RELEASE, checks: checks('answers') },
@@ -187,7 +187,7 @@ function hoursOf(result: PromotionResult | undefined, wanted: string): number {
   return hoursBetween(found?.startedAt, found?.endedAt);
 }
 
-/** Whole hours: what the workflows do in between takes milliseconds, and not quite none. */
+/** Whole hours, because the workflows themselves take some milliseconds in between. */
 function hoursBetween(one = '', other = ''): number {
   return Math.round((Date.parse(other) - Date.parse(one)) / HOUR_MS);
 }

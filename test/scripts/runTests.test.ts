@@ -37,7 +37,7 @@ function run(fixture: string): { status: number | null; lastLine: string | undef
   `;
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
-    // As in CI: no terminal, and nothing of the run around it.
+    // As in CI: no terminal, and no environment of the surrounding run.
     env: { PATH: process.env['PATH'], CI: 'true' },
   });
   return { status, lastLine: stdout.trimEnd().split('\n').at(-1) };

@@ -55,7 +55,7 @@ const SNAPSHOT = {
   agentUrl: 'http://agent.example',
 };
 
-/** A control plane that lists these names, page by page. */
+/** A control plane that lists these names in pages. */
 function planeThatLists(names: readonly string[]) {
   return startService(({ url }, response) => {
     const query = new URL(url, 'http://plane').searchParams;

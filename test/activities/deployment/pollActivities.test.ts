@@ -21,7 +21,7 @@ import {
   targetOn,
 } from '../activitiesUnderTest.ts';
 
-/** A control plane whose revision goes through these statuses, one at each look, and stays at the last. */
+/** A control plane that answers these statuses of its revision, one per read, and then repeats the last. */
 function planeWithStatuses(...statuses: readonly string[]): Promise<FaultyService> {
   let looks = 0;
   return startRoutes({
@@ -35,7 +35,7 @@ function planeWithStatuses(...statuses: readonly string[]): Promise<FaultyServic
   });
 }
 
-/** A control plane whose active revision is these, one at each look, and stays the last. */
+/** A control plane that answers these active revisions, one per read, and then repeats the last. */
 function planeWithActive(
   agentUrl: string | null,
   ...active: readonly (string | null)[]
@@ -52,7 +52,7 @@ function planeWithActive(
   });
 }
 
-/** An agent whose `GET /ok` answers these statuses in turn, and stays at the last. */
+/** An agent whose `GET /ok` answers these statuses in turn, and then repeats the last. */
 function agentThatAnswers(...statuses: readonly number[]): Promise<FaultyService> {
   let calls = 0;
   return startRoutes({
@@ -158,7 +158,7 @@ describe('awaitDeployed', () => {
     const activities = activitiesUnderTest();
     const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
-    // Temporal forgets why this attempt failed once the next one is under way: heartbeats alone outlast it.
+    // Temporal drops this attempt's failure when the next one starts. Only heartbeat details survive.
     expect(activities.heartbeats.at(-1)).toMatchObject({ says: failure.message });
   });
 });

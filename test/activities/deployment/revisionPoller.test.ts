@@ -90,7 +90,7 @@ function waiting(changes: Partial<WaitingRevision> = {}): WaitingRevision {
   return { workflowId: RELEASE, ...revision, since: now - 10_000, until: now + 60_000, ...changes };
 }
 
-/** A control plane whose revision goes through these statuses, one at each look, and stays at the last. */
+/** A control plane that answers these statuses of its revision, one per read, and then repeats the last. */
 function planeThat(statuses: readonly string[]) {
   let looks = 0;
   return startRoutes({

@@ -64,7 +64,7 @@ it('looks within a tenth of the age where few wait', async () => {
   const plane = new Plane(1, false);
   plane.watchAll(Date.now() - 10_000);
   await vi.advanceTimersByTimeAsync(30_000);
-  // Once at 10 s, and then a tenth later each time.
+  // Once at 10 s, then at intervals that grow by a tenth.
   expect(plane.asked.get(plane.ids[0] ?? '')).toHaveLength(15);
 });
 
@@ -139,9 +139,9 @@ it('tells that a revision cannot be read', async () => {
 /** A control plane with one revision in each deployment, and a watcher of all of them. */
 class Plane {
   readonly ids: readonly string[];
-  /** When each was asked for, alone or in a list. */
+  /** When each revision was read, alone or in a list. */
   readonly asked = new Map<string, number[]>();
-  /** What the watcher said of each last. */
+  /** The watcher's last report on each revision. */
   readonly seen = new Map<string, string>();
   #requests = 0;
   readonly #up = new Set<string>();
@@ -180,7 +180,7 @@ class Plane {
     for (const id of ids) this.#up.add(id);
   }
 
-  /** The longest time that none was asked for, and all requests. */
+  /** The longest time without a request, and the number of requests per second. */
   async looksDuring(milliseconds: number): Promise<{ readonly longest: number; readonly perSecond: number }> {
     this.asked.clear();
     this.#requests = 0;

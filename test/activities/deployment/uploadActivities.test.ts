@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A control plane that signs a fresh URL for every request, and stores what is put there unless told otherwise. */
+/** A control plane that signs a new URL for every request, and stores uploads unless the test overrides it. */
 async function startPlane(
   put: Routes[string] = (response) => response.writeHead(200).end(),
 ): Promise<FaultyService> {
@@ -67,7 +67,7 @@ describe('uploadArtifact', () => {
     const [, put] = plane.requests;
     expect(put?.body).toBe(CONTENT);
     expect(put?.headers['content-length']).toBe(String(CONTENT.length));
-    // Each one costs Temporal as much as another event.
+    // Temporal bills each heartbeat like another event.
     expect(activities.heartbeats).toEqual([]);
   });
 
@@ -129,7 +129,7 @@ describe('uploadArtifact', () => {
   });
 });
 
-/** How many files this process has open; 0 where the system does not tell. */
+/** How many files this process has open; 0 if the system does not report it. */
 function openFiles(): Promise<number> {
   return readdir('/proc/self/fd').then(
     (files) => files.length,

@@ -22,7 +22,7 @@ import {
 
 const INPUTS = 20;
 
-/** An agent with its control plane, which says which revision is active. */
+/** An agent, and its control plane, which reports the active revision. */
 function startSide(active: () => string = () => REVISION_ID, behavior: Behavior = {}) {
   return startFakeAgent({
     ...behavior,
@@ -110,7 +110,7 @@ describe('judging a candidate', () => {
     expect(before).toBeLessThan(2 * RUNS);
     const { report } = await activitiesUnderTest().judgeCandidate(input);
     expect(report.sides).toMatchObject({ baseline: { runs: RUNS }, candidate: { runs: RUNS } });
-    // 75 of about 80 were kept: three batches.
+    // 75 of about 80 runs were recorded: three batches.
     expect(baseline.runs() + candidate.runs() - before).toBe(2 * RUNS - 75);
   });
 

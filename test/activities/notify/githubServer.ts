@@ -6,7 +6,7 @@ interface Status {
   readonly context?: string;
 }
 
-/** A GitHub that knows deployments and statuses of one repository, newest first, as its REST API has them. */
+/** A fake GitHub with the deployments and statuses of one repository, newest first, in its REST API's format. */
 export interface GithubUnderTest extends FaultyService {
   readonly deployments: {
     id: number;
@@ -16,15 +16,15 @@ export interface GithubUnderTest extends FaultyService {
     statuses: Status[];
   }[];
   readonly statuses: Status[];
-  /** Carries the next request out and then breaks the connection: nobody gets the answer. */
+  /** Processes the next request, then closes the connection without an answer. */
   losesAnswerOf(method: 'POST'): void;
 }
 
-/** The token that it takes. */
+/** The accepted token. */
 export const GITHUB_TOKEN = 'ghp_a-token-of-github';
 const REPOSITORY = '/repos/owner/name';
 
-/** Starts a GitHub under `/api/v3`, as an Enterprise Server is. Ended with the test. */
+/** Starts a GitHub under `/api/v3`, like an Enterprise Server. Stopped after the test. */
 export async function startGithub(): Promise<GithubUnderTest> {
   const deployments: GithubUnderTest['deployments'] = [];
   const statuses: Status[] = [];

@@ -27,7 +27,7 @@ function webhookAt(url: string): ReceiverSpec {
   };
 }
 
-/** The failure of telling a receiver, once it is sure that it shows nothing of where that is. */
+/** The failure of a notice to a receiver. Checks that it does not reveal the receiver's address. */
 async function failureOfTelling(receiver: ReceiverSpec, url: string) {
   const failure = await failureOf(activitiesUnderTest().sendNotice({ receiver, notice: notice() }));
   const shown = inspect(failure, { depth: Infinity, showHidden: true, maxStringLength: Infinity });
@@ -109,7 +109,7 @@ describe('a receiver that cannot be told', () => {
     [403, 'SLIPWAY_UNAUTHORIZED', true],
   ])('and answers %i is a failure %s; final: %s', async (status, type, nonRetryable) => {
     const service = await startService(({ url, headers }, response) =>
-      // It repeats all that it got, as some do.
+      // Some receivers repeat the request in their answer.
       json(response, status, { message: `no: http://${headers.host ?? ''}${url} ${SECRET}` }),
     );
     const failure = await failureOfTelling(webhookAt(service.url), service.url);

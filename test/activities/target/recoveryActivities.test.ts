@@ -14,7 +14,7 @@ vi.mock('../../../src/activities/askTemporal.ts', () => ({
   askTemporal: (ask: (client: unknown) => unknown) => ask(temporal.client),
 }));
 
-/** As Temporal's client reports it. */
+/** The error of Temporal's client. */
 function unanswered(code: status): ServiceError {
   const cause = Object.assign(new Error(`${code}`), { code, details: '', metadata: {} });
   return new ServiceError('the query failed', { cause });
@@ -25,7 +25,7 @@ let answer: Error;
 beforeEach(() => {
   waited = [];
   answer = unanswered(status.FAILED_PRECONDITION);
-  // It has one earlier run, which once worked and does not answer any more, and no release.
+  // It has one earlier run, which once worked but no longer answers, and no release.
   const run = { runId: 'run-1', startTime: new Date(0) };
   temporal.client = {
     withDeadline: (deadline: number, call: () => unknown) => {
@@ -42,7 +42,7 @@ beforeEach(() => {
   };
 });
 
-/** An attempt to read the earlier state, with a record store in memory. */
+/** An attempt to read the earlier state, with an in-memory record store. */
 function attempted(attempt: number): (record: unknown) => Promise<TargetState | null> {
   return async (record) => {
     const records: Record<string, unknown> = {};

@@ -14,7 +14,7 @@ import { PART_BYTES } from '../../../src/artifact/s3/upload.ts';
 import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../support/s3/s3Server.ts';
 
-/** Three parts, the last one smaller. */
+/** Three parts; the last one is smaller. */
 const CONTENT = randomBytes(2 * PART_BYTES + 1_000_000);
 const DIGEST = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
 const XML = 'application/xml';
@@ -138,7 +138,7 @@ describe('a large artifact', () => {
     await expect(store.verify(DIGEST)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE' });
   });
 
-  /** Puts it over a connection that is cut in the middle of its last part, once the others are there. */
+  /** Uploads it over a connection that breaks in its last part, after the others have been stored. */
   async function breakOff(): Promise<string> {
     const arrived = new Set<string>();
     const waiting: (() => void)[] = [];
@@ -266,7 +266,7 @@ function client(): S3 {
   return new S3({ endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true });
 }
 
-/** The numbers of the parts that were sent, in order. */
+/** The numbers of the uploaded parts, in order. */
 function partsSent(): number[] {
   return server.requests
     .flatMap((request) => /^PUT .*partNumber=(\d)/.exec(request)?.[1] ?? [])
@@ -274,7 +274,7 @@ function partsSent(): number[] {
     .sort();
 }
 
-/** The ids of the uploads of this test's store that were begun and not ended. */
+/** The ids of unfinished uploads in this test's store. */
 async function unfinishedUploads(): Promise<string[]> {
   const uploads = join(server.directory, server.bucket, '._S3rver_uploads');
   const ids = await readdir(uploads).catch(() => []);

@@ -47,7 +47,7 @@ it('each call to S3 is a span within what asks for it, and names no credential',
     'http.response.status_code': 200,
     'aws.s3.key': expect.stringContaining('staging/one') as string,
   });
-  // What is not there is an answer, and no failure.
+  // A missing object is an answer, not a failure.
   const [get] = receiver.spans.filter(({ name }) => name === 'S3 GetObject');
   expect(get).toMatchObject({ isError: false, attributes: { 'http.response.status_code': 404 } });
   for (const secret of Object.values(S3_CREDENTIALS)) expect(receiver.raw.includes(secret)).toBe(false);

@@ -8,7 +8,7 @@ import { runTemporalInstallCommand } from '../../../src/cli/commands/temporalIns
 import { cachedTemporalPath } from '../../../src/temporal/server/installation/executable.ts';
 import { testOutput } from '../testOutput.ts';
 
-/** A `go` that makes a `temporal` of the cached version, which says which one it is. */
+/** A fake `go` that builds a `temporal` that prints the cached version. */
 const GO = `#!/bin/sh
 [ "$1" = version ] && exit 0
 printf '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n' > "$GOBIN/temporal"
@@ -23,7 +23,7 @@ it('an installation is told to programs, with where it is from', async () => {
     const environment = {
       PATH: [folder, '/usr/bin', '/bin'].join(delimiter),
       XDG_CACHE_HOME: join(folder, 'cache'),
-      // The SDK's download reaches nothing through this proxy, wherever the test runs.
+      // The proxy blocks the SDK's download wherever the test runs.
       HTTPS_PROXY: 'http://127.0.0.1:9',
     };
     const output = testOutput({ json: true });

@@ -33,7 +33,7 @@ function said(change: Partial<InterventionRecord>): InterventionRecord {
   };
 }
 
-/** What each command prints of a release that waits. */
+/** What each command prints for a waiting release. */
 const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay) => readonly string[]>> = {
   status: (progress, underWay) => {
     const running = {
@@ -73,7 +73,7 @@ function watched(progress: Progress, { call, buildLog }: UnderWay, live: boolean
   const view = new FollowView(output, 'production');
   view.show({ kind: 'progress', progress, call });
   view.showBuildLog(buildLog);
-  // The lines that are rewritten in place are drawn anew.
+  // The lines that are rewritten in place are printed again.
   view.show({ kind: 'progress', progress, call });
   view.close();
   return output.said;
@@ -140,7 +140,7 @@ describe('watch', () => {
 
   it('takes its lines away from a terminal before it prints one that stays', () => {
     const text = COMMANDS['watch on a terminal']!(deploys, DEPLOYING).join('');
-    // Four lines stand there: the step, what the control plane says, two of the build.
+    // Four lines: the step, the control plane's status, two of the build.
     expect(text.endsWith('\r\u001b[3A\u001b[J')).toBe(true);
   });
 

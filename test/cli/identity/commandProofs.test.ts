@@ -44,7 +44,7 @@ promotions:
 
 let people: PeopleAtIssuer;
 let folder: string;
-/** What Temporal was sent, by the workflow. */
+/** The messages to Temporal, by workflow. */
 let sent: [workflowId: string, message: Readonly<Record<string, unknown>>][];
 
 beforeAll(async () => {
@@ -131,7 +131,7 @@ async function expectProved(identity: unknown, statement: Statement): Promise<vo
   expect(who).toBe('ada@example.com');
 }
 
-/** A Temporal whose target has a release that runs, and that keeps what it is sent. */
+/** A Temporal whose target has a running release, and that records its messages. */
 function temporal() {
   const running = { kind: 'release', releaseId: 'release-1', workflowId: RELEASE_ID };
   const answer = { id: '1', disposition: 'taken', note: 'taken', reason: 'taken', onHold: true };

@@ -12,11 +12,11 @@ import { GITLAB_AUDIENCE, Verifier } from '../../../src/identity/verifier.ts';
 import { type LocalIssuer, startLocalIssuer } from '../../identity/localIssuer.ts';
 
 const STATEMENT = { action: 'approve', workflowId: 'target:x/release-1', requestId: 'one' } as const;
-/** No sign-in is kept below it. */
+/** It contains no credentials. */
 const NO_HOME = { XDG_CONFIG_HOME: '/nonexistent' };
 
 let issuer: LocalIssuer;
-/** What gives GitHub's jobs their tokens. */
+/** Issues tokens to GitHub's jobs. */
 let runner: Server;
 let asked: IncomingMessage[];
 let answer: (audience: string) => Promise<[status: number, body: unknown]>;

@@ -5,7 +5,7 @@ import type {
   StepRecord,
 } from '../../../src/domain/release/release.ts';
 
-/** A step that took a second, for tests. */
+/** A step that took a second. */
 export function sampleStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
   return {
     restoring: false,
@@ -17,13 +17,12 @@ export function sampleStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>)
   };
 }
 
-/** A step that runs, for tests. */
+/** A running step. */
 export function runningStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
   const { endedAt: _endedAt, attempts: _attempts, ...rest } = sampleStep(step);
   return { ...rest, status: 'running' };
 }
 
-/** A verdict, for tests. */
 export function sampleVerdict(verdict: Partial<CheckVerdict>): CheckVerdict {
   return {
     check: 'greets',
@@ -38,7 +37,6 @@ export function sampleVerdict(verdict: Partial<CheckVerdict>): CheckVerdict {
   };
 }
 
-/** A release's progress, for tests. */
 export function sampleProgress(
   steps: readonly StepRecord[],
   verdicts: readonly CheckVerdict[] = [],
@@ -60,7 +58,6 @@ export function sampleProgress(
   };
 }
 
-/** A release's result, for tests. */
 export function sampleResult(result: Partial<ReleaseResult>): ReleaseResult {
   return {
     releaseId: 'release-1',

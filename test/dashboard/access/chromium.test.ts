@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       `<form method="post" action="${dashboard.url}/sign-out"><button>Win</button></form>`,
     );
     try {
-      // Another port of the same host: the browser sends the session along.
+      // Another port of the same host: the browser sends the session with it.
       await page.goto(other.url);
       await page.getByRole('button', { name: 'Win' }).click();
       await page.getByText('SLIPWAY_CROSS_SITE_REQUEST').waitFor();
@@ -145,7 +145,7 @@ async function start(environment: Readonly<Record<string, string>>): Promise<voi
   page = await (await browser.newContext()).newPage();
 }
 
-/** Presses Tab until what has this label has the focus. */
+/** Presses Tab until the element with this label has the focus. */
 async function tabTo(label: string): Promise<void> {
   const wanted = page.getByLabel(label).or(page.getByRole('button', { name: label }));
   for (let presses = 0; presses < 20; presses++) {
@@ -155,7 +155,7 @@ async function tabTo(label: string): Promise<void> {
   throw new Error(`Tab does not lead to "${label}".`);
 }
 
-/** What is wrong with the page for people who cannot see it, or cannot see it well. */
+/** The accessibility violations of the page. */
 async function violations(): Promise<readonly string[]> {
   await page.evaluate(await readFile(AXE, 'utf8'));
   return await page.evaluate(

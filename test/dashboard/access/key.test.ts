@@ -55,7 +55,7 @@ describe('signing in with a key', () => {
     const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
     const attempt = async (key: string) =>
       await browser.submit(`${url}/sign-in`, { csrf, name: 'Ada', key }, {}, () => true);
-    // At once, as a program would try them.
+    // All at once, as an attacking program would.
     const statuses = await Promise.all(
       Array.from({ length: 30 }, async (_, index) => (await attempt(`wrong key number ${index}`)).status),
     );

@@ -14,7 +14,7 @@ let page: TestPage;
 let folder: string;
 
 beforeEach(async () => {
-  // The issuer warns that it keeps everything in memory, which is what the test wants.
+  // Silences the issuer's warning that it keeps everything in memory, as the test wants.
   for (const method of ['warn', 'info'] as const)
     vi.spyOn(console, method).mockImplementation(() => undefined);
   issuer = await startIssuer();
@@ -241,12 +241,12 @@ async function roleFile(text: string): Promise<Readonly<Record<string, string>>>
   return { SLIPWAY_DASHBOARD_ROLES: path };
 }
 
-/** The address that the page sends a browser to. */
+/** The address to which the page redirects a browser. */
 async function authorization(browser: TestBrowser): Promise<URL> {
   return (await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url)).url;
 }
 
-/** The address that the issuer sends the browser back to; it was not opened yet. */
+/** The address to which the issuer redirects the browser. It has not been opened yet. */
 async function answered(browser: TestBrowser, asked: URL, login: string): Promise<URL> {
   const isBack = (url: URL): boolean => url.origin === page.url;
   return (await browser.signInAtIssuer(await browser.open(asked, isBack), login, isBack)).url;

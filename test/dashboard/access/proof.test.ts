@@ -18,7 +18,7 @@ let page: TestPage;
 let folder: string;
 
 beforeEach(async () => {
-  // The issuer warns that it keeps everything in memory, which is what the test wants.
+  // Silences the issuer's warning that it keeps everything in memory, as the test wants.
   for (const method of ['warn', 'info'] as const)
     vi.spyOn(console, method).mockImplementation(() => undefined);
   issuer = await startIssuer();
@@ -62,7 +62,7 @@ it('the browser cannot read the ID token, and loses it at the end of the session
   const line = browser.setCookies.find((set) => set.startsWith('slipway-identity-'));
   expect(line).toMatch(/HttpOnly/u);
   expect(line!.length).toBeLessThan(4_096);
-  // A JWT's header begins so, and a signed one is nowhere.
+  // Every JWT begins like this, so no cookie contains a readable one.
   for (const set of browser.setCookies) expect(set).not.toContain('eyJ');
   const { text } = await browser.open(`${page.url}/form`);
   await browser.submit(`${page.url}/sign-out`, { csrf: tokenIn(text) }, {}, () => true);

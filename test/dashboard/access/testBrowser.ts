@@ -1,7 +1,7 @@
-/** What a browser got. */
+/** What a browser received. */
 export interface Seen {
   readonly status: number;
-  /** Where it was in the end. */
+  /** The final address. */
   readonly url: URL;
   readonly text: string;
   readonly headers: Headers;
@@ -13,14 +13,17 @@ interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** As much of a browser as signing in needs: cookies, redirects, forms, and the headers that say who sends a form. */
+/**
+ * The parts of a browser that signing in needs: cookies, redirects, forms, and the headers that identify a form's
+ * sender.
+ */
 export class TestBrowser {
-  /** By host and port, by name. */
+  /** By host and port, then by name. */
   readonly cookies = new Map<string, Map<string, string>>();
-  /** Every `Set-Cookie` that it got. */
+  /** Every `Set-Cookie` that it received. */
   readonly setCookies: string[] = [];
 
-  /** Opens an address, and follows redirects until `stop` says not to. */
+  /** Opens an address, and follows redirects until `stop` returns true. */
   async open(address: string | URL, stop: (url: URL) => boolean = () => false): Promise<Seen> {
     return await this.#follow(new URL(address), {}, stop);
   }
@@ -40,11 +43,11 @@ export class TestBrowser {
     );
   }
 
-  /** Signs in on the issuer's own pages, and agrees; ends where the issuer sends the browser. */
+  /** Signs in and consents on the issuer's own pages, until the issuer redirects the browser. */
   async signInAtIssuer(page: Seen, login: string, stop?: (url: URL) => boolean): Promise<Seen> {
     let seen = page;
     for (let prompt = promptOf(seen); prompt !== undefined; prompt = promptOf(seen)) {
-      // Its page for agreeing ignores the other two.
+      // Its consent page ignores the other two.
       seen = await this.submit(seen.url, { prompt, login, password: 'any' }, {}, stop);
     }
     return seen;
@@ -80,7 +83,7 @@ export class TestBrowser {
   }
 }
 
-/** What the issuer's own pages ask for; `undefined` on other pages. */
+/** The prompt of the issuer's own pages; `undefined` on other pages. */
 function promptOf({ text }: Seen): string | undefined {
   return /name="prompt" value="(\w+)"/u.exec(text)?.[1];
 }

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 
 import { type Configuration, Provider } from 'oidc-provider';
 
-/** The client that the page is. */
+/** The page's client. */
 export const CLIENT_ID = 'slipway-page';
 export const CLIENT_SECRET = 'the-secret-of-the-client';
 
-/** What the issuer knows of its people, by what they type as their login. */
+/** The issuer's claims about its people, by login. */
 const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ada: {
     email: 'ada@example.com',
@@ -20,15 +20,15 @@ const PEOPLE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   eve: { email: 'ada@example.com', email_verified: false },
 };
 
-/** A real OIDC issuer on a port of its own. */
+/** A real OIDC issuer on its own port. */
 export interface TestIssuer {
   readonly url: string;
-  /** Begins to know the client; until then it answers nothing. */
+  /** Registers the client. Until then, the issuer answers nothing. */
   register(redirectUri: string, configuration?: Configuration): void;
   close(): Promise<void>;
 }
 
-/** Starts an issuer, `oidc-provider`, with its own pages for signing in. */
+/** Starts an issuer, `oidc-provider`, with its own sign-in pages. */
 export async function startIssuer(port = 0): Promise<TestIssuer> {
   const server = createServer();
   server.listen(port, '127.0.0.1');
@@ -67,7 +67,7 @@ export async function startIssuer(port = 0): Promise<TestIssuer> {
 
 export const COMMAND_CLIENT_ID = 'slipway-command';
 
-/** Has the issuer know the command: a native client without a secret. */
+/** Registers the command with the issuer: a native client without a secret. */
 export function registerCommand(issuer: TestIssuer): void {
   const callback = 'http://127.0.0.1/callback';
   issuer.register(callback, {

@@ -15,7 +15,7 @@ import { requireRole, viewerOf } from '../../../src/dashboard/access/viewer.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** As much of the page as access needs: who looks, and a button. */
+/** The parts of the page that access control needs: the viewer, and a button. */
 export async function accessApp(environment: Environment): Promise<Hono<PageEnv>> {
   const settings = await readAccessSettings(environment, '127.0.0.1');
   const access = createAccess(settings, {

@@ -24,7 +24,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   const WIDE = { width: 1440 };
 
   let stage: Stage;
-  /** A browser of a person. The releases are ada's. */
+  /** The browser of a second person. The releases are ada's. */
   let bo: Page;
   let cy: Page;
   let ada: Page;
@@ -239,7 +239,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
   });
 
-  /** A target that has released these, and that the page lists. */
+  /** A target that has released these artifacts, and that the page lists. */
   async function serving(...artifacts: readonly string[]): Promise<TargetUnderTest> {
     const target = stage.harness.newTarget();
     for (const artifact of artifacts) await target.release(named(target, artifact));
@@ -286,7 +286,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     return (await page.locator('.sentences').textContent()) ?? '';
   }
 
-  /** Sends the form that a page shows, again and again the same. */
+  /** Prepares to send the same form of a page repeatedly. */
   async function resend(page: Page, reason: string): Promise<() => Promise<number>> {
     const form: Record<string, string> = { reason };
     for (const input of await page.locator('form[method=post] input[type=hidden]').all())
@@ -296,7 +296,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     return async () => (await page.context().request.post(url, { form, headers, maxRedirects: 0 })).status();
   }
 
-  /** Presses the tabulator until a link's text or a field's name has the focus. */
+  /** Presses Tab until a link's text or a field's name has the focus. */
   async function tabTo(page: Page, wanted: string): Promise<void> {
     for (let presses = 0; presses < 80; presses++) {
       await page.keyboard.press('Tab');

@@ -11,20 +11,20 @@ import { connectTemporal, type TemporalConnection } from '../../../src/temporal/
 import { launchChromium } from '../../support/chromium.ts';
 import { bundlePageFiles } from '../bundlePageFiles.ts';
 
-/** How a page is looked at. */
+/** The window and colors in which a page is viewed. */
 export interface Look {
   readonly width: number;
   readonly dark?: boolean;
 }
 
-/** Both widths and both colors that pages are looked at in: no color depends on the width. */
+/** Both widths and both color schemes. No color depends on the width. */
 export const LOOKS: readonly Look[] = [{ width: 1440 }, { width: 360, dark: true }];
 
 const GRACE: SignIn = { way: 'none', user: 'grace' };
-/** Where screenshots are kept, to be looked at. Absent: none are. */
+/** Where to save screenshots. Absent: none are saved. */
 const SCREENSHOTS = process.env['SLIPWAY_SCREENSHOTS'];
 
-/** A dashboard on the tests' Temporal, and a real Chromium that looks at it. */
+/** A dashboard on the tests' Temporal, and a real Chromium that views it. */
 export class DashboardUnderTest {
   readonly #browser: Browser;
   readonly #temporal: TemporalConnection;
@@ -46,7 +46,7 @@ export class DashboardUnderTest {
     this.#dashboard = dashboard;
   }
 
-  /** @param signIn - how people sign in. Default: they do not, and are grace. */
+  /** @param signIn - how people sign in. Default: no sign-in; the user is grace. */
   static async open(address: string, taskQueue: string, signIn: SignIn = GRACE): Promise<DashboardUnderTest> {
     const folder = await mkdtemp(join(tmpdir(), 'slipway-page-'));
     await bundlePageFiles(folder);
@@ -73,14 +73,14 @@ export class DashboardUnderTest {
     return this.#dashboard.url;
   }
 
-  /** Ends the server and starts another one at its address. */
+  /** Stops the server and starts another one at its address. */
   async restart(): Promise<void> {
     const { port } = new URL(this.url);
     await this.#dashboard.close();
     this.#dashboard = await start(this.#temporal, this.#folder, this.#signIn, Number(port));
   }
 
-  /** A browser of its own that shows a page. Anything that its console says is an error. */
+  /** A new browser that shows a page. Every console message is an error. */
   async page(path: string, { width, dark = false }: Look, javaScriptEnabled = true): Promise<Page> {
     const context = await this.#browser.newContext({
       viewport: { width, height: width > 600 ? 900 : 740 },
@@ -119,9 +119,9 @@ function start(
   });
 }
 
-/** What axe finds wrong with a page, in sentences. */
+/** The violations that axe finds in a page, as sentences. */
 export async function violations(page: Page): Promise<string[]> {
-  // By the browser itself: the page's policy forbids scripts that are none of its own.
+  // Evaluated by the browser itself, because the page's policy forbids scripts from elsewhere.
   await page.evaluate(axe.source);
   const found = await page.evaluate<Found>('axe.run()');
   return found.violations.map(({ id, help, nodes }) => {
@@ -133,14 +133,14 @@ interface Found {
   readonly violations: readonly { id: string; help: string; nodes: readonly { target: unknown }[] }[];
 }
 
-/** Keeps a screenshot of the whole page where they are wanted. */
+/** Saves a screenshot of the whole page if they are enabled. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (SCREENSHOTS === undefined) return;
   await mkdir(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-/** How far a page is wider than its window, in pixels. */
+/** How much wider a page is than its window, in pixels. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
 }

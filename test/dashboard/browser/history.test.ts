@@ -14,7 +14,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
   afterAll(() => stage.close());
 
-  /** Releases an artifact on a target of a name, with a commit an hour old. */
+  /** Releases an artifact on a target with a name. The commit is an hour old. */
   function release(target: TargetUnderTest, name: string, artifact: string) {
     const request = target.request(artifact, {
       commit: `${artifact.repeat(4)}c0ffee`,

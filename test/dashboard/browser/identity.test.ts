@@ -26,7 +26,7 @@ import { openStage, type Stage } from './stage.ts';
 
 const APPROVAL = { required: 1, withinMs: 3_600_000, identity: 'oidc' } as const;
 
-/** Who releases, does so with the command, at an issuer of their own; who presses buttons signed in to the page. */
+/** People who release use the command, with an issuer of their own. People who press buttons sign in to the page. */
 describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in a browser', () => {
   let people: PeopleAtIssuer;
   let issuer: TestIssuer;
@@ -145,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     };
   }
 
-  /** A target that serves a release, that the page lists, and whose worker trusts both issuers. */
+  /** A target that serves a release and is listed on the page. Its worker trusts both issuers. */
   async function serving(): Promise<TargetUnderTest> {
     const target = stage.harness.newTarget();
     const environment = { SLIPWAY_OIDC_ISSUER: issuer.url, SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID };
@@ -162,7 +162,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     return target;
   }
 
-  /** A folder whose name the harness knows: that of the target's world. */
+  /** The folder of the target's world, which the harness knows by name. */
   function storeOf({ world }: TargetUnderTest): string {
     return pathToFileURL(join(folder, world.id)).href;
   }
@@ -171,7 +171,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     return openArtifactStore(storeOf(target)).listRecords('_identities/');
   }
 
-  /** A release of ada's that waits for approval. */
+  /** A release by ada that waits for approval. */
   async function waiting(target: TargetUnderTest, artifact: string): Promise<string> {
     const recordStore = storeOf(target);
     const { workflowId } = target;

@@ -9,7 +9,7 @@ import { type Harness, openHarness } from '../../workflows/harness.ts';
 import { PromotionsUnderTest } from '../../workflows/promotion/promotionsUnderTest.ts';
 import { DashboardUnderTest } from './dashboardUnderTest.ts';
 
-/** Targets on a Temporal of their own, since the page shows every target of it, and a dashboard that is looked at. */
+/** Targets on a Temporal of their own, because the page shows all targets of a Temporal, and a dashboard of them. */
 export interface Stage {
   readonly harness: Harness;
   readonly promotions: PromotionsUnderTest;
@@ -17,7 +17,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** @param signIn - how people sign in. Default: they do not, and are grace. */
+/** @param signIn - how people sign in. Default: no sign-in; the user is grace. */
 export async function openStage(signIn?: SignIn): Promise<Stage> {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
   const server = await startTemporalServer();

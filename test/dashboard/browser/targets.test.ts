@@ -17,7 +17,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
   });
   afterAll(() => stage.close());
 
-  /** A request under a name of the target's own. */
+  /** A request with a name of the target's own. */
   function named(target: TargetUnderTest, name: string, artifact: string, changes = {}) {
     const request = target.request(artifact, { commit: `${artifact.repeat(4)}c0ffee42`, ...changes });
     return { ...request, target: { ...request.target, name } };
@@ -102,7 +102,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await target.release(named(target, 'plain', 'a'));
     const page = await dashboard.page('/', WIDE, false);
     const serving = page.getByRole('article', { name: 'plain' }).getByText('serving', { exact: true });
-    // Temporal lists a new target a moment later.
+    // Temporal lists a new target with a delay.
     while (!(await serving.isVisible())) await page.reload();
     await page.getByRole('link', { name: 'plain' }).first().click();
     await page.getByRole('heading', { name: 'Revisions' }).waitFor();

@@ -8,7 +8,7 @@ import { result } from '../../domain/target/targets.ts';
 
 let stores = 0;
 
-/** A target whose workflow still carries its release 3, and a store with the records of some. */
+/** A target whose workflow still has its release 3, and a store with the records of some releases. */
 async function recorded(ids: readonly string[], changes = {}) {
   const kept = new Map<string, unknown>();
   const store = memoryStore(kept);

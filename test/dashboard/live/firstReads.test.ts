@@ -19,6 +19,6 @@ it('what else is asked waits until every target has answered', async () => {
 it('a target that does not answer holds up no other', async () => {
   const reads = new FirstReads();
   reads.begin();
-  // A second at most; otherwise this never ends.
+  // A second at most; without a limit, this would never end.
   await reads.over();
 });

@@ -5,7 +5,7 @@ import { type LivePage, LiveRooms } from '../../../src/dashboard/live/liveRooms.
 
 const ADA: Viewer = { name: 'ada', proved: false, role: 'admin' };
 
-/** A page with two parts, one of which can be changed. */
+/** A page with two parts, one of which a test can change. */
 function scriptedPage() {
   let text = 'one';
   const rendered: string[] = [];
@@ -34,7 +34,7 @@ function scriptedPage() {
   };
 }
 
-/** Reads what a page is sent until it has something in it. */
+/** Reads a page's stream until it contains a text. */
 async function readUntil(response: Response, wanted: string): Promise<string> {
   const reader = response.body!.getReader();
   let all = '';

@@ -6,7 +6,7 @@ import type { ReadContext } from '../../../src/dashboard/readContext.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Watches on a Temporal that lists one target more each time that it is asked, once it is let to. */
+/** Watches on a Temporal that, once enabled, lists one more target at each request. */
 function listing(onAsked: (workflowId: string) => void = () => undefined) {
   const waiting: (() => void)[] = [];
   let lists = 0;

@@ -4,7 +4,7 @@ import { madeReport } from '../../domain/judge/madeReport.ts';
 
 const RUNS = 60;
 
-/** Latencies that rise evenly, the candidate's 12 % higher. */
+/** Evenly rising latencies; the candidate's are 12 % higher. */
 function latencies(side: Side): number[] {
   const factor = side === 'candidate' ? 1.12 : 1;
   return Array.from({ length: RUNS }, (_, index) =>
@@ -33,7 +33,7 @@ export function someTrials(): readonly Trial[] {
   );
 }
 
-/** A report that found the candidate slower. */
+/** A report with a slower candidate. */
 export function judgedReport(): JudgeReport {
   const of = (side: Side) => {
     const values = latencies(side).sort((one, other) => one - other);

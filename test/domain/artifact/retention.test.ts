@@ -33,7 +33,7 @@ function released(letter: string, days: number, change: Partial<RecordedRelease>
   return { target: 'staging', releaseId, artifact, released: true, endedAt: ago(days), ...change };
 }
 
-/** Why each is kept, by its letter; an empty list: it goes. */
+/** Why each is retained, by its letter; an empty list: it is deleted. */
 function decide(
   artifacts: readonly HeldArtifact[],
   uses: readonly ArtifactUse[] = [],

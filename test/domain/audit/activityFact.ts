@@ -2,7 +2,7 @@ import type { ActivityFact, TargetFacts, WorkFact } from '../../../src/domain/au
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { request, result } from '../target/targets.ts';
 
-/** An activity that was completed within 0.25 of being scheduled. */
+/** An activity that completed within 0.25 of being scheduled. */
 export function activity(
   name: string,
   input: Readonly<Record<string, unknown>>,
@@ -13,7 +13,7 @@ export function activity(
   return { name, input, ...times, outcome: 'completed', result: answer, mayHaveBeenTaken: true };
 }
 
-/** A release of the target `t` that ended well. */
+/** A successful release of the target `t`. */
 export function workFact(
   releaseId: string,
   changes: Partial<WorkFact>,
@@ -26,7 +26,7 @@ export function workFact(
   };
 }
 
-/** A target that is idle, with works and what else is given. */
+/** An idle target, with its works and the given facts. */
 export function targetFacts(facts: Partial<TargetFacts>): TargetFacts {
   return {
     ...{ workflowId: 't', idle: true, works: [], activities: [], submissions: [], said: [] },

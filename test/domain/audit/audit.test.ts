@@ -268,12 +268,12 @@ describe('an audit', () => {
   });
 });
 
-/** A look at the deployment, by its latest revision. */
+/** A read of the deployment, by its latest revision. */
 function deployed(latestRevisionId: string): Record<string, unknown> {
   return { deployment: { latestRevisionId, activeRevisionId: latestRevisionId, latestTarballPath: PATH } };
 }
 
-/** Other people's revisions, as a list has them. */
+/** Other people's revisions, as a list returns them. */
 function theirs(count: number): readonly object[] {
   return Array.from({ length: count }, (_, index) => ({
     revisionId: `theirs-${index}`,
@@ -289,14 +289,14 @@ function target(works: WorkFact[]): TargetFacts {
   return targetFacts({ works });
 }
 
-/** How a history differs from one that is right. `insert`: before the activity at an index. */
+/** How a history differs from a correct one. `insert`: before the activity at an index. */
 interface Changes {
   readonly workflowId?: string;
   readonly shift?: number;
   readonly insert?: readonly [number, ...ActivityFact[]];
   readonly replace?: readonly [number, ActivityFact];
   readonly remove?: number;
-  /** Leaves out the activity at an index and all after it. */
+  /** Removes the activity at an index and all after it. */
   readonly cut?: number;
   readonly result?: Partial<ReleaseResult>;
 }
@@ -365,7 +365,7 @@ function redeploy(revisionId: string, at: number): ActivityFact {
   return activity('redeployRevision', { revisionId }, at);
 }
 
-/** A check of the restored revision, told by its name. */
+/** A check of the restored revision, identified by its name. */
 function asks(name: string, passed: boolean): ActivityFact {
   return activity('runCheck', { revisionId: 'old', check: { name } }, 13, { verdict: { passed } });
 }

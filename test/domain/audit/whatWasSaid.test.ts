@@ -169,7 +169,7 @@ function rollback(
   return workFact('rollback-3', facts, ending);
 }
 
-/** A look that finds a revision to be the active one. */
+/** A read that finds a revision active. */
 function look(activeRevisionId: string, at: number): ActivityFact {
   const deployment = { activeRevisionId, latestRevisionId: activeRevisionId };
   return { ...activity('findDeployment', {}, at), result: { deployment } };

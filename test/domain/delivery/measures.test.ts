@@ -9,7 +9,7 @@ const PERIOD = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-
 
 let made = 0;
 
-/** A release on a day of January; what serves afterwards is what it made. */
+/** A release on a day in January that serves afterwards. */
 function release(day: number, changes: Partial<TargetRelease> = {}): TargetRelease {
   const releaseId = `release-${++made}`;
   return {
@@ -30,7 +30,7 @@ function release(day: number, changes: Partial<TargetRelease> = {}): TargetRelea
   };
 }
 
-/** A rollback by a person, to a revision. */
+/** A person's rollback to a revision. */
 function rollback(day: number, to: string, changes: Partial<TargetRelease> = {}): TargetRelease {
   const { endedAt } = release(day);
   return release(day, {

@@ -4,7 +4,7 @@ import { restoreSpanOf } from '../../../src/domain/delivery/restoreSpan.ts';
 import type { StepRecord } from '../../../src/domain/release/release.ts';
 import { result } from '../target/targets.ts';
 
-/** A step that begins at a second and takes one. */
+/** A step that begins at a second and takes one second. */
 function step(second: number, changes: Partial<StepRecord>): StepRecord {
   return {
     step: 'check',

@@ -13,7 +13,7 @@ const NIGHT: FreezeWindow = { ...BERLIN, name: 'night', from: '22:00', until: '0
 const DAYS = { from: '2026-12-23 18:00', until: '2027-01-02' };
 const CHRISTMAS: FreezeWindow = { ...BERLIN, name: 'Christmas', ...DAYS, then: 'refuse' };
 
-/** The freeze at an instant, in short. */
+/** The freeze at an instant, in short form. */
 function told(windows: readonly FreezeWindow[], at: string): string {
   const frozen = frozenAt(windows, Date.parse(at));
   return frozen === null ? 'free' : `${frozen.name} until ${new Date(frozen.until).toISOString()}`;
@@ -69,7 +69,7 @@ describe('several freezes', () => {
     expect(frozenAt([WEEKEND, CHRISTMAS], Date.parse('2026-12-26T12:00Z'))).toMatchObject({
       name: 'Christmas',
       then: 'refuse',
-      // The weekend goes on when Christmas has ended.
+      // The weekend continues the freeze after Christmas.
       until: Date.parse('2027-01-04T07:00Z'),
     });
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { instantOf, isTimeZone, localTimeAt } from '../../../src/domain/freeze/zonedTime.ts';
 
-/** Zone, local time, and the instants that Python's zoneinfo (tzdata) gives it, first and second time. */
+/** Zone, local time, and its first and second instant by Python's zoneinfo (tzdata). */
 type Row = readonly [zone: string, local: string, first: number, second: number];
 
 const rows = JSON.parse(

@@ -2,7 +2,7 @@ import { DEFAULT_POLICY } from '../../../src/domain/judge/settings.ts';
 import type { JudgeReport, SideReport } from '../../../src/domain/judge/report.ts';
 import type { JudgeVerdict } from '../../../src/domain/judge/verdict.ts';
 
-/** A report with a verdict, made without judging anything. */
+/** A report with a given verdict, without a judgement. */
 export function madeReport(verdict: JudgeVerdict, fields: Partial<JudgeReport> = {}): JudgeReport {
   return {
     verdict,

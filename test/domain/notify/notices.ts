@@ -3,7 +3,7 @@ import { ADA, NOW } from '../target/targets.ts';
 
 export const COMMIT = 'c0ffee'.padEnd(40, '0');
 
-/** A notice: of a release that is released, where nothing else is said. */
+/** A notice. Default: of a release that is released. */
 export function notice(changes: Partial<Notice> = {}): Notice {
   return {
     version: 1,
@@ -28,7 +28,7 @@ export function notice(changes: Partial<Notice> = {}): Notice {
   };
 }
 
-/** The same, as it is sent: with no link to a page, where nothing else is said. */
+/** The same as it is sent. Default: without a link to a page. */
 export function sentNotice(changes: Partial<SentNotice> = {}): SentNotice {
   return { ...notice(changes), dashboardUrl: null, ...changes };
 }

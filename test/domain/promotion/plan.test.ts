@@ -64,7 +64,7 @@ function promotion(
 const STAGING = seen('staging', B, { verifiedAt: '2026-11-16T00:00:00.000Z' });
 const CANARY = seen('canary', A);
 
-/** The plan of the week from Monday, as lines. */
+/** The week's plan from Monday, as lines. */
 function week(promotions: readonly Planned[], canary = CANARY): string[] {
   const from = Date.parse('2026-11-16T00:00Z');
   const byName = new Map([STAGING, canary, seen('production', A)].map((one) => [one.name, one]));

@@ -7,7 +7,7 @@ export const HOLD = {
   by: { who: 'bo', from: 'cli', reason: 'incident' },
 };
 
-/** A target on which a verified revision serves. */
+/** A target that serves a verified revision. */
 export function seen(name: string, artifact: string, changes: Partial<TargetSeen> = {}): TargetSeen {
   return {
     ...{ name, known: true, hold: null, running: null, artifact, commit: 'c0ffee', releasedBy: 'ada' },

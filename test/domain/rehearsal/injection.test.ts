@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { firstTime, isTime, type When } from '../../../src/domain/rehearsal/injection.ts';
 
 const HOUR_MS = 3_600_000;
-/** A Monday, at 09:00 in Berlin. */
+/** A Monday, 09:00 in Berlin. */
 const STARTED = Date.parse('2026-11-23T08:00:00Z');
 const BERLIN = { startedAt: STARTED, timeZone: 'Europe/Berlin' };
 

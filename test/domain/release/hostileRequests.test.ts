@@ -79,7 +79,7 @@ function refusedOrUsable(path: Path, value: unknown): void {
   if (releaseRequestProblem(hostile) === undefined) useAll(hostile as ReleaseRequest);
 }
 
-/** Everything pure that a target and a release do with a request. */
+/** Calls all pure functions that a target and a release apply to a request. */
 function useAll(request: ReleaseRequest): void {
   const { target, artifact, steps, checks, soakMs, onError, approval, pauseMs, requestedBy } = request;
   targetWorkflowId(target);
@@ -149,7 +149,7 @@ function useAll(request: ReleaseRequest): void {
   normalizeServiceUrl(target.agentUrl ?? target.controlPlane);
   expect(storeUrlProblem(request.recordStore)).toBeUndefined();
   if (artifact.kind === 'tarball') expect(artifact.digest).toMatch(/^sha256:[0-9a-f]{64}$/u);
-  // A record is written under the target's name.
+  // Records are written under the target's name.
   expect(target.name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]*$/u);
   expect(jsonBytes(request)).toBeLessThanOrEqual(200_000);
 }

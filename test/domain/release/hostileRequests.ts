@@ -4,7 +4,7 @@ import { STEP_NAMES } from '../../../src/domain/step.ts';
 const REFERENCE = { from: 'env:KEY' };
 const GITHUB = { apiUrl: 'https://api.github.test', token: REFERENCE, repository: 'owner/name' };
 
-/** A right request that has every field there is. */
+/** A valid request with every possible field. */
 export const FULL_REQUEST = {
   requestKey: 'key',
   target: {
@@ -90,7 +90,7 @@ export const FULL_REQUEST = {
   requestedBy: { who: 'ada', from: 'ci', reason: 'because' },
 } as const satisfies ReleaseRequest;
 
-/** What may stand anywhere in a payload: each of it JSON can hold. */
+/** Values that a JSON payload can contain anywhere. */
 export const HOSTILE_VALUES: readonly unknown[] = [
   undefined,
   null,
@@ -129,7 +129,7 @@ export const HOSTILE_VALUES: readonly unknown[] = [
 /** A path into a request. */
 export type Path = readonly string[];
 
-/** Every path of a value, its own parts and theirs. */
+/** All paths in a value, nested ones included. */
 export function pathsOf(value: unknown): readonly Path[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, part]) => [
@@ -158,7 +158,7 @@ export function withPart(value: unknown, [key, ...rest]: Path, part: unknown): u
   return copy;
 }
 
-/** A list in a list, so many levels deep. */
+/** A list nested to a given depth. */
 export function nested(levels: number): unknown {
   let value: unknown = [];
   for (let level = 0; level < levels; level++) value = [value];

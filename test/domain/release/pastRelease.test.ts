@@ -30,7 +30,7 @@ it('a release is told from its own history alone, ended or under way', () => {
   });
 });
 
-/** Stored histories are JSON: their times and payloads as Temporal's client hands them out. */
+/** Converts a stored JSON history's times and payloads to the types of Temporal's client. */
 function asFetched(name: string, value: unknown): unknown {
   if (name === 'eventTime')
     return {

@@ -7,7 +7,7 @@ const [FREEZE] = FULL_REQUEST.freezes;
 const [SLACK, WEBHOOK, DEPLOYMENTS] = FULL_REQUEST.notify;
 const MONTH_AND_A_DAY_MS = 31 * 86_400_000;
 
-/** What is wrong with the full request once the part at a dot path is replaced; `undefined` removes it. */
+/** The problem of the full request after the part at a dot path is replaced; `undefined` removes it. */
 function problemWith(path: string, value: unknown): string | undefined {
   return releaseRequestProblem(withPart(FULL_REQUEST, path.split('.'), value));
 }
@@ -65,7 +65,7 @@ describe('a request for a release', () => {
     ['freezes.0.from', ['Fry 16:00']],
     ['freezes.0.until', ['08:00']],
     ['freezes.0.then', ['pray']],
-    // Temporal would fail a workflow task again and again on these.
+    // With these, Temporal would fail a workflow task repeatedly.
     ['steps.find', [3]],
     ['steps.find.startToCloseMs', ['5s', 0, 1.5, Infinity]],
     ['steps.find.retry', [5]],

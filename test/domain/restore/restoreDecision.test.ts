@@ -14,10 +14,10 @@ import {
 } from '../../../src/domain/restore/restoreDecision.ts';
 
 const check = (failedCheck: string): Finding => ({ failedCheck, silent: false });
-/** No call worked: where a check was begun, its call failed. */
+/** No call succeeded. If a check was begun, its call failed. */
 const silent = (failedCheck: string | null = null): Finding => ({ failedCheck, silent: true });
 
-/** What was found before, how the attempt failed, its number, what else is so, and what follows. */
+/** The earlier findings, how the attempt failed, its number, other conditions, and the decision. */
 type Row = [string, Finding[], FailedAttempt, number, { manual?: boolean; others?: Finding[] }, string];
 
 describe('after an attempt to restore a revision has failed', () => {
@@ -93,7 +93,7 @@ function candidates(options: Partial<Parameters<typeof restoreCandidates>[0]>): 
   );
 }
 
-/** The baseline as {@link known} writes it; `?` alone is one that has no revision. */
+/** The baseline as {@link known} writes it; `?` alone is one without a revision. */
 function baselineOf(name: string): Baseline | null {
   return name === '' ? null : { revisionId: name.replace('?', '') || null, verified: !name.endsWith('?') };
 }

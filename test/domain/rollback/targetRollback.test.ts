@@ -24,7 +24,7 @@ function serving(changes: Partial<TargetState> = {}): TargetState {
   return seasoned({ known: KNOWN, activeRevisionId: 'R2', ...changes });
 }
 
-/** A rollback without a name, which says what it leaves, or does not. */
+/** A rollback without a named revision. It may say which revision it leaves. */
 function leaving(from?: string, requestId = 'id'): RollbackRequest {
   return { ...rollback(requestId), from };
 }
@@ -40,7 +40,7 @@ function ask(state: TargetState, asked: RollbackRequest, active?: string | null)
   return requestRollback({ state, running: null, now: NOW, active }, asked);
 }
 
-/** What came of a request, in one line. */
+/** The result of a request, in one line. */
 function took(
   state: TargetState,
   running: Running | null,
@@ -56,7 +56,7 @@ function took(
   return `${disposition}${followed}: ${serves?.revisionId ?? '?'}${preempts ?? ''}`;
 }
 
-/** The revisions that are restored by name alone. */
+/** The revisions that are restored only by name. */
 function left(state: TargetState): string[] {
   return state.known.filter(({ quarantined }) => quarantined === true).map(({ revisionId }) => revisionId);
 }

@@ -211,7 +211,7 @@ describe('whatever is asked of a target, in whatever order', () => {
         }
         const told = new Set(state.history.map(({ releaseId }) => releaseId));
         const queued = state.queue.map(({ releaseId }) => releaseId);
-        // Every release that was ever asked for waits, runs, or has a row (old rows make room).
+        // Every requested release waits, runs, or has a row (old rows are dropped).
         const lost = [...asked]
           .slice(-50)
           .filter((id) => !queued.includes(id) && running?.releaseId !== id && !told.has(id));

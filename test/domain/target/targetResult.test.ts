@@ -7,7 +7,7 @@ import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
 
 type Ending = Partial<ReleaseResult>;
 
-/** The target after something has ended on it. */
+/** The target after a release or rollback has ended. */
 function after(state: TargetState, ending: Ending, id = 'release-1'): TargetState {
   return recordResult(state, result(id, ending), 3_600_000);
 }
@@ -143,7 +143,7 @@ describe('a drift', () => {
 describe('the rollbacks that a result settles', () => {
   const redeployed = { step: 'redeploy', restoring: true, startedAt: '', status: 'failed' } as const;
   const served = { step: 'serving', restoring: false, startedAt: '', status: 'done' } as const;
-  /** It tried to restore something, and `old` serves. */
+  /** It tried to restore a revision, and `old` serves. */
   const tried: Ending = { outcome: 'rolled_back', servingRevisionId: 'old', steps: [redeployed] };
   const stoppedFor = (requestId: string): Ending => ({ ...tried, preemptedBy: rollback(requestId) });
   const NONE = { outcome: 'errored', servingRevisionId: null } as const;

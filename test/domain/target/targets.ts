@@ -10,7 +10,7 @@ import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domai
 export const NOW = '2026-01-01T00:00:00.000Z';
 export const ADA: Actor = { who: 'ada', from: 'test', reason: 'a reason' };
 
-/** A request for a release, told by its key. */
+/** A request for a release, identified by its key. */
 export function request(key: string, changes: Partial<ReleaseRequest> = {}): ReleaseRequest {
   return {
     requestKey: key,
@@ -34,12 +34,12 @@ export function request(key: string, changes: Partial<ReleaseRequest> = {}): Rel
   };
 }
 
-/** A request for a rollback, told by its id. */
+/** A request for a rollback, identified by its id. */
 export function rollback(requestId: string, to?: string): RollbackRequest {
   return { requestId, to, requestedBy: ADA };
 }
 
-/** What runs, told by its id. */
+/** The running work, identified by its id. */
 export function runs(releaseId: string, changes: Partial<Running> = {}): Running {
   return {
     releaseId,
@@ -57,7 +57,7 @@ export function seasoned(changes: Partial<TargetState> = {}): TargetState {
   return { ...EMPTY_TARGET, spec: last.target, lastRequest: last, nextNumber: 2, ...changes };
 }
 
-/** How a release or a rollback ended. */
+/** The result of a release or a rollback. */
 export function result(releaseId: string, changes: Partial<ReleaseResult> = {}): ReleaseResult {
   return {
     releaseId,

@@ -16,12 +16,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A Temporal that has forgotten everything. */
+/** A Temporal that has dropped everything. */
 function forgetful(): TemporalConnection {
   const gone = (): never => {
     throw new WorkflowNotFoundError('gone', 'w', undefined);
   };
-  // Of a history it says so as the server does.
+  // The server's error for a missing history.
   const fetchHistory = (): never => {
     throw Object.assign(new Error('workflow not found'), { code: 5, details: '', metadata: {} });
   };

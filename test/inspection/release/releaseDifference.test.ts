@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Puts a source into the store of the test. */
+/** Stores a source in the test's store. */
 async function put(name: string, content: string): Promise<string> {
   const root = join(folder, name);
   await mkdir(root);
@@ -28,7 +28,7 @@ async function put(name: string, content: string): Promise<string> {
   return packed.digest;
 }
 
-/** A release of which nothing but its record is left, which names its artifact by the beginning of its digest. */
+/** A release of which only the record is left. The record has the beginning of its artifact's digest. */
 function recorded(releaseId: string, digest: string): FoundRelease {
   const record = result(releaseId, { artifact: digest.slice(0, 'sha256:'.length + 12) });
   return {

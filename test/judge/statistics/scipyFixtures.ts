@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 
 import type { RateSide } from '../../../src/domain/judge/metric.ts';
 
-/** What SciPy says of two samples. */
+/** SciPy's results for two samples. */
 export interface MannWhitneyCase {
   readonly baseline: readonly number[];
   readonly candidate: readonly number[];
   readonly u: number;
   readonly pLarger: number;
   readonly hodgesLehmann: number;
-  /** One-sided at 95 % each; `null` where there are ties. */
+  /** One-sided at 95 % each; `null` if there are ties. */
   readonly bounds: { readonly lower: number; readonly upper: number } | null;
 }
 
-/** What SciPy says of two rates. */
+/** SciPy's results for two rates. */
 export interface RateCase {
   readonly baseline: RateSide;
   readonly candidate: RateSide;
@@ -22,13 +22,13 @@ export interface RateCase {
   readonly clopperPearson: { readonly lower: number; readonly upper: number };
 }
 
-/** The answers of SciPy that `fixtures/makeFixtures.py` wrote down. */
+/** SciPy's results, as written by `fixtures/makeFixtures.py`. */
 export const SCIPY = JSON.parse(readFileSync(new URL('fixtures/scipy.json', import.meta.url), 'utf8')) as {
   readonly mannWhitney: readonly MannWhitneyCase[];
   readonly rates: readonly RateCase[];
 };
 
-/** A sample as the statistics take it. */
+/** A sample in the form that the statistics accept. */
 export function sorted(values: readonly number[]): Float64Array {
   return Float64Array.from(values).sort();
 }

@@ -35,7 +35,7 @@ it('the previous build stays, for processes that have not loaded all of it; olde
   for (const text of ['one', 'two', 'three']) {
     write({ 'main.js': text });
     builds.push(await builtNow());
-    // As if it had been made a while ago.
+    // Makes it look older.
     await age(await builtNow(), 60 * (4 - builds.length));
   }
   const [one, two, three] = builds as [string, string, string];
@@ -75,7 +75,7 @@ function write(contents: Readonly<Record<string, string>>, keepEarlier = true): 
   writeBuild(folder, { files, entries: ['main.js'], keepEarlier });
 }
 
-/** The folder of the build that counts. */
+/** The folder of the current build. */
 async function builtNow(): Promise<string> {
   const named = /^export \* from '(.*)';\n$/.exec(await readFile(join(folder, 'main.js'), 'utf8'))?.[1];
   return join(folder, dirname(named ?? 'none'));

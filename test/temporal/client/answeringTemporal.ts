@@ -1,6 +1,6 @@
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 
-/** A Temporal that answers, and has a worker that polls. What its workflows and schedules answer is given. */
+/** A Temporal that answers, and has a polling worker. The test sets the answers of its workflows and schedules. */
 export function answeringTemporal({
   worker = { lastAccessTime: { seconds: Math.floor(Date.now() / 1_000) } },
   ...client

@@ -1,8 +1,8 @@
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 
-/** A running workflow as Temporal tells it. */
+/** A running workflow, as Temporal describes it. */
 export interface ToldWorkflow {
-  /** How often its workflow task has been tried; absent: none is pending. */
+  /** The attempt of its workflow task; absent: no task is pending. */
   readonly attempt?: number;
   /** Oldest first. */
   readonly events?: readonly object[];
@@ -14,7 +14,7 @@ export function failed(message: string): object {
   return { workflowTaskFailedEventAttributes: { cause: 24, failure: { message } } };
 }
 
-/** A Temporal that has these workflows, by id, and notes those that are terminated and started. */
+/** A Temporal with these workflows, by id. It records which ones are terminated and started. */
 export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>) {
   const terminated: [workflowId: string, runId: string | undefined, reason: string | undefined][] = [];
   const started: string[] = [];

@@ -94,7 +94,7 @@ describe('which Temporal is used', () => {
   });
 
   it('is not the one of a `slipway dev` that is gone', async () => {
-    // No process has an id as large as this one.
+    // No process id is as large as this.
     await writeDevState(home, devState(2 ** 30));
     expect((await temporalSettings(home, noFile)).origin).toBe('default');
   });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
 import { pollingWorkers } from '../../../src/temporal/client/workerPresence.ts';
 
-/** A Temporal at which these workers poll these task queues. */
+/** A Temporal where these workers poll these task queues. */
 function polledBy(pollers: Readonly<Record<string, readonly string[]>>): TemporalConnection {
   const lastAccessTime = { seconds: Math.floor(Date.now() / 1_000) };
   const describeTaskQueue = ({ taskQueue }: { readonly taskQueue: { readonly name: string } }) =>

@@ -63,7 +63,7 @@ it.each(['json/plain', 'binary/encrypted'])(
   },
 );
 
-/** Each run begins when the one before it did, as one that was reset does. */
+/** Each run begins at the same time as the previous one, like a run that was reset. */
 function kindsOf(...runs: readonly (readonly object[])[]): string[] {
   const histories = runs.map((events, run) => ({
     events: events.map((event, index) => ({

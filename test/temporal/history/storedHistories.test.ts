@@ -9,8 +9,8 @@ import type { Violation } from '../../../src/domain/audit/facts.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 
 /**
- * Histories of real runs of an earlier Slipway, which this one cannot make again. Each file is named by what went wrong,
- * and holds every history of it, as Temporal's own tools write them.
+ * Histories of real runs of an earlier Slipway, which this version cannot produce again. Each file is named after its
+ * failure, and contains all of its histories in the format of Temporal's own tools.
  */
 const FOLDER = new URL('histories/', import.meta.url);
 
@@ -94,7 +94,7 @@ function typeOf({ events }: AuditedHistory['history']): string | null | undefine
   return events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name;
 }
 
-/** A violation without what every id of its file has in common. */
+/** A violation without the common part of its file's ids. */
 function shortened(name: string, { rule, workflowId, what }: Violation): string {
   return `rule ${rule}, ${workflowId}: ${what}`
     .replaceAll(new RegExp(`target:http://${name}(?:-\\d)?\\.test:agent/`, 'g'), '')

@@ -16,7 +16,7 @@ describe('the guard of a server', () => {
     const [line] = (await once(createInterface({ input: guard.stdout }), 'line')) as [string];
     const pid = Number(line);
     expect(isAlive(pid)).toBe(true);
-    // What the operating system does to a pipe whose other end was killed.
+    // What the operating system does to a pipe when the process at its other end is killed.
     guard.stdin.destroy();
     await once(guard, 'exit');
     expect(isAlive(pid)).toBe(false);

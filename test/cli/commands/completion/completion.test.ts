@@ -20,7 +20,7 @@ async function said(what: string, options: { readonly config?: string } = {}): P
   return output.said.join('\n');
 }
 
-/** In the place of the command itself: the names that it reads from slipway.yaml. */
+/** A stand-in for the command: prints the names from slipway.yaml. */
 const STAND_IN = `slipway() {
   case "$*" in
     'completion targets') printf 'staging\\nproduction\\n' ;;
@@ -29,7 +29,7 @@ const STAND_IN = `slipway() {
   esac
 }`;
 
-/** What a shell offers for each line, whose last word is being typed. */
+/** What a shell offers for the last word of each line. */
 async function offered(lines: readonly string[]): Promise<readonly string[][]> {
   const asks = lines.map((line) => {
     const words = ['slipway', ...line.split(' ')].map((word) => `'${word}'`).join(' ');

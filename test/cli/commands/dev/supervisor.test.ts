@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Service } from '../../../../src/cli/commands/dev/service.ts';
 import { supervise, type SupervisorEvent } from '../../../../src/cli/commands/dev/supervisor.ts';
 
-/** A service that dies when it is told to. */
+/** A service that ends on request. */
 class Mortal implements Service {
   stopped = false;
   readonly exited: Promise<void>;
@@ -22,7 +22,7 @@ class Mortal implements Service {
   }
 }
 
-/** A supervisor of mortals, with a clock that only its waits move. */
+/** A supervisor of such services, with a clock that only its waits advance. */
 function rig(options: { failing?: (start: number) => boolean } = {}) {
   const started: Mortal[] = [];
   const events: SupervisorEvent[] = [];
@@ -36,7 +36,7 @@ function rig(options: { failing?: (start: number) => boolean } = {}) {
     events,
     waits,
     pass: (ms: number) => (time += ms),
-    /** Waits for the next service to be started. */
+    /** Waits until the next service is started. */
     nextStart: async (count: number): Promise<Mortal> => {
       while (started.length < count) await changed();
       return started[count - 1]!;

@@ -36,7 +36,7 @@ async function examined(environment: Record<string, string>, yaml: string) {
   await writeFile(config, yaml);
   const output = testOutput({ json: true });
   const exitCode = await runDoctorCommand(
-    // Which Temporal is not looked at in each test: a profile that is not there is noticed at once.
+    // The tests do not need Temporal: a missing profile fails at once.
     { output, home: folder, environment: { TEMPORAL_PROFILE: 'nowhere', HOME: folder, ...environment } },
     { config },
   );
@@ -57,7 +57,7 @@ function yaml(url = `http://127.0.0.1:${port}`): string {
 describe('the doctor', () => {
   it('names what does not answer, and ends with 6', async () => {
     const { exitCode, of } = await examined(
-      // Nothing listens there.
+      // No server listens there.
       { KEY, TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_PROFILE: '' },
       yaml(),
     );

@@ -24,7 +24,7 @@ let folder: string;
 let environment: Readonly<Record<string, string>>;
 
 beforeEach(async () => {
-  // The issuer warns that it keeps everything in memory, which is what the test wants.
+  // Silences the issuer's warning that it keeps everything in memory, as the test wants.
   for (const method of ['warn', 'info'] as const)
     vi.spyOn(console, method).mockImplementation(() => undefined);
   issuer = await startIssuer();

@@ -144,7 +144,7 @@ describe('slipway init', () => {
   it('writes nothing if it is left at a question', async () => {
     const input = new PassThrough();
     const output = new PassThrough();
-    // As a terminal sends Ctrl-C to a program that reads its keys.
+    // What a terminal sends for Ctrl-C to a program that reads its keys.
     Object.assign(output, { isTTY: true });
     output.once('data', () => input.write('\u0003'));
     await expect(init({}, { input, output })).rejects.toMatchObject({

@@ -19,7 +19,7 @@ import { testOutput } from '../../testOutput.ts';
 const START_TIMEOUT_MS = 180_000;
 const NAMES = ['Ada', 'Bob', 'Cleo', 'Dana', 'Emil', 'Fay'];
 
-/** Two real agents of the examples: the greeter, and the one that greets everybody as a stranger. */
+/** Two real example agents: the greeter, and one that greets everyone as a stranger. */
 const agents: AgentUnderTest[] = [];
 const homes: string[] = [];
 let folder = '';
@@ -48,7 +48,7 @@ afterAll(async () => {
   await Promise.all([...homes, folder].map((path) => rm(path, { recursive: true, force: true })));
 });
 
-/** Judges with a few runs: what latencies are here is the machine's affair, and decides nothing. */
+/** Judges with few runs. Latencies depend on the machine here, so they decide nothing. */
 async function judge(
   candidate: string,
   options: Partial<JudgeOptions> = {},
@@ -68,7 +68,7 @@ async function judge(
   return { exitCode, report };
 }
 
-/** On a busy machine a run of a real agent takes long. */
+/** On a busy machine, a run of a real agent takes long. */
 const TEST_TIMEOUT_MS = 120_000;
 
 describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => {
@@ -81,7 +81,7 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     const first = metricOf(report, 'firstToken')!.comparison;
     const whole = metricOf(report, 'latency')!.comparison;
     if (first.kind !== 'distribution' || whole.kind !== 'distribution') throw new Error('not numbers');
-    // It streams word by word: the first one comes well before the last.
+    // It streams word by word, so the first word comes well before the last.
     expect(first.baseline!.mean).toBeLessThan(whole.baseline!.mean);
   });
 

@@ -57,7 +57,7 @@ describe('the keys that slipway judge sends', () => {
   });
 });
 
-/** Judges two agents at two origins, beside the control plane's key in the environment. */
+/** Judges two agents at two origins, with the control plane's key in the environment too. */
 async function judged(
   keys: Pick<JudgeOptions, 'apiKey' | 'candidateApiKey'>,
   status?: number,

@@ -35,7 +35,7 @@ function client(change: Partial<ControlPlaneClient>): ControlPlaneClient {
   return change as ControlPlaneClient;
 }
 
-/** Pages as the platform gives them, newest first. */
+/** Pages in the platform's order: newest first. */
 const withLogs = client({
   getRevisionLogs: (_deployment, _revision, { limit = 100, offset, stage } = {}) => {
     const all = LINES.filter((line) => stage === undefined || line.stage === stage).reverse();
@@ -124,7 +124,7 @@ it('a log that is followed goes on after its last line where the stream is cut o
 });
 
 describe('the command', () => {
-  /** A deployment whose newest revision failed: the one before it serves. */
+  /** A deployment whose newest revision failed: the previous one serves. */
   async function logs(options: Partial<LogsOptions>, output = testOutput()): Promise<typeof output> {
     const plane = await startService((request, response) => {
       const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];

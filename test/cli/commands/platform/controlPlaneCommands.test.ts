@@ -63,7 +63,7 @@ it('Listeners are added, listed newest first and removed by their compute id, fo
   const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
   const where = { tenant: crypto.randomUUID() };
   await runAddListener(context, 'this-machine', { ...where, type: 'docker' });
-  // Spoken to in the public names, where it is said that the platform knows those alone.
+  // Uses the public names, because the platform is set to accept only those.
   const cluster = { type: 'cluster', namespace: ['agents', 'more'], listenerVersion: '1.2' } as const;
   await runAddListener(context, 'production', { ...where, ...cluster, vocabulary: 'public' });
   await runListListeners(context, where);
@@ -76,7 +76,7 @@ it('Listeners are added, listed newest first and removed by their compute id, fo
     compute_config: { cluster_namespaces: ['agents', 'more'] },
     version: '1.2',
   });
-  // Each stands in the names that it was made in.
+  // Each is listed under the names that it was created with.
   expect(listed).toMatchObject([
     { id: production?.['id'], compute_type: 'k8s' },
     { id: docker?.['id'], compute_type: 'docker' },

@@ -75,7 +75,7 @@ describe('the commands that ask a running platform', () => {
     const id = await platform.create('rotated', { secrets });
     const context = contextOf();
     await runSecretsRotateCommand(context, { url: listening.url });
-    // The deployment's, and its first revision's copy.
+    // The deployment's secret, and its first revision's copy.
     expect(context.output.events).toEqual([{ event: 'secrets_rotated', resealed: 2 }]);
     expect((await platform.deployment(id)).secrets).toEqual(secrets);
   });

@@ -13,19 +13,21 @@ import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const KEY = 'a-secret-key';
-/** Revisions on a page of the list. */
+/** Revisions per page of the list. */
 const PAGE = 100;
 const never = new AbortController().signal;
 
-/** A control plane with one deployment, whose redeploys take effect after a few looks. */
+/** A control plane with one deployment, whose redeploys take effect after a few reads. */
 class ControlPlane {
   readonly id = randomUUID();
   readonly revisions: string[] = [randomUUID(), randomUUID(), randomUUID()];
-  /** Newest first, as the control plane lists them. */
+  /** Newest first, as in the control plane's list. */
   statuses = ['DEPLOYED', 'DEPLOYED', 'DEPLOYED'];
   active = 0;
   redeployed: string[] = [];
-  /** How a redeploy is answered: as it should, with 404, not at all after it was taken, or not at all without taking it. */
+  /**
+   * How a redeploy is answered: correctly, with 404, not at all after it took effect, or not at all without effect.
+   */
   redeploy: 'answers' | 'refuses' | 'silent_after' | 'silent_before' = 'answers';
   endsAs = 'DEPLOYED';
   /** Whether it offers more than the contract: a list of revisions. */
@@ -192,7 +194,7 @@ describe('rolling back without Temporal', () => {
     const { exitCode } = await breaking({ verified });
     expect(exitCode).toBe(0);
     expect(plane.redeployed).toEqual([before]);
-    // The active one was made by hand: no record knows it.
+    // The active revision was created manually: no record knows it.
     plane.active = 0;
     await breaking({ verified: new Map([...verified].slice(0, 2)) });
     expect(plane.redeployed).toEqual([before, before]);

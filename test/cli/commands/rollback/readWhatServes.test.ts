@@ -15,7 +15,7 @@ import {
 import { json, startService } from '../../../clients/faultyService.ts';
 import { testOutput } from '../../testOutput.ts';
 
-/** What any other call of a command to a control plane waits for. */
+/** The timeout of a command's other calls to a control plane. */
 const CALL_MS = 15_000;
 
 describe('what serves when a person asks for a rollback', () => {

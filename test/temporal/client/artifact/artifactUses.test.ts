@@ -22,7 +22,7 @@ function started(type: string, input: unknown) {
   return { workflowExecutionStartedEventAttributes };
 }
 
-/** A Temporal with one target, on which something runs and something waits, one promotion and one schedule. */
+/** A Temporal with one target with running and queued work, one promotion and one schedule. */
 function namespace(change: { readonly query?: () => Promise<unknown> } = {}): TemporalConnection {
   const state = seasoned({
     queue: [{ releaseId: 'release-8', queuedAt: '', request: request('a'.repeat(64)) }],

@@ -15,7 +15,7 @@ const TARGET = 'target:x:greeter';
 const UNAVAILABLE = 14;
 const NO_POLLER = 9;
 
-/** What the target and its releases answer, one answer after the other; the last one again and again. */
+/** The successive answers of the target and its releases. The last one repeats. */
 interface Script {
   readonly lookup: readonly (Lookup | null | Error)[];
   readonly children?: Readonly<
@@ -23,7 +23,7 @@ interface Script {
   >;
 }
 
-/** A Temporal that answers by a script: everything that `follow` asks of the SDK's client. */
+/** A Temporal that answers from a script: all calls of `follow` to the SDK's client. */
 function scripted(script: Script): TemporalConnection {
   const lookups = [...script.lookup];
   const progresses = new Map(
@@ -50,7 +50,7 @@ function scripted(script: Script): TemporalConnection {
   });
   const client = {
     workflow: { getHandle },
-    // Nothing more is to come: the next look is made at once.
+    // No further events follow, so the next read comes at once.
     workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({ nextPageToken: null }) },
     withDeadline: (_deadline: number, call: () => unknown) => call(),
   };
@@ -113,7 +113,7 @@ describe('following', () => {
     const errored = { ...row, outcome: 'errored' } as HistoryRow;
     const broke = new WorkflowFailedError('terminated', undefined, 'NON_RETRYABLE_FAILURE');
     const events = await collect({
-      // The target says for a moment that it still runs: it has not heard yet.
+      // For a moment, the target still reports it as running, because it has not received the end.
       lookup: [running, running, { state: 'ended', row: errored }],
       children: { [running.workflowId]: { progress: [], result: broke } },
     });

@@ -12,10 +12,10 @@ import {
 import { request } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
-/** No workflow task of it is pending. */
+/** It has no pending workflow task. */
 const NOT_STUCK = { raw: {} };
 
-/** The two ways in which gRPC tells of a call that took too long. */
+/** gRPC's two errors for a call that timed out. */
 const OUT_OF_TIME = [
   ['here', 'DEADLINE_EXCEEDED', 4],
   ['there', 'CANCELLED', 1],
@@ -49,7 +49,7 @@ describe('a submission that gets no answer', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
-  /** Submits, and lets the time pass that a submission can take. */
+  /** Submits, and advances the clock past the longest submission. */
   const submitted = (temporal: TemporalConnection): Promise<unknown> => {
     const answer = submitRelease(temporal, request('a'));
     answer.catch(() => undefined);

@@ -14,7 +14,7 @@ import {
 } from '../../../../src/temporal/server/installation/installation.ts';
 import { elapsed } from '../../../../src/temporal/server/installation/installTask.ts';
 
-/** A `temporal` that answers `--version` and nothing else. */
+/** A `temporal` that only answers `--version`. */
 const STAND_IN = '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n';
 
 let root: string;
@@ -28,7 +28,7 @@ beforeEach(async () => {
   env = {
     PATH: [bin, '/usr/bin', '/bin'].join(delimiter),
     XDG_CACHE_HOME: join(root, 'cache'),
-    // The SDK's download reaches nothing through this proxy, wherever the test runs.
+    // The proxy blocks the SDK's download wherever the test runs.
     HTTPS_PROXY: 'http://127.0.0.1:9',
   };
 });

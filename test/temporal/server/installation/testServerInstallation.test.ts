@@ -19,10 +19,10 @@ beforeEach(async () => {
   bin = join(root, 'bin');
   await mkdir(bin);
   env = {
-    // Nothing of the machine's own, which may have Java and Maven.
+    // Excludes the machine's own tools, which may include Java and Maven.
     PATH: [bin, join(root, 'tools')].join(delimiter),
     XDG_CACHE_HOME: join(root, 'cache'),
-    // The SDK's download reaches nothing through this proxy, wherever the test runs.
+    // The proxy blocks the SDK's download wherever the test runs.
     HTTPS_PROXY: 'http://127.0.0.1:9',
   };
 });

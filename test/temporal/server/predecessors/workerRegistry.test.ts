@@ -34,7 +34,7 @@ async function worker(settings = SETTINGS): Promise<WorkerRegistry> {
   return registry;
 }
 
-/** A process that joins as a worker, and is killed. @returns its identity. */
+/** Registers a process as a worker, then kills it. @returns its identity. */
 async function killedWorker(settings = SETTINGS): Promise<string> {
   const module = pathToFileURL(
     join(process.cwd(), 'src/temporal/server/predecessors/workerRegistry.ts'),
