@@ -108,7 +108,7 @@ it('names a port that is taken', async () => {
   await expect(again).rejects.toMatchObject({ code: 'SLIPWAY_PORT_UNAVAILABLE' });
 });
 
-/** The status of an answer to a request that names another host, which `fetch` does not send. */
+/** The status of a request with another host's name, which `fetch` cannot send. */
 function statusFor(host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     request(`${dashboard.url}/nowhere`, { headers: { host } }, (answer) => {

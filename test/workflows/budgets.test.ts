@@ -6,10 +6,10 @@ import type { RecordedHistory } from './recordedHistory.ts';
 import { GREETS } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
-/** What Temporal stores, and what it bills. */
+/** What Temporal stores and bills. */
 interface Cost {
   readonly events: number;
-  /** Those through the server. */
+  /** Activities that run through the server. */
   readonly activities: number;
   readonly workflowTasks: number;
 }
@@ -42,7 +42,10 @@ describeWorkflows('the cost in Temporal', (harness) => {
   });
 });
 
-/** Compares what something costs on a target that has released before. On a busy machine it may cost more at first. */
+/**
+ * Compares the cost of something on a target that has released before. On a busy machine, early attempts may cost
+ * more.
+ */
 async function withinBudget(
   harness: Harness,
   budget: Cost,

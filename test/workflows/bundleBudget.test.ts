@@ -6,9 +6,9 @@ import { createContext, runInContext, runInNewContext } from 'node:vm';
 
 import { expect, inject, it } from 'vitest';
 
-/** It was 1,208 KiB, with the comments that a build leaves out. Each worker compiles it at its start. */
+/** Last measured: 1,208 KiB, with the comments that a build removes. Each worker compiles it at its start. */
 const CODE_KIB = 1_350;
-/** It was 336 KiB. A zod schema would add 500 to 1,800. */
+/** Last measured: 336 KiB. A zod schema would add 500 to 1,800. */
 const HEAP_KIB = 420;
 const LOADED = 50;
 
@@ -30,7 +30,7 @@ it('the workflows’ bundle, and the modules of each cached workflow, stay withi
   expect(bytes / KIB, 'KiB of heap for each workflow').toBeLessThan(HEAP_KIB);
 });
 
-/** What loads the bundle's modules as a worker does: compiled once, and evaluated anew for each workflow. */
+/** Loads the bundle's modules as a worker does: compiled once, and evaluated for each workflow. */
 function moduleLoader(code: string): () => ReadonlyMap<string, unknown> {
   let modules = new Map<string, unknown>();
   const context = createContext({
@@ -61,7 +61,7 @@ function moduleLoader(code: string): () => ReadonlyMap<string, unknown> {
   };
 }
 
-/** What collects garbage and then answers how much heap is used. */
+/** A function that collects garbage and returns the used heap. */
 function collectGarbage(): () => number {
   setFlagsFromString('--expose_gc');
   const collect = runInNewContext('gc') as () => void;

@@ -9,13 +9,13 @@ import type { RecordedHistory } from './recordedHistory.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Call, World } from './world.ts';
 
-/** For what comes after the tests. */
+/** For the checks after the tests. */
 const IN_TURN = { concurrent: false };
 
 /**
- * Runs a file's tests by the workers of the project (`workerMode` in `vitest.config.ts`), all at the same time: each has a
- * target and a world of its own. Afterwards what must always hold is held against all that happened in them: histories
- * replay, no run left a child behind, and no target was ever worked on by two.
+ * Runs a file's tests with the workers of the project (`workerMode` in `vitest.config.ts`), all concurrently: each has
+ * its own target and world. Afterwards it checks the invariants of all that happened: histories replay, no run left a
+ * child behind, and never did two works use one target at a time.
  */
 export function describeWorkflows(name: string, tests: (harness: Harness) => void): void {
   describe.concurrent(name, () => {
@@ -62,7 +62,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       );
       const histories = made.flatMap((life) => life.histories);
       expect(histories.length).toBeGreaterThan(0);
-      // A worker that forgets everything has replayed each of them, from its first event, at every task.
+      // A worker without a cache has replayed each of them, from its first event, at every task.
       if (workerMode.maxCachedWorkflows !== 0) {
         expect(await replayFailures(inject('workflowBundle'), replayedEachTime(histories))).toEqual([]);
       }
@@ -94,29 +94,29 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
   });
 }
 
-/** A target with all that happened on it. */
+/** A target with its histories and its world. */
 interface Life {
   readonly target: TargetUnderTest;
   readonly histories: readonly RecordedHistory[];
 }
 
-/** Whether a run continued as new while a child of it ran: that would have terminated the child. */
+/** Whether a run continued as new while its child ran, which would have terminated the child. */
 function leavesChildBehind({ history }: RecordedHistory): boolean {
   const last = history.events?.at(-1);
   return last?.workflowExecutionContinuedAsNewEventAttributes != null && hasOpenChild(history);
 }
 
-/** Pairs of releases or rollbacks of one target of which the second began to call before the first had ended to. */
+/** Pairs of releases or rollbacks of one target whose calls overlapped in time. */
 function interleavings({ calls }: World): string[] {
   const workers = new Map<string, Call[]>();
   for (const call of calls) {
     const { workflowId, runId } = call;
-    // A target's own calls only watch.
+    // A target's own calls only read.
     if (!/\/(?:release|rollback)-\d+$/.test(workflowId)) continue;
     const worker = `${workflowId} ${runId}`;
     workers.set(worker, [...(workers.get(worker) ?? []), call]);
   }
-  // Who only looked, and recorded that, was refused.
+  // Work that only read, and recorded that, was refused.
   const busy = [...workers].filter(([, own]) =>
     own.some(({ activity }) => activity !== 'findDeployment' && activity !== 'recordRelease'),
   );

@@ -6,7 +6,7 @@ import { QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import { type Fault, Gate } from './world.ts';
 
-/** The call is carried out; then its attempt ends in a failure that says nothing about it. */
+/** The call takes effect; then its attempt fails without any details. */
 const takenThen =
   (failure: () => Error): Fault =>
   async (perform) => {
@@ -25,10 +25,10 @@ const FAILURES: readonly (readonly [string, () => Error])[] = [
   ],
 ];
 
-/** A worker hears of a reset when it sends a heartbeat, which is at most this far off. */
+/** A worker learns of a reset at its next heartbeat, at most this much later. */
 const HEARS_OF_A_RESET = { ...QUICK, patch: { ...QUICK.patch, heartbeatMs: 5_000 } };
 
-/** What people do with Temporal's own tools to an attempt under way. */
+/** What people can do to a running attempt with Temporal's own tools. */
 const BY_HAND: readonly (readonly [string, (target: TargetUnderTest, releaseId: string) => Promise<void>])[] =
   [
     ['temporal activity fail', (target, releaseId) => target.failActivity(releaseId, 'patchDeployment')],

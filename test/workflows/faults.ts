@@ -4,25 +4,25 @@ import type { DeploymentSnapshot } from '../../src/domain/deployment/revision.ts
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import { failure, type Fault, type World } from './world.ts';
 
-/** The service refuses for good: the call was surely not carried out. */
+/** The service refuses permanently: the call certainly had no effect. */
 export const refused =
   (code: ErrorCode = 'SLIPWAY_REFUSED', status = 422): Fault =>
   () =>
     Promise.reject(failure(code, { taken: false, final: true, status }));
 
-/** The call did not get there, or was turned away for now: surely not carried out. */
+/** The call did not reach the service, or was refused temporarily: it certainly had no effect. */
 export const notTaken =
   (code: ErrorCode = 'SLIPWAY_UNREACHABLE', retryAfterMs?: number): Fault =>
   () =>
     Promise.reject(failure(code, { taken: false, retryAfterMs }));
 
-/** The call is carried out, and its answer is lost. */
+/** The call takes effect, but its answer is lost. */
 export const unansweredButTaken: Fault = async (perform) => {
   await perform();
   throw failure('SLIPWAY_NO_ANSWER', { taken: true });
 };
 
-/** The call is carried out, and its answer comes after the attempt's deadline. */
+/** The call takes effect, but its answer arrives after the attempt's deadline. */
 export const answeredTooLate: Fault = async (perform) => {
   const result = await perform();
   const { info } = Context.current();
@@ -30,10 +30,10 @@ export const answeredTooLate: Fault = async (perform) => {
   return result;
 };
 
-/** The call is lost, and nobody knows. */
+/** The call is lost, and the caller cannot know it. */
 export const unansweredAndLost: Fault = () => Promise.reject(failure('SLIPWAY_NO_ANSWER', { taken: true }));
 
-/** The answer is lost; the call is carried out once something else has happened. */
+/** The answer is lost; the call takes effect after something else has happened. */
 export const landsLate =
   (when: (world: World) => Promise<void>): Fault =>
   (perform, world) => {
@@ -41,7 +41,7 @@ export const landsLate =
     return Promise.reject(failure('SLIPWAY_NO_ANSWER', { taken: true }));
   };
 
-/** The call is carried out; before its answer arrives, something else happens. */
+/** The call takes effect; before its answer arrives, something else happens. */
 export const followedBy =
   (happens: (world: World) => void): Fault =>
   async (perform, world) => {
@@ -50,20 +50,22 @@ export const followedBy =
     return result;
   };
 
-/** The call is carried out, and its answer still names the latest revision of before. */
+/** The call takes effect, but its answer still names the previous latest revision. */
 export const answeredWithOldLatest: Fault = async (perform, world) => {
   const { latest } = world;
   const { deployment, ...rest } = (await perform()) as { readonly deployment: DeploymentSnapshot };
   return { ...rest, deployment: { ...deployment, latestRevisionId: latest } };
 };
 
-/** The call is carried out twice on its way, and the second one is refused, as what the first one made is there. */
+/** The call is delivered twice. The second delivery is refused, because the first has created the object. */
 export const takenAndRefused: Fault = async (perform) => {
   await perform();
   throw failure('SLIPWAY_CONFLICT', { taken: false, final: true, status: 409 });
 };
 
-/** The call is carried out beside somebody else's, and its answer names the revision of that one with our artifact. */
+/**
+ * The call takes effect at the same time as another client's. Its answer names the other revision with our artifact.
+ */
 export const mixedWith =
   (order: 'before' | 'after', theirs: (world: World) => string): Fault =>
   async (perform, world) => {

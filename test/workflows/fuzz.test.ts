@@ -10,23 +10,23 @@ import type { Harness } from './harness.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
-/** How many times messages are made up for each state; more than once: others each time. */
+/** How many rounds of messages are generated for each state. More than 1: other messages each time. */
 const RUNS = Number(process.env['SLIPWAY_FUZZ_RUNS'] ?? 1);
-/** The same again: `SLIPWAY_FUZZ_SEED=<seed>`, as it was printed. */
+/** Repeats a run: `SLIPWAY_FUZZ_SEED=<seed>`, as printed. */
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] ?? (RUNS > 1 ? Math.trunc(Math.random() * 2 ** 30) : 1));
 const MINUTES_MS = 240_000;
 
-/** Some times more than what a target passes on, or than what a run of it holds. */
+/** Several times what a target forwards, or what one of its runs holds. */
 const FLOOD = RUNS > 1 ? 1_000 : 400;
 /** How many signals of a flood are sent at once. */
 const BURST = 50;
-/** After how many events a target that is flooded carries on as a new run. */
+/** After how many events a flooded target continues as new. */
 const RUN_EVENTS = 100;
 
-/** A target in one of its states, and how what it waits for comes about. */
+/** Brings a target into one of its states. */
 type State = (harness: Harness) => Promise<TargetUnderTest>;
 
-/** A release that stands still in one step. */
+/** A release that is held in one step. */
 function releasing(step: Parameters<TargetUnderTest['world']['gate']>[0], isBad = false): State {
   return async (harness) => {
     const { target } = harness.newServingTarget();
@@ -106,7 +106,7 @@ describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
       await fc.assert(holds, {
         seed: SEED + Object.keys(STATES).indexOf(state),
         numRuns: RUNS,
-        // A smaller counterexample is not worth a release each.
+        // Shrinking a counterexample would need a release for each attempt.
         endOnFailure: true,
       });
     },
@@ -146,12 +146,12 @@ describeWorkflows(`a flood of ${FLOOD} signals`, (harness) => {
   });
 });
 
-/** What one signal adds to a history at most: itself, and a workflow task of its own. */
+/** What one signal adds to a history at most: its own event, and a workflow task. */
 const EVENTS_PER_SIGNAL = 4;
 
 const SMALL = { ignored: true, said: true, all: true };
 
-/** Whether what a target keeps of what it was told stays small. */
+/** Whether the stored messages of a target stay small. */
 function sizesOf(state: TargetState): typeof SMALL {
   const { ignored, said } = state;
   return {
@@ -161,7 +161,7 @@ function sizesOf(state: TargetState): typeof SMALL {
   };
 }
 
-/** Sends one message; that the server or the workflow refuses it is as good as that it is taken. */
+/** Sends one message. It does not matter whether the server or the workflow accepts it. */
 async function send(target: TargetUnderTest, message: Garbage, work: string | undefined): Promise<void> {
   const { to, way, name, payload, encoding } = message;
   const workflowId = to === 'work' ? (work ?? target.workflowId) : target.workflowId;
@@ -177,7 +177,7 @@ async function send(target: TargetUnderTest, message: Garbage, work: string | un
   await Promise.allSettled([ways[way]()]);
 }
 
-/** Says so many things, a burst at a time, each once the one before has been dealt with. */
+/** Sends many messages in bursts. Each burst starts when the previous one has been handled. */
 async function flood(say: (turn: number) => Promise<void>, dealtWith: () => Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < FLOOD; turn += BURST) {
     await Promise.all(Array.from({ length: BURST }, (_, index) => say(turn + index)));
@@ -185,7 +185,7 @@ async function flood(say: (turn: number) => Promise<void>, dealtWith: () => Prom
   }
 }
 
-/** Ends whatever runs or waits, as people would: what the garbage happened to say, such as a pause, holds nothing up. */
+/** Ends all running and waiting work, as people would, so that no generated message, such as a pause, blocks it. */
 async function endAll(target: TargetUnderTest): Promise<void> {
   target.world.close();
   for (;;) {

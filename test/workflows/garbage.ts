@@ -2,18 +2,18 @@ import fc from 'fast-check';
 
 import { INTERVENTION_KINDS } from '../../src/domain/intervention/intervention.ts';
 
-/** A message that nobody should ever send. */
+/** A message that no correct client sends. */
 export interface Garbage {
   /** To the target, or to the release or rollback that runs on it. */
   readonly to: 'target' | 'work';
   readonly way: 'signal' | 'bytes' | 'update' | 'query';
   readonly name: string;
   readonly payload: unknown;
-  /** For `bytes`: what the payload says that it is. */
+  /** For `bytes`: the payload's declared encoding. */
   readonly encoding: string;
 }
 
-/** Signals and updates that targets and releases know. */
+/** Signals and updates that targets and releases handle. */
 export const KNOWN_NAMES = [
   ...INTERVENTION_KINDS,
   ...['rollback', 'hold', 'unhold', 'quarantine', 'unquarantine', 'withdraw', 'preempt', 'submitRelease'],
@@ -71,7 +71,7 @@ const payload: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: fc.dictionary(fc.constantFrom(...FIELDS), fieldValue) },
   { weight: 2, arbitrary: fc.jsonValue() },
   { weight: 1, arbitrary: text },
-  // As they come off the wire: fields of their own, not what an object inherits from.
+  // Own properties, as decoded from the wire, instead of inherited ones.
   {
     weight: 1,
     arbitrary: fc
@@ -81,7 +81,7 @@ const payload: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(undefined) },
 );
 
-/** One message, of any name, in any way, with anything in it. */
+/** One message with any name, channel and content. */
 const garbage: fc.Arbitrary<Garbage> = fc.record({
   to: fc.constantFrom('target', 'work'),
   way: fc.oneof(
@@ -95,7 +95,7 @@ const garbage: fc.Arbitrary<Garbage> = fc.record({
   encoding: fc.constantFrom(...ENCODINGS),
 });
 
-/** A handful of messages, some of them said twice. */
+/** A few messages, some of them sent twice. */
 export const someGarbage: fc.Arbitrary<readonly Garbage[]> = fc
   .array(garbage, { minLength: 4, maxLength: 12 })
   .chain((messages) => fc.subarray(messages).map((again) => [...messages, ...again]));

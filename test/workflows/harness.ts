@@ -26,43 +26,43 @@ import { GREETS } from './requests.ts';
 import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
 
-/** Workers whose activities are those of each test's own world. */
+/** Workers whose activities use each test's own world. */
 export interface Harness {
   readonly targets: readonly TargetUnderTest[];
-  /** What judges the candidates of promotions. */
+  /** The judge of promotions' candidates. */
   readonly judge: ScriptedJudge;
-  /** A fresh target in a fresh world, with nothing deployed. */
+  /** A new target in a new world, with nothing deployed. */
   newTarget(input?: TargetInput): TargetUnderTest;
-  /** A target in a world that is made already, under another spelling of its address where one is given. */
+  /** A target in an existing world, if given under another spelling of its address. */
   newTargetIn(world: World, input: TargetInput, spelling?: string): TargetUnderTest;
-  /** Lets go of a target that is not needed any more. */
+  /** Releases a target that is not needed any more. */
   forget(target: TargetUnderTest): void;
-  /** A target that has carried on for a while, with one verified revision that serves. */
+  /** A target that has continued as new, and serves one verified revision. */
   newServingTarget(input?: TargetInput): { readonly target: TargetUnderTest; readonly good: string };
-  /** Ends the workers. */
+  /** Stops the workers. */
   close(): Promise<void>;
 }
 
-/** How workflows are carried out. */
+/** How workers run workflows. */
 export interface WorkerMode {
   /** 0: each workflow is rebuilt from its history at each task. Default: the SDK's. */
   readonly maxCachedWorkflows?: number;
-  /** Workers on the one task queue. Default: 1. One without a cache takes one workflow task at a time. */
+  /** Workers on the task queue. Default: 1. One without a cache takes one workflow task at a time. */
   readonly workers?: number;
 }
 
-/** Starts workers on a task queue of their own. */
+/** Starts workers on their own task queue. */
 export async function openHarness(
   options: WorkerMode & {
     readonly address: string;
-    /** `null`: its workers carry out activities alone. */
+    /** `null`: the workers run only activities. */
     readonly workflowBundle: string | null;
     readonly taskQueue: string;
-    /** Names the worlds, which no two harnesses on one server may share. */
+    /** Names the worlds. Two harnesses on one server must use different names. */
     readonly nameWorld: (number: number) => string;
-    /** How many promotions work at once. Default: all. */
+    /** How many promotions run at once. Default: all. */
     readonly places?: PlaceRules;
-    /** How many activities each task queue runs at once. Default: the SDK's. */
+    /** How many activities each worker runs at once. Default: the SDK's. */
     readonly slots?: number;
   },
 ): Promise<Harness> {
@@ -72,7 +72,7 @@ export async function openHarness(
   const client = createClient(clientConnection, 'default', { identity: IDENTITY });
   const targets: TargetUnderTest[] = [];
   const judge = new ScriptedJudge();
-  // One connection carries no two workers of one task queue.
+  // Two workers of one task queue cannot share a connection.
   const connections = await Promise.all(
     Array.from({ length: workers }, () => NativeConnection.connect({ address })),
   );
@@ -92,7 +92,7 @@ export async function openHarness(
       interceptors: { client: { workflow: [queryAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
-      // What waits for its turn waits with the server, where another worker may take it.
+      // Tasks wait on the server, so that another worker can take them.
       ...(maxCachedWorkflows === 0
         ? { maxConcurrentWorkflowTaskExecutions: 1, maxConcurrentWorkflowTaskPolls: 1 }
         : {}),
@@ -133,21 +133,21 @@ export async function openHarness(
 }
 
 /**
- * Of the histories that tests made, those that replay every time: the project `rebuilt` rebuilds each workflow at each of
- * its tasks. An odd one of how many, since a target's and its release's take turns.
+ * Picks the recorded histories to replay: only one in an odd number of them, because targets and releases alternate.
+ * The project `rebuilt` already rebuilds each workflow at each of its tasks.
  */
 export function replayedEachTime(histories: readonly RecordedHistory[]): readonly RecordedHistory[] {
   return histories.filter((_, index) => index % 5 === 0);
 }
 
-/** Replays histories; what does not replay, and why. */
+/** Replays histories. Returns those that fail, and why. */
 export async function replayFailures(
   workflowBundle: string,
   histories: readonly RecordedHistory[],
 ): Promise<string[]> {
   installRuntime();
   const failures: string[] = [];
-  // A run that has only just begun has decided nothing yet, and would be waited for without end.
+  // A new run without a completed workflow task would make the replay wait without end.
   const begun = histories.filter(({ history }) =>
     history.events?.some((event) => isTaskCompleted(event.eventType)),
   );
@@ -161,7 +161,7 @@ export async function replayFailures(
   return failures;
 }
 
-/** As the server sends it, and as JSON has it. */
+/** In the server's format, or as JSON. */
 function isTaskCompleted(eventType: unknown): boolean {
   return eventType === 'EVENT_TYPE_WORKFLOW_TASK_COMPLETED' || eventType === WORKFLOW_TASK_COMPLETED;
 }
@@ -169,12 +169,12 @@ function isTaskCompleted(eventType: unknown): boolean {
 /** `temporal.api.enums.v1.EventType` */
 const WORKFLOW_TASK_COMPLETED = 7;
 
-/** The native library's only setting here; whoever starts it first has set it already. */
+/** The native library can be installed only once. If another file has done so, this does nothing. */
 function installRuntime(): void {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
 }
 
-/** The activities that worlds carry out. */
+/** The activities that worlds implement. */
 export const ACTIVITIES: readonly ActivityName[] = [
   'findDeployment',
   'createDeployment',
@@ -198,8 +198,8 @@ export const ACTIVITIES: readonly ActivityName[] = [
 ];
 
 /**
- * Activities that find the world that a call is meant for: by its control plane's, or its record store's, address, else
- * by the address in the id of the workflow that calls.
+ * Activities that find the world of each call by the address of its control plane or record store, else by the address
+ * in the calling workflow's id.
  */
 function dispatch(
   targets: readonly TargetUnderTest[],
@@ -207,7 +207,7 @@ function dispatch(
   places: PlaceRules,
   taskQueue: string,
 ): Activities {
-  /** The world behind an address, however it is spelled. */
+  /** The world of an address, in any spelling. */
   const worldAt = (place: string): World => {
     const { hostname, pathname, href } = new URL(place);
     const id = hostname.replace(/\.test$/, '') || pathname.slice(pathname.lastIndexOf('/') + 1);
@@ -223,7 +223,7 @@ function dispatch(
   return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, placesOf(places, taskQueue)) };
 }
 
-/** What a promotion does is what it does in earnest, but for the calls of control planes and agents. */
+/** A promotion's real activities, except for calls to control planes and agents. */
 function betweenWorlds(
   inWorlds: Activities,
   worldAt: (place: string) => World,
@@ -251,7 +251,7 @@ function betweenWorlds(
   });
 }
 
-/** What of an activity's input tells which world it is meant for. */
+/** The parts of an activity's input that identify its world. */
 interface WorldInput {
   readonly target?: { readonly controlPlane: string };
   readonly store?: string;

@@ -6,10 +6,10 @@ import { triedIn } from './recordedHistory.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Fault } from './world.ts';
 
-/** Longer than a try may take. */
+/** Longer than the limit of a local try. */
 const tooSlow = slow(1_500);
 
-/** What of a release was carried out within its workflow tasks, and what through the server. */
+/** Which activities of a release ran within its workflow tasks, and which through the server. */
 async function carriedOut(target: TargetUnderTest, releaseId: string) {
   const { events } = await target.child(releaseId).fetchHistory();
   return {

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { type Harness, openHarness } from './harness.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
-/** Longer than the SDK lets workflow code run, shorter than a workflow task may take. */
+/** Longer than the SDK lets workflow code run, but shorter than a workflow task's timeout. */
 const PAUSE_MS = 6_000;
-/** Stops the worker's thread after a target has taken a hold, before what waits for the hold goes on. */
+/** Blocks the worker's thread after a target has taken a hold, before the code that awaits the hold continues. */
 const PAUSE = `
   if (input.activation.jobs?.some((job) => job.signalWorkflow?.signalName === 'hold'))
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${PAUSE_MS});`;

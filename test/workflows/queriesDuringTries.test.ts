@@ -22,7 +22,8 @@ const ROUNDS = 84;
 const TRY_MAX_MS = 60;
 
 describeWorkflows('a release that gets queries and signals while local activities run', (harness) => {
-  // A query that comes with a workflow task ends it in the middle of a try. Which one does depends on microseconds.
+  // A query that arrives with a workflow task ends the task in the middle of a local try. Which query does so depends
+  // on microseconds.
   it.concurrent.each(Array.from({ length: ROUNDS }, (_, round) => round))(
     'replays: round %i',
     async (round) => {
@@ -58,7 +59,7 @@ async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promi
   };
   const ask = async (): Promise<void> => {
     for (let is = await status(); is === 'RUNNING' || is === 'NOT_YET'; is = await status()) {
-      // One that comes as the release ends may be lost.
+      // A query at the end of the release may be lost.
       if (is === 'RUNNING') await release.query(progressQuery).catch(() => undefined);
       await atMost(15);
     }
@@ -66,7 +67,7 @@ async function askUntilClosed(target: TargetUnderTest, releaseId: string): Promi
   await Promise.all([ask(), ask(), ask()]);
 }
 
-/** Sends a release one signal after the other until it has ended, beginning with the first call of an activity. */
+/** Sends a release one signal after the other until it has ended, starting with the first call of an activity. */
 async function signalFrom(target: TargetUnderTest, releaseId: string, from: ActivityName): Promise<void> {
   await target.world.called(from);
   for (const kind of SIGNALS) {

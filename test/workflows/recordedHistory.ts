@@ -1,12 +1,12 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 
-/** A history to be replayed, under the workflow's id. */
+/** A history to replay, with its workflow's id. */
 export interface RecordedHistory {
   readonly workflowId: string;
   readonly history: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 }
 
-/** The histories of a workflow's runs, of which each but the first carries on another: the newest first. */
+/** The histories of a workflow's runs, newest first. Each run except the oldest continues the one before it. */
 export async function historiesOf(client: Client, workflowId: string): Promise<RecordedHistory[]> {
   const histories: RecordedHistory[] = [];
   let runId: string | undefined;
@@ -18,7 +18,7 @@ export async function historiesOf(client: Client, workflowId: string): Promise<R
   return histories;
 }
 
-/** The run that a run carries on. */
+/** The run that a run continues. */
 export function continuedRunId({ events }: RecordedHistory['history']): string | undefined {
   const runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
   return runId === '' ? undefined : runId;
@@ -26,7 +26,7 @@ export function continuedRunId({ events }: RecordedHistory['history']): string |
 
 type Event = NonNullable<RecordedHistory['history']['events']>[number];
 
-/** The activity that an event says was carried out within a workflow task; `undefined`: it says nothing of the kind. */
+/** The activity that ran within a workflow task according to an event; `undefined`: the event is of another kind. */
 export function triedIn({ markerRecordedEventAttributes: marker }: Event): string | undefined {
   const data = marker?.details?.['data']?.payloads?.[0]?.data;
   if (data == null) return undefined;

@@ -24,7 +24,7 @@ interface Stored {
   readonly stored: RecordedHistory;
 }
 
-/** Stored histories, as JSON: the way in which Temporal's own tools hand them out. */
+/** Stored histories as JSON, in the format of Temporal's own tools. */
 async function storedHistories(): Promise<Stored[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.json'));
   return Promise.all(
@@ -158,18 +158,18 @@ it('stored histories tell nothing of the machine on which they were made', async
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The attributes of the events of one kind, as JSON has them. */
+/** The attributes of the events of one kind, in JSON form. */
 function attributes({ history }: RecordedHistory, name: string): Fields[] {
   const events = (history.events ?? []) as unknown as readonly Fields[];
   return events.flatMap((event) => (event[name] === undefined ? [] : [event[name] as Fields]));
 }
 
-/** What the failure of a workflow carries. */
+/** The details of a workflow's failure. */
 function detailsOf({ failure }: Fields): unknown {
   return (failure as { applicationFailureInfo: { details: unknown } }).applicationFailureInfo.details;
 }
 
-/** The first of the payloads that were sent. */
+/** The first decoded payload. */
 function payload(payloads: unknown): unknown {
   const [first] = (payloads as { payloads: { data: string }[] }).payloads;
   return JSON.parse(Buffer.from(first?.data ?? '', 'base64').toString());

@@ -5,7 +5,7 @@ import type { StepOverrides } from '../../src/domain/step.ts';
 
 const ADA: Actor = { who: 'ada', from: 'test' };
 
-/** Retries short enough for a test; deadlines that a busy machine keeps. */
+/** Retries that are short enough for a test, and deadlines that are long enough for a busy machine. */
 export const QUICK: StepOverrides = {
   find: { retry: { initialIntervalMs: 5 } },
   create: { startToCloseMs: 60_000, retry: { initialIntervalMs: 10 } },
@@ -29,7 +29,7 @@ export const GREETS: Check = {
   timeoutMs: 1_000,
 };
 
-/** A request to the target of a world. An artifact is told by a short name. */
+/** A request to the target of a world. Artifacts are given by short names. */
 export function releaseRequest(
   worldId: string,
   artifact: string,
@@ -57,19 +57,19 @@ export function releaseRequest(
   };
 }
 
-/** A tarball artifact told by a short name. */
+/** A tarball artifact with a short name. */
 export function tarball(name: string): ReleaseRequest['artifact'] {
   const digest = `sha256:${Buffer.from(name).toString('hex').padEnd(64, '0')}`;
   return { kind: 'tarball', digest, sizeBytes: 1_234, store: 'file:///artifacts' };
 }
 
-/** The identity under which a world knows an artifact told by a short name. */
+/** The identity of an artifact with a short name in a world. */
 export function identity(name: string): string {
   const artifact = tarball(name);
   return artifact.kind === 'tarball' ? artifact.digest : '';
 }
 
-/** The steps of a result, in order, as people read them. */
+/** The steps of a result, in order, as text. */
 export function stepNames(result: Pick<ReleaseResult, 'steps'>): string[] {
   return result.steps.map((step) => `${step.restoring ? 'restore ' : ''}${step.step} ${step.status}`);
 }

@@ -4,13 +4,13 @@ const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 80;
 
 /**
- * What a look at a workflow shows at last, at something that only a query can tell.
+ * Waits until a query of a workflow returns a result.
  *
- * A query is answered from the history, and costs a worker a turn; without a cache, all turns there have been. So it is
- * asked only where there is more history than at the last look, with nothing in it that is not dealt with yet. That may
- * also be so by the time of the answer, which then tells what has not been decided: it does not count.
+ * A query is answered from the history, and costs a worker a turn: without a cache, a replay of all turns. So this
+ * queries only if the history has grown since the last query, and has no pending workflow task. If a task is pending
+ * after the answer, the answer may be outdated and does not count.
  *
- * @param look - asks the workflow; `undefined` where it does not show what is waited for.
+ * @param look - queries the workflow; `undefined` until it shows the awaited state.
  */
 export async function seen<T>(handle: WorkflowHandle, look: () => Promise<T | undefined>): Promise<T> {
   let looked = '';
@@ -25,7 +25,7 @@ export async function seen<T>(handle: WorkflowHandle, look: () => Promise<T | un
   }
 }
 
-/** Where a workflow's history ends; `undefined` while it has not begun, or has something to deal with. */
+/** The end of a workflow's history; `undefined` if the workflow has not begun, or has a pending workflow task. */
 async function settledAt(handle: WorkflowHandle): Promise<string | undefined> {
   try {
     const { runId, historyLength, raw } = await handle.describe();

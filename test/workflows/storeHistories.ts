@@ -1,10 +1,9 @@
-// Stores the histories that the replay gate (replay.test.ts) replays: a handful that between them take every way that
-// the workflows have. To be run, and its result committed, when workflow code is released; older files stay, since
-// workflows of their kind may still run.
+// Stores the histories that replay.test.ts replays: a few that together cover every path of the workflows. Run it and
+// commit its result when workflow code is released. Keep older files, since workflows of their kind may still run.
 //
 //   npm run store:histories [-- NAME…]
 //
-// Named: only those, as for a way that the workflows did not have before.
+// With names: only those, such as a new path of the workflows.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -73,7 +72,7 @@ function kindOf(workflowId: string): string {
   return /\/(?<kind>release|rollback)-\d+$/.exec(workflowId)?.groups?.['kind'] ?? 'target';
 }
 
-/** Leaves out what tells of the machine, and no replay looks at: stack traces. */
+/** Removes what identifies the machine and does not affect a replay: stack traces. */
 function withoutPlaces(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlaces);
   if (typeof value !== 'object' || value === null) return value;

@@ -35,7 +35,7 @@ import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
 import type { ActivityName, World } from './world.ts';
 
-/** Who all messages of the tests come from: the same on every machine, since stored histories show it. */
+/** The client identity of all test messages: the same on every machine, because stored histories contain it. */
 export const IDENTITY = 'slipway-test';
 
 const POLL_MS = 30_000;
@@ -50,7 +50,7 @@ export class TargetUnderTest {
   readonly #spelling: string;
   readonly #children = new Set<string>();
 
-  /** @param spelling - what is added to the address of the world's control plane, which is the same one all the same. */
+  /** @param spelling - a suffix of the control plane's address, which still leads to the same control plane. */
   constructor(client: Client, taskQueue: string, world: World, input: TargetInput, spelling = '') {
     this.#client = client;
     this.#taskQueue = taskQueue;
@@ -60,7 +60,7 @@ export class TargetUnderTest {
     this.workflowId = `target:http://${world.id}.test${spelling}:agent`;
   }
 
-  /** What the target starts from, instead of what it was made with. */
+  /** Sets the target's initial input, instead of the constructor's. */
   startWith(input: TargetInput): void {
     this.#input = input;
   }
@@ -74,7 +74,7 @@ export class TargetUnderTest {
     return this.#client.workflow.getHandle(workflowId);
   }
 
-  /** A request for this target. An artifact is told by one letter. */
+  /** A request for this target. Artifacts are given by one letter. */
   request(artifact: string, changes: Partial<ReleaseRequest> = {}): ReleaseRequest {
     const request = releaseRequest(this.world.id, artifact, changes);
     const controlPlane = `${request.target.controlPlane}${this.#spelling}`;
@@ -82,9 +82,9 @@ export class TargetUnderTest {
   }
 
   /**
-   * Submits a release, and starts the target where it does not run.
+   * Submits a release, and starts the target if it does not run.
    *
-   * @param submission - the submission's id. Default: a fresh one.
+   * @param submission - the submission's id. Default: a new one.
    */
   async submit(
     artifact: string | ReleaseRequest,
@@ -106,7 +106,7 @@ export class TargetUnderTest {
     return answer;
   }
 
-  /** Starts the target without asking anything of it. */
+  /** Starts the target without a message. */
   async startOnly(): Promise<void> {
     await this.#client.workflow.start('target', {
       workflowId: this.workflowId,
@@ -115,7 +115,7 @@ export class TargetUnderTest {
     });
   }
 
-  /** Starts the target where only other workers could carry it out, and lets it begin there. */
+  /** Starts the target on another task queue, which only other workers serve. */
   async startElsewhere(taskQueue: string): Promise<void> {
     const { workflowService: service } = this.#client;
     const common = { namespace: 'default', identity: IDENTITY };
@@ -139,7 +139,7 @@ export class TargetUnderTest {
     return this.handle.executeUpdate(rollbackUpdate, { args: [message] });
   }
 
-  /** Says something to a release under way. */
+  /** Sends an intervention to a running release. */
   say(
     releaseId: string,
     kind: InterventionKind,
@@ -148,7 +148,7 @@ export class TargetUnderTest {
     return this.child(releaseId).executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
   }
 
-  /** A release's progress once it shows something. */
+  /** Waits until a release's progress meets a condition. */
   async progressOnce(releaseId: string, shows: (progress: Progress) => boolean): Promise<Progress> {
     const release = this.child(releaseId);
     return seen(release, async () => {
@@ -157,12 +157,12 @@ export class TargetUnderTest {
     });
   }
 
-  /** Sends any signal with anything in it. */
+  /** Sends any signal with any arguments. */
   signal(name: string, ...args: unknown[]): Promise<void> {
     return this.handle.signal(name, ...args);
   }
 
-  /** Sends a signal whose payload is any bytes, under any encoding, to the target or to another workflow. */
+  /** Sends a signal with any bytes as payload, in any encoding, to the target or to another workflow. */
   async signalRaw(
     signalName: string,
     encoding: string,
@@ -179,23 +179,23 @@ export class TargetUnderTest {
     });
   }
 
-  /** The result of a release or rollback that has run, once it has ended and the target knows. */
+  /** The result of a release or rollback, once it has ended and the target has received it. */
   async result(releaseId: string): Promise<ReleaseResult> {
     const row = await this.ended(releaseId);
     return workflowResult(this.child(row.releaseId));
   }
 
-  /** The row in the target's history of a release, or of the rollback that a request led to. */
+  /** The history row of a release, or of the rollback for a request. */
   async ended(id: string): Promise<HistoryRow> {
     return seen(this.handle, async () => {
       const found = await this.handle.query(lookupQuery, id);
-      // The server tells when a workflow ends; a query costs the worker a turn.
+      // The server reports a workflow's end without a query, which would cost the worker a turn.
       if (found?.state === 'running') await this.#closed(found.releaseId);
       return found?.state === 'ended' ? found.row : undefined;
     });
   }
 
-  /** Waits until a release or rollback has ended, however it did. */
+  /** Waits until a release or rollback has ended with any outcome. */
   async #closed(releaseId: string): Promise<void> {
     try {
       await this.child(releaseId).result();
@@ -213,7 +213,7 @@ export class TargetUnderTest {
     return this.handle.query(viewQuery);
   }
 
-  /** The target's view once it shows something. */
+  /** Waits until the target's view meets a condition. */
   async viewOnce(shows: (view: TargetView) => boolean): Promise<TargetView> {
     return seen(this.handle, async () => {
       const view = await this.view();
@@ -221,14 +221,14 @@ export class TargetUnderTest {
     });
   }
 
-  /** Waits until the target has nothing to do. */
+  /** Waits until the target is idle. */
   async idle(): Promise<TargetView> {
     return this.viewOnce(
       ({ state, running }) => running === null && state.queue.length === 0 && state.rollbacks.length === 0,
     );
   }
 
-  /** A release's steps as far as they have come. */
+  /** A release's steps so far. */
   async steps(releaseId: string): Promise<readonly StepRecord[]> {
     return (await this.child(releaseId).query(progressQuery)).steps;
   }
@@ -238,20 +238,20 @@ export class TargetUnderTest {
     return (await this.handle.describe()).historyLength;
   }
 
-  /** How many runs the target's chain has, from its first to the one that runs now. */
+  /** The number of runs in the target's chain, from the first to the present one. */
   async runCount(): Promise<number> {
     return (await historiesOf(this.#client, this.workflowId)).length;
   }
 
   /**
-   * Lets the target's history grow until it has continued as new. By updates, each of which waits for its answer: a
-   * target that gets signals without end cannot. A hold upon a hold changes nothing.
+   * Makes the target's history grow until it continues as new. It sends updates and awaits each, because a target with
+   * endless signals cannot continue as new. Repeating a hold changes nothing.
    */
   async carriedOn(by: HoldMessage): Promise<void> {
     while ((await this.runCount()) < 2) await this.handle.executeUpdate(holdUpdate, { args: [by] });
   }
 
-  /** Every history of the target and of what ran on it. */
+  /** The histories of the target and of all work on it. */
   async histories(): Promise<RecordedHistory[]> {
     const own = await this.#ownHistories();
     const started = new Map(
@@ -267,7 +267,7 @@ export class TargetUnderTest {
     return [...own, ...(await Promise.all(children))];
   }
 
-  /** The histories of the poller of its control plane, once nobody waits there. */
+  /** The histories of its control plane's poller, once no release waits there. */
   async pollerHistories(): Promise<RecordedHistory[]> {
     const workflowId = revisionPollerId(this.request('a').target, this.#taskQueue, this.world.latest ?? '');
     await this.#client.workflow.getHandle(workflowId).result();
@@ -280,15 +280,15 @@ export class TargetUnderTest {
   }
 
   /**
-   * Whether something has happened to the target, or to a release, that it has not dealt with yet. A query may be
-   * answered from a history that ends with such a thing, and then tells what has not been decided.
+   * Whether the target or a release has an unhandled event. A query may be answered from a history that ends with such
+   * an event, so its answer may be outdated.
    */
   async isBehind(releaseId?: string): Promise<boolean> {
     const { raw } = await (releaseId === undefined ? this.handle : this.child(releaseId)).describe();
     return raw.pendingWorkflowTask != null;
   }
 
-  /** Lets the next workflow task of the target, or of a release, go to any worker: the one that knew it is gone. */
+  /** Sends the next workflow task of the target, or of a release, to any worker, without the cached workflow. */
   async loseWorker(releaseId?: string): Promise<void> {
     const workflowId = releaseId === undefined ? this.workflowId : `${this.workflowId}/${releaseId}`;
     const execution = { workflowId };
@@ -296,9 +296,9 @@ export class TargetUnderTest {
   }
 
   /**
-   * Resets the target's newest run, as `temporal workflow reset` does.
+   * Resets the target's newest run, like `temporal workflow reset`.
    *
-   * @param to - to the first workflow task that it completed, or the last.
+   * @param to - to the first or last workflow task that it completed.
    */
   async reset(to: 'first' | 'last'): Promise<void> {
     const { runId } = await this.handle.describe();
@@ -313,7 +313,7 @@ export class TargetUnderTest {
     });
   }
 
-  /** Has Temporal forget the target's runs, as it does when their retention ends. */
+  /** Deletes the target's runs in Temporal, as at the end of their retention. */
   async forget(): Promise<void> {
     for (const { runId } of await this.runs()) {
       await this.#client.workflowService.deleteWorkflowExecution({
@@ -324,7 +324,7 @@ export class TargetUnderTest {
     while ((await this.runs()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
-  /** Those of all runs, whether each carried on the one before it or began anew. */
+  /** The histories of all runs, whether they continued an earlier one or not. */
   async #ownHistories(): Promise<RecordedHistory[]> {
     const chain = await historiesOf(this.#client, this.workflowId);
     const known = new Set(chain.flatMap(({ history }) => continuedRunId(history) ?? []));
@@ -337,7 +337,7 @@ export class TargetUnderTest {
     return [...chain, ...(await Promise.all(others))];
   }
 
-  /** The runs of the target's workflow id, however they began. */
+  /** All runs of the target's workflow id. */
   async runs(): Promise<{ readonly runId: string }[]> {
     const query = `WorkflowId = ${JSON.stringify(this.workflowId)}`;
     const runs: { readonly runId: string }[] = [];
@@ -345,7 +345,7 @@ export class TargetUnderTest {
     return runs;
   }
 
-  /** Which of its releases and rollbacks Temporal lists under a query, once there is one: the list lags behind. */
+  /** The target's releases and rollbacks that match a list query, once there is one: Temporal's list is delayed. */
   async listedOnce(query: string): Promise<string[]> {
     const own = `${query} AND WorkflowId STARTS_WITH ${JSON.stringify(`${this.workflowId}/`)}`;
     for (;;) {
@@ -356,14 +356,14 @@ export class TargetUnderTest {
     }
   }
 
-  /** Has an activity of a release that is under way fail, as `temporal activity fail` does: without any details. */
+  /** Fails an activity of a running release without details, like `temporal activity fail`. */
   async failActivity(releaseId: string, name: ActivityName): Promise<void> {
     const activityId = await this.#pendingActivity(releaseId, name);
     const { workflowId } = this.child(releaseId);
     await this.#client.activity.fail({ workflowId, activityId }, new Error('failed by hand'));
   }
 
-  /** Resets an activity of a release that is under way, as `temporal activity reset` does. */
+  /** Resets an activity of a running release, like `temporal activity reset`. */
   async resetActivity(releaseId: string, name: ActivityName): Promise<void> {
     const id = await this.#pendingActivity(releaseId, name);
     const { workflowId } = this.child(releaseId);
@@ -381,7 +381,7 @@ export class TargetUnderTest {
     return pending?.activityId ?? '';
   }
 
-  /** Ends the target for good, where it still runs. */
+  /** Terminates the target if it still runs. */
   async terminate(): Promise<void> {
     const { status } = await this.handle.describe();
     if (status.name === 'RUNNING') await this.handle.terminate('the test is over');

@@ -30,7 +30,7 @@ afterAll(async () => {
   await client.connection.close();
 });
 
-/** A worker that carries out workflows, until it is killed. */
+/** A workflow worker that the test kills. */
 async function workerToKill(taskQueue: string, bundle: string): Promise<ChildProcess> {
   const child = fork(here('workerToKill.mjs'), [inject('temporalAddress'), taskQueue, bundle]);
   killed.add(child);
@@ -59,8 +59,8 @@ it('a target whose worker is killed takes a release after a query that came befo
     await inSecond.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
     first.kill('SIGKILL');
     await once(first, 'exit');
-    // The query waits for the killed worker, as the task of the release's end does after it. Then the second worker gets
-    // the query first, with the end already in the history, and the task that brings the end with the update after it.
+    // The query waits for the killed worker, and then so does the task with the release's end. The second worker gets
+    // the query first, with the end already in the history, and then the task with the end and the update after it.
     const view = target.view();
     await target.loseWorker(releaseId);
     await target.say(releaseId, 'abort', { who: 'ada' });
@@ -83,11 +83,11 @@ it('a target whose worker is killed takes a release after a query that came befo
 type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
 type Command = ConcludeActivationInput['commands'][number];
 
-/** A workflow of which only the boundaries of its tasks are there. */
+/** A workflow reduced to its task boundaries. */
 class Boundaries {
   readonly #internals = interceptors().internals?.[0];
 
-  /** Lets it handle jobs at a time of the clock, with so much history; the commands that it ends with. */
+  /** Handles jobs at a given time and history length; returns the commands of the task. */
   handle(clock: number, historyLength: number, jobs: Job[], commands: Command[] = []): readonly Command[] {
     const timestamp = { seconds: clock as never, nanos: 0 };
     this.#internals?.activate?.(

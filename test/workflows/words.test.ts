@@ -7,7 +7,7 @@ import type { Harness } from './harness.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
-/** The two ways in which a thing may be said. */
+/** The two channels of a message. */
 const WAYS = ['update', 'signal'] as const;
 type Channel = (typeof WAYS)[number];
 
@@ -19,7 +19,7 @@ interface At {
   readonly releaseId: string;
 }
 
-/** A moment of a release, how it is reached, and which words it refuses and why; it takes the others. */
+/** A moment of a release: how to reach it, and which messages it refuses and why. It accepts all others. */
 interface Moment {
   readonly reach: (harness: Harness) => Promise<At>;
   readonly refuses: Partial<Record<InterventionKind, string>>;
@@ -136,7 +136,7 @@ describeWorkflows('what may be said to a release or a rollback', (harness) => {
       const { target, releaseId } = await reach(harness);
       const said = { ...BO, requestId: 'once', ...(kind === 'skip' ? { what: 'greets' } : {}) };
       await say({ target, releaseId }, kind, said, way);
-      // Whatever is said by the other way, or again, is the same thing, also where the moment has passed by now.
+      // The same message over the other channel, or repeated, has no further effect, even if the moment has passed.
       await Promise.allSettled([
         say({ target, releaseId }, kind, said, 'update'),
         say({ target, releaseId }, kind, said, 'signal'),
@@ -179,7 +179,7 @@ describeWorkflows('what may be said to a release or a rollback', (harness) => {
   });
 });
 
-/** What is said to the target itself, and what comes of it: a reason to refuse it, or `null` where it is taken. */
+/** A message to the target, and the reason to refuse it, or `null` if it is accepted. */
 type TargetWord = readonly [word: string, message: Record<string, unknown>, refusal: string | null];
 
 const ARTIFACT = identity('b');
@@ -226,7 +226,7 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
       return { target, releaseId: '' };
     },
     [
-      // A person's hold takes the place of the rollback's own; a second one finds it there.
+      // A person's hold replaces the rollback's own. A second hold changes nothing.
       ['hold', {}, null],
       ['hold', {}, 'the target is on hold already'],
       ['unhold', {}, null],
@@ -271,7 +271,7 @@ describeWorkflows('what may be said to a target', (harness) => {
   });
 });
 
-/** Says something to a target; an update that has no use is refused, or answered with what is so already. */
+/** Sends a message to a target. An update without effect is refused, or answered with the present state. */
 async function sayToTarget(
   target: TargetUnderTest,
   word: string,
@@ -292,7 +292,7 @@ async function sayToTarget(
   expect(told).toBe(refusal);
 }
 
-/** What is so already needs no refusal: whoever asks for it gets it. */
+/** A message that requests the present state is not refused. */
 const SAYS_WHAT_IS: ReadonlySet<string> = new Set([
   'the target is not on hold',
   'the target is on hold already',
@@ -318,11 +318,11 @@ async function say(
   else await target.child(releaseId).signal(kind, message);
 }
 
-/** Lets whatever is under way end as soon as it can. */
+/** Ends the running release as soon as possible. */
 async function endNow(target: TargetUnderTest, releaseId: string): Promise<void> {
   target.world.close();
   target.world.slow.clear();
-  // Refused where it has ended, or puts something back.
+  // Refused if the release has ended, or restores a revision.
   await Promise.allSettled([target.say(releaseId, 'abort', { who: 'dee' })]);
   await target.ended(releaseId);
 }

@@ -1,7 +1,8 @@
-// A worker in a process of its own, which a test kills: workflows only, so that activities stay with the test's worker.
+// A worker in a process of its own, which a test kills. It runs only workflows, so that activities stay with the
+// test's worker.
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
-/** What is tried within a workflow task is left to the test's worker. */
+/** Leaves local tries to the test's worker. */
 const leaveToServer = () => Promise.reject(new Error('not here'));
 const [address, taskQueue, codePath] = process.argv.slice(2);
 Runtime.install({ logger: new DefaultLogger('ERROR') });

@@ -54,7 +54,7 @@ export type ActivityName = Exclude<
   | 'carryOutOrder'
 >;
 
-/** One call as the world saw it. Times are milliseconds of one clock. */
+/** One call to the world. Times are milliseconds of one clock. */
 export interface Call {
   readonly activity: ActivityName;
   readonly workflowId: string;
@@ -65,54 +65,56 @@ export interface Call {
   endedAt: number | undefined;
 }
 
-/** What can be made to fail: also a promotion's submission, in the world of the target that it goes to. */
+/** The calls that can fail. A promotion's submission belongs to the world of its destination. */
 type FaultyName = ActivityName | 'submitToTarget';
 
-/** What happens to one call instead of, before, or after what it asks for. */
+/** What happens to one call instead of, before, or after its effect. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
 
-/** What every agent answers beside its greeting. */
+/** What every agent answers in addition to its greeting. */
 const WORDS = ['lilac', 'aster', 'rose'];
 const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
 /**
- * A control plane with one deployment and its agent, in memory, as the workflows' activities see it: a PATCH makes a
- * revision, a revision that comes up becomes the active one, and any call can be made to fail in any way.
+ * An in-memory control plane with one deployment and its agent, for the workflows' activities. A PATCH makes a
+ * revision, a deployed revision becomes active, and any call can fail in any way.
  */
 export class World {
   readonly id: string;
   readonly calls: Call[] = [];
-  /** What targets and releases keep in their record store. */
+  /** The record store of targets and releases. */
   readonly kept = new Map<string, unknown>();
-  /** Verifies proofs as a worker that trusts a real issuer. `null`: there is no issuer. */
+  /** Verifies proofs like a worker that trusts a real issuer. `null`: there is no issuer. */
   verifier: Pick<Verifier, 'verify'> | null = null;
-  /** Whether proofs are in the folder that a request names as its record store: a page writes them there. */
+  /** Whether proofs are in the folder that a request names as its record store, where a page writes them. */
   proofsInFolder = false;
   readonly controlPlane: MemoryControlPlane;
   /** The notices that receivers got, in order. */
   readonly noticed: { readonly receiver: string; readonly notice: Notice }[] = [];
-  /** Revisions, or identities of artifacts, that fail to come up: the status that they end in. */
+  /** Revisions, or identities of artifacts, that fail to deploy: their final status. */
   readonly broken = new Map<string, string>();
   /** Revisions, or identities of artifacts, that stay `BUILDING` until {@link World.bringUp}. */
   readonly slow = new Set<string>();
-  /** Whether releases leave a revision that is pending to the poller of the control plane at once. */
+  /** Whether releases leave a pending revision to the control plane's poller at once. */
   leavesToPoller = false;
   /** Revisions, or identities of artifacts, whose checks fail. */
   readonly bad = new Set<string>();
-  /** Words that only these revisions, or identities of artifacts, answer; the others of {@link WORDS} each does. */
+  /**
+   * Words that only these revisions, or identities of artifacts, answer. All agents answer the other {@link WORDS}.
+   */
   readonly knownOnlyTo = new Map<string, ReadonlySet<string>>();
-  /** The model's provider is away: no check passes. */
+  /** The model's provider is down: no check passes. */
   providerIsAway = false;
-  /** Agents' addresses at which nothing answers. */
+  /** Addresses of agents that do not answer. */
   readonly deadAddresses = new Set<string>();
   /** References of keys that the control plane refuses. */
   readonly refusedKeys = new Set<string>();
-  /** What the agent answers, where it is not a greeting. */
+  /** The agent's answer, unless it is a greeting. */
   answer = 'hello';
-  /** The freeze that is in force until it ends, whatever the request's freezes say. */
+  /** The freeze that applies until it ends, whatever the request's freezes are. */
   frozen: Frozen | null = null;
-  /** The worker's own activities, over this world. */
+  /** The worker's activities in this world. */
   readonly activities: Pick<Activities, ActivityName>;
   readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #tries = new Map<ActivityName, Fault[]>();
@@ -138,7 +140,7 @@ export class World {
     });
     this.activities = track({
       ...plain,
-      // Who waits for a revision sees what the control plane does to it meanwhile.
+      // While a release waits for a revision, the control plane advances it.
       awaitDeployed: (input) => {
         const advancing = polls(() => this.#advance(this.#revision(input.revisionId)));
         const taskQueue = Context.current().info.taskQueue.replace(/(-restore)?-polls$/, '');
@@ -148,7 +150,7 @@ export class World {
       },
       lookAtFreezes: ({ at }) =>
         Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
-      // Unless there is an issuer, a token is the name of a person, signed by nobody; its statement is the real one.
+      // Without an issuer, a token is the name of a person, without a signature. Its statement is the real one.
       ...identityActivities(this.#proofStores, {
         verify: ({ token, statement: signed, at: made }, statement, at) => {
           if (this.verifier !== null)
@@ -165,7 +167,7 @@ export class World {
     });
   }
 
-  /** The control plane, as its poller asks it: what it does to a revision meanwhile is seen at each look. */
+  /** The control plane for its poller. Each read advances a revision. */
   get polled(): Pick<ReturnType<MemoryControlPlane['client']>, 'getRevision'> {
     return {
       getRevision: (deploymentId, revisionId) => {
@@ -175,14 +177,14 @@ export class World {
     };
   }
 
-  /** The control plane's own name of its nth revision: a UUID, as contract 000 has it, that begins with the number. */
+  /** The control plane's id of its nth revision: a UUID, as in contract 000, that begins with the number. */
   revisionId(number: number): string {
     const digits = createHash('sha256').update(this.id).digest('hex');
     const parts = [digits.slice(0, 4), `4${digits.slice(4, 7)}`, `8${digits.slice(7, 10)}`];
     return [number.toString().padStart(8, '0'), ...parts, digits.slice(10, 22)].join('-');
   }
 
-  /** A deployment that somebody made, with one active revision. */
+  /** A deployment that another client created, with one active revision. */
   madeElsewhere(name: string): string {
     const deployment = this.controlPlane.addDeployment(name);
     const { id } = this.controlPlane.addRevision(deployment, { identity: 'elsewhere', status: 'DEPLOYED' });
@@ -190,18 +192,18 @@ export class World {
     return id;
   }
 
-  /** Keeps checks in the store. @returns their digest. */
+  /** Stores checks. @returns their digest. */
   keep(checks: readonly Check[]): string {
     void keepChecks(memoryStore(this.kept), checks);
     return checksDigest(checks);
   }
 
-  /** The checks that its store keeps under a digest. */
+  /** The checks in its store with a digest. */
   checksOf(digest: string | undefined): Promise<readonly Check[]> {
     return readKeptChecks(memoryStore(this.kept), digest ?? '');
   }
 
-  /** Somebody else's PATCH. */
+  /** Another client's PATCH. */
   patchElsewhere(
     identity = 'somebody else',
     source: MemoryRevision['source'] = { source_tarball_path: `uploads/${identity}` },
@@ -209,7 +211,9 @@ export class World {
     return this.controlPlane.addRevision(this.#existing(), { identity, source }).id;
   }
 
-  /** A revision becomes active, also if no call waits for it. @param identity - of what it runs from now on. */
+  /**
+   * Makes a revision active, even if no call waits for it. @param identity - of the artifact that it runs from now on.
+   */
   bringUp(revisionId: string, identity?: string): void {
     const revision = this.#revision(revisionId);
     revision.identity = identity ?? revision.identity;
@@ -218,22 +222,22 @@ export class World {
     this.controlPlane.bringUp(this.#existing().id, revisionId);
   }
 
-  /** A revision ends in a status. */
+  /** Ends a revision with a status. */
   end(revisionId: string, status: string): void {
     this.#revision(revisionId).status = status;
   }
 
-  /** The faults of the next calls of an activity, in order; afterwards it works. */
+  /** The faults of the next calls of an activity, in order. Later calls succeed. */
   next(activity: FaultyName, ...faults: Fault[]): void {
     this.#faults.set(activity, [...(this.#faults.get(activity) ?? []), ...faults]);
   }
 
-  /** What happens to the next tries of an activity within a workflow task, in order. */
+  /** The faults of the next local tries of an activity, in order. */
   nextTries(activity: ActivityName, ...faults: Fault[]): void {
     this.#tries.set(activity, faults);
   }
 
-  /** Lets the next call of an activity wait until the gate is opened, or it is canceled. */
+  /** Holds the next call of an activity until the gate is opened, or the call is canceled. */
   gate(activity: ActivityName, after?: Fault): Gate {
     const gate = new Gate();
     this.#gates.add(gate);
@@ -244,17 +248,17 @@ export class World {
     return gate;
   }
 
-  /** Ends all waiting. */
+  /** Releases all waiting calls. */
   close(): void {
     for (const gate of this.#gates) gate.open();
   }
 
-  /** Resolves once there are so many calls of an activity. */
+  /** Resolves once an activity was called so many times. */
   async called(activity: ActivityName, times = 1): Promise<void> {
     await this.until(() => this.count(activity) >= times);
   }
 
-  /** Resolves once a condition holds that calls bring about. */
+  /** Resolves once a condition holds. Calls can change it. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.#waiters.push(resolve));
   }
@@ -263,12 +267,12 @@ export class World {
     return this.calls.filter((call) => call.activity === activity).length;
   }
 
-  /** The revisions that were redeployed, in order. */
+  /** The redeployed revisions, in order. */
   get redeployed(): (string | undefined)[] {
     return this.calls.filter((call) => call.activity === 'redeployRevision').map((call) => call.revisionId);
   }
 
-  /** The revisions of the deployment that a PATCH of an artifact made, oldest first. */
+  /** The deployment's revisions that a PATCH of an artifact created, oldest first. */
   revisionsOf(artifact: Artifact): string[] {
     const identity = artifactIdentity(artifact);
     return (this.deployment?.revisions ?? [])
@@ -276,7 +280,7 @@ export class World {
       .map(({ id }) => id);
   }
 
-  /** The revisions of the deployment, as an audit is given them. */
+  /** The deployment's revisions in the form that an audit takes. */
   get observed(): { readonly revisionId: string; readonly tarballPath: string | null }[] {
     return (this.deployment?.revisions ?? []).map(({ id, source }) => ({
       revisionId: id,
@@ -284,9 +288,9 @@ export class World {
     }));
   }
 
-  /** The records of releases, in the order in which they were first written. */
+  /** The records of releases, in the order of their first write. */
   get records(): ReleaseResult[] {
-    // What begins so is no release's.
+    // Names with this prefix belong to no release.
     return [...this.kept]
       .filter(([name]) => !/^[._]/.test(name))
       .map(([, record]) => record as ReleaseResult);
@@ -304,16 +308,16 @@ export class World {
     return this.deployment?.activeRevisionId ?? null;
   }
 
-  /** A call of `readDeployment`, whatever it is made for. */
+  /** Calls `readDeployment`. */
   readDeployment(): Promise<unknown> {
     const target = { name: 'any' } as TargetSpec;
     return this.activities.readDeployment({ target, deploymentId: this.#existing().id });
   }
 
-  /** Carries out one call of an activity, with its next fault, if there is one. */
+  /** Performs one call of an activity, with its next fault if there is one. */
   async call(activity: ActivityName, input: unknown): Promise<unknown> {
     const { attempt, workflowExecution, isLocal } = Context.current().info;
-    // What is to happen to a call happens through the server, where it may take its time and be repeated.
+    // A call with a fault runs through the server, where it may take its time and be retried.
     if (isLocal && (this.#faults.get(activity) ?? []).length > 0) throw tryThroughServer();
     const trial = isLocal ? this.#tries.get(activity)?.shift() : undefined;
     const call: Call = {
@@ -344,7 +348,7 @@ export class World {
     }
   }
 
-  /** Carries something out, with the next fault of its name, if there is one. */
+  /** Performs something with the next fault of its name, if there is one. */
   faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
     const fault = this.#faults.get(name)?.shift();
     return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
@@ -360,7 +364,7 @@ export class World {
     return this.deadAddresses.has(agentUrl ?? '');
   }
 
-  /** What the agent answers: a greeting, or what is wrong, and all that only the revision that serves knows. */
+  /** The agent's answer: a greeting, or its failure, and all words that only the serving revision knows. */
   #answers(): string {
     const { id, identity } = this.#revision(this.active ?? '');
     const names = [id, identity];
@@ -381,7 +385,7 @@ export class World {
     return this.controlPlane.revision(this.#existing().id, revisionId);
   }
 
-  /** What the control plane does to a revision while somebody looks. */
+  /** Advances a revision, as the control plane does between reads. */
   #advance(revision: MemoryRevision): void {
     const { id, identity } = revision;
     if (revisionPhase(revision.status) !== 'pending') return;
@@ -395,7 +399,7 @@ export class World {
 const refuseKey: Fault = () =>
   Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 }));
 
-/** Something for an activity to wait at. */
+/** A point at which an activity waits. */
 export class Gate {
   #isOpen = false;
   readonly #opened: Promise<void>;
@@ -410,7 +414,7 @@ export class Gate {
     this.#resolve();
   }
 
-  /** Resolves once it is open; rejects when the activity is canceled, which only heartbeats bring about. */
+  /** Resolves once it is open; rejects when the activity is canceled, which only heartbeats can report. */
   async passed(): Promise<void> {
     const context = Context.current();
     while (!this.#isOpen) {
@@ -420,7 +424,7 @@ export class Gate {
   }
 }
 
-/** An activity's failure, shaped as `src/domain/failure.ts` says. */
+/** An activity's failure, in the form of `src/domain/failure.ts`. */
 export function failure(
   code: ErrorCode,
   how: { taken: boolean; final?: boolean; status?: number; retryAfterMs?: number },
@@ -443,12 +447,12 @@ export function failure(
   });
 }
 
-/** Ends a local try without an answer: the activity is carried out through the server then. */
+/** Ends a local try without an answer, so that the activity runs through the server. */
 function tryThroughServer(): ApplicationFailure {
   return notYet('SLIPWAY_STEP_TIMED_OUT', 'not within the workflow task', 0);
 }
 
-/** Polls that look often, with heartbeats, and hand back after a while as the real ones do. */
+/** Polls with short intervals, with heartbeats, that hand over after a while like the real ones. */
 function polls(beforeLook: () => void = () => undefined): PollUntil {
   return async (code, look) => {
     const context = Context.current();

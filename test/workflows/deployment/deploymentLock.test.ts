@@ -6,7 +6,7 @@ import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('the lock of a deployment', (harness) => {
-  /** Two targets that reach one deployment under two addresses, of which the first has released. */
+  /** Two targets that reach one deployment under two addresses. The first has released. */
   const two = async (): Promise<{ first: TargetUnderTest; second: TargetUnderTest }> => {
     const first = harness.newTarget();
     await first.release('a');

@@ -36,7 +36,7 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     try {
       const { target } = harness.newServingTarget();
       target.world.verifier = people.verifier;
-      // What is in the store is what must not be in a history.
+      // The secrets in the store, which must not be in a history.
       const secrets: string[] = [];
       const keepAs = async (who: string, statement: Statement) => {
         const store = memoryStore(target.world.kept);
@@ -281,7 +281,7 @@ function noProofs(target: TargetUnderTest): boolean {
   return ![...target.world.kept.keys()].some((name) => name.startsWith('_identities/'));
 }
 
-/** A release that somebody asked for, with a proof, and that waits for approval. */
+/** A release that a person requested with a proof, and that waits for approval. */
 async function waiting(target: TargetUnderTest, who: string): Promise<string> {
   const { requestKey } = target.request('b');
   const identity = keep(target, who, {
@@ -294,7 +294,7 @@ async function waiting(target: TargetUnderTest, who: string): Promise<string> {
   return releaseId;
 }
 
-/** Anything that is said under a claimed name, with a proof that the world's issuer confirms. */
+/** An intervention under a claimed name, with a proof that the world's issuer confirms. */
 function said(target: TargetUnderTest, releaseId: string, action: InterventionKind, who: string) {
   const [workflowId, requestId] = [`${target.workflowId}/${releaseId}`, `${who} says ${action}`];
   return { requestId, who: 'claimed', identity: keep(target, who, { action, workflowId, requestId }) };
@@ -315,7 +315,7 @@ function approval(
   };
 }
 
-/** The parts of a token, and of a signed statement, that a record of the artifact store has. */
+/** The parts of a token and of a signed statement in a record of the artifact store. */
 function secretsIn(record: unknown): readonly string[] {
   const { token, statement } = record as Partial<Proof>;
   return [token, statement].flatMap((jws) => (jws === undefined ? [] : [jws, ...jws.split('.')]));

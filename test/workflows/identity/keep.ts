@@ -2,7 +2,7 @@ import type { Statement } from '../../../src/domain/identity/statement.ts';
 import { newProofName, statementAudience } from '../../../src/identity/proof.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-/** Keeps a proof that the issuer of a target's world confirms. @returns the record's name. */
+/** Stores a proof that the issuer of a target's world confirms. @returns the record's name. */
 export function keep(target: TargetUnderTest, who: string, statement: Statement): string {
   const name = newProofName();
   const at = 'signed-statement';

@@ -7,27 +7,26 @@ import type { JudgeVerdict } from '../../../src/domain/judge/verdict.ts';
 import { madeReport } from '../../domain/judge/madeReport.ts';
 import type { World } from '../world.ts';
 
-/** What the judge is told to say; `never`: it judges until it is told to stop. */
+/** A scripted verdict. `never`: the judge runs until it is canceled. */
 export type Said = JudgeVerdict | { readonly away: ErrorCode } | 'never';
 
 const BEAT_MS = 20;
 
-/** A judge that says of each world's candidates what a test has told it to, in order; then that they are no worse. */
+/** A judge that returns each world's scripted verdicts in order, and then `passed`. */
 export class ScriptedJudge {
   readonly #asked: JudgementInput[] = [];
   readonly #says = new Map<string, Said[]>();
 
-  /** What is said of the next candidates for a world. */
+  /** Sets the verdicts on the next candidates of a world. */
   says(of: World, ...said: Said[]): void {
     this.#says.set(of.id, said);
   }
 
-  /** What it was asked about candidates for a world, in order. */
+  /** The judgements that were requested for a world, in order. */
   askedFor(world: World): readonly JudgementInput[] {
     return this.#asked.filter(({ store }) => worldOf(store) === world.id);
   }
 
-  /** The activity. */
   async judgeCandidate(
     input: JudgementInput,
   ): Promise<{ readonly report: JudgeReport; readonly location: string }> {
@@ -45,7 +44,7 @@ export class ScriptedJudge {
   }
 }
 
-/** The world whose promotions keep their records there. */
+/** The world whose promotions use this record store. */
 function worldOf(store: string): string {
   return new URL(store).pathname.slice(1);
 }

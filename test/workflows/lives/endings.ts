@@ -2,7 +2,7 @@ import { landsLate, notTaken, refused, unansweredAndLost, unansweredButTaken } f
 import { identity, QUICK } from '../requests.ts';
 import { BO, type Life, polls } from './life.ts';
 
-/** Lives that between them end in every way that there is. */
+/** Lives that together end in every possible way. */
 export const ENDINGS: Readonly<Record<string, Life>> = {
   'first-release-then-failed-check': async (harness) => {
     const target = harness.newTarget();

@@ -5,9 +5,9 @@ import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 /**
- * One target's whole life, or that of promotions or hooks alone, of which the histories are stored.
+ * One target's whole life, or that of promotions or hooks only. Its histories are stored.
  *
- * @returns what has histories beside the promotions and hooks.
+ * @returns the target; `undefined` if only promotions and hooks have histories.
  */
 export type Life = (
   harness: Harness,
@@ -15,7 +15,7 @@ export type Life = (
   hooks: HooksUnderTest,
 ) => Promise<Pick<TargetUnderTest, 'histories'> | undefined>;
 
-/** Who says things, and why. */
+/** The sender and reason of messages. */
 export const BO = { who: 'bo', reason: 'a reason' };
 
 /** Submits a release, and waits until it polls its revision. */

@@ -3,7 +3,7 @@ import { notTaken } from '../faults.ts';
 import { identity } from '../requests.ts';
 import { BO, type Life, polls } from './life.ts';
 
-/** Lives in which between them everything is said that can be, by update and by signal. */
+/** Lives that together send every possible message, by update and by signal. */
 export const MESSAGES: Readonly<Record<string, Life>> = {
   'rollbacks-and-hold': async (harness) => {
     const { target, good } = harness.newServingTarget();

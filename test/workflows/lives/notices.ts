@@ -5,7 +5,7 @@ import { BO, type Life } from './life.ts';
 
 const OPS: ReceiverSpec = { kind: 'slack', name: 'ops', url: { from: 'env:SLACK_URL' } };
 
-/** A life of which receivers are told, one of them in vain. */
+/** A life with notices to receivers, one of which never accepts any. */
 export const NOTICES: Readonly<Record<string, Life>> = {
   notices: async (harness, promotions) => {
     const { target: canary } = harness.newServingTarget();

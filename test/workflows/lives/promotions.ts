@@ -6,7 +6,7 @@ const FREEZES = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
 ] as const;
 
-/** Lives in which a release waits for a freeze to end, and what one target has verified is released on another. */
+/** Lives in which a release waits for a freeze to end, and a target's verified artifact is promoted to another. */
 export const PROMOTIONS: Readonly<Record<string, Life>> = {
   freezes: async (harness) => {
     const { target } = harness.newServingTarget();
@@ -68,7 +68,7 @@ export const PROMOTIONS: Readonly<Record<string, Life>> = {
     await places.leave('one');
     await places.enter('two');
     await places.leave('two');
-    // It looks each minute.
+    // It checks every minute.
     await places.ended();
     return undefined;
   },
@@ -103,7 +103,7 @@ export const PROMOTIONS: Readonly<Record<string, Life>> = {
   },
 };
 
-/** A freeze that is in force from now on, for so long. */
+/** A freeze that applies from now on for the given time. */
 function frozen(then: 'wait' | 'refuse', forMs: number) {
   return { name: 'weekend', timeZone: 'UTC', then, until: Date.now() + forMs };
 }

@@ -5,14 +5,14 @@ import { type ReleaseModel, work } from './releaseModel.ts';
 import type { Subject } from './subject.ts';
 import type { TargetModel } from './targetModel.ts';
 
-/** One thing that happens to a target, to the model and to the real one. */
+/** One event, applied to both the model and the real target. */
 export type Command = AsyncCommand<TargetModel, Subject>;
 
 /**
- * A command. After it, everything must be as the model says.
+ * A command. After it, the target must match the model.
  *
- * @param possible - whether it can happen as things are.
- * @param happens - lets it happen to both, and holds the answer to it.
+ * @param possible - whether it can happen in the present state.
+ * @param happens - applies it to both, and compares the answers.
  */
 export function command(
   name: string,
@@ -31,19 +31,19 @@ export function command(
   };
 }
 
-/** What can happen at any time. */
+/** For what can happen at any time. */
 export const always = (): boolean => true;
 
-/** What can happen only where nothing runs. */
+/** For what can happen only if nothing runs. */
 export const idle = ({ running }: TargetModel): boolean => running === null;
 
-/** The release under way. */
+/** The running release. */
 export function underWay({ running }: TargetModel): ReleaseModel {
   if (running === null) throw new Error('the command is not possible: nothing runs');
   return running;
 }
 
-/** Holds that an update was refused for a reason that names the moment, or taken. */
+/** Expects that an update was accepted, or refused for the given reason. */
 export function expectAnswer(refused: string | undefined, because: string | undefined): void {
   if (because === undefined) expect(refused).toBeUndefined();
   else expect(refused).toContain(because);

@@ -12,17 +12,16 @@ import { isSame, type Rollback, type TargetModel } from './targetModel.ts';
 export type Channel = 'update' | 'signal';
 
 const BO = { who: 'bo', reason: 'a reason' };
-/** By whom a hold is that a person set: it is no rollback's. */
+/** Who sets a hold by hand. Distinct from a rollback's hold. */
 const PERSON = 'a person';
 
-/** Where a rollback goes: to the one before, to a slip of the pen, or to one of the revisions that there are. */
+/** A rollback's destination: the previous revision, a name with a typo, or an existing revision. */
 export type Where = 'the one before' | 'a slip of the pen' | number;
 /** How a revision is named. */
 export type By = 'its id' | 'the beginning of its id' | 'its release';
-/** What a rollback without a name says to leave: what serves, any other revision, or nothing. */
+/** Which revision a rollback without a name leaves: the serving one, any other, or an unspecified one. */
 export type Leaving = 'what serves' | 'nothing' | number;
 
-/** A person rolls back. */
 export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Channel, again: boolean): Command {
   const what = where === 'the one before' ? `leaving ${leaving}` : `by ${by}`;
   const name = `rollback by ${way} to ${where}, ${what}${again ? ', said again' : ''}`;
@@ -106,7 +105,7 @@ export function withdraw(way: Channel): Command {
   });
 }
 
-/** What nobody can make sense of: ignored, and nothing else. */
+/** An invalid message: it is ignored, with no other effect. */
 export function garbage(name: string, content: unknown, way: Channel): Command {
   return command(
     `garbage as ${name} by ${way}: ${JSON.stringify(content)}`,
@@ -123,7 +122,7 @@ export function garbage(name: string, content: unknown, way: Channel): Command {
   );
 }
 
-/** A person says something to the release under way: by its own update, or by a signal to the target. */
+/** A person sends an intervention to the running release: by its own update, or by a signal to the target. */
 export function say(kind: InterventionKind, way: Channel): Command {
   const possible = (model: TargetModel): boolean =>
     model.running !== null || (way === 'signal' && model.started);
@@ -154,7 +153,7 @@ async function intervene(
   if (because === undefined) act(model, kind);
 }
 
-/** A person says what the release under way waits for. */
+/** A person sends an intervention that the running release waits for. */
 export function sayWhatFits(pick: number, way: Channel): Command {
   const fitting = ({ running }: TargetModel): readonly InterventionKind[] => {
     if (running === null || running.stopped) return [];
@@ -168,7 +167,7 @@ export function sayWhatFits(pick: number, way: Channel): Command {
   });
 }
 
-/** What ends a release's waiting, by its stage; the likelier twice. */
+/** The interventions that end a release's wait, by its stage. More likely ones appear twice. */
 const FITTING: Readonly<Record<string, readonly InterventionKind[]>> = {
   approval: ['approve', 'approve', 'reject'],
   paused: ['resume', 'resume', 'abort'],
@@ -179,7 +178,7 @@ function started(model: TargetModel): boolean {
   return model.started;
 }
 
-/** What a person types, and the revision that it stands for. */
+/** What a person types, and the revision that it identifies. */
 interface Meant {
   readonly text?: string;
   readonly revision: number | undefined;
@@ -204,7 +203,10 @@ function meantBy(model: TargetModel, where: Where, by: By, idOf: (revision: numb
   return { text: release, revision: best?.revision ?? revision, isWrong: false };
 }
 
-/** What a rollback says to leave. Right after a restore one that says nothing does nothing: how long, no model tells. */
+/**
+ * The revision that a rollback leaves. Right after a restore, a rollback that names none has no effect. The model does
+ * not know for how long.
+ */
 function fromOf(model: TargetModel, leaving: Leaving): number | undefined {
   if (typeof leaving === 'number') {
     const revisions = [...model.revisions.keys()];
@@ -217,11 +219,11 @@ function fromOf(model: TargetModel, leaving: Leaving): number | undefined {
 
 interface Taken {
   readonly disposition: string;
-  /** What will serve, where the answer names it. Absent: whatever it says. */
+  /** The revision that the answer says will serve. Absent: any. */
   readonly serves?: number | null;
 }
 
-/** @returns how it is answered. */
+/** @returns the expected answer. */
 function takeRollback(model: TargetModel, asked: Rollback): Taken {
   const { running, rollbacks, active } = model;
   if (model.requestIds.includes(asked.id)) return { disposition: 'joined' };
@@ -265,7 +267,7 @@ function takeRollback(model: TargetModel, asked: Rollback): Taken {
   return taken;
 }
 
-/** Why something cannot be said to the release at this moment. */
+/** Why the release cannot take an intervention now. */
 function whyNot(model: TargetModel, kind: InterventionKind): string | undefined {
   const running = underWay(model);
   if (running.stopped) return 'putting an earlier revision back';

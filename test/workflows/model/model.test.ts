@@ -5,24 +5,27 @@ import { expect, inject, it } from 'vitest';
 import { openHarness, replayFailures } from '../harness.ts';
 import { runSequences } from './sequences.ts';
 
-/** `npm run test:model` runs thousands, others each time; every run of the tests the same few. */
+/**
+ * `npm run test:model` runs thousands of sequences, different ones each time. The normal tests always run the same
+ * few.
+ */
 const LONG = process.env['SLIPWAY_MODEL_RUNS'] !== undefined;
 const RUNS = Number(process.env['SLIPWAY_MODEL_RUNS'] ?? 8);
-/** The same again: `SLIPWAY_MODEL_SEED`, and for one that failed `SLIPWAY_MODEL_PATH`, as they were printed. */
+/** Repeats a run: `SLIPWAY_MODEL_SEED`, and after a failure `SLIPWAY_MODEL_PATH`, as printed. */
 const SEED = Number(process.env['SLIPWAY_MODEL_SEED'] ?? (LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
 const PATH = process.env['SLIPWAY_MODEL_PATH'];
 const LANES = 4;
-/** A long run keeps no more histories than these to replay: without a cache each task is a replay anyway. */
+/** A long run keeps at most this many histories to replay. Without a cache, each task is a replay anyway. */
 const HISTORIES_MAX = 2_000;
 const PROGRESS_EVERY = 50;
-/** So many sequences come by every situation. */
+/** This many sequences reach every situation. */
 const COMES_BY_ALL = 300;
 const DAY_MS = 86_400_000;
 
 const WORKER_MODE = inject('workerMode');
 /**
- * Workers that forget: a few workflows are kept by one of two workers; in the project `rebuilt`, none by any. Those that
- * forget everything take three times as long for a sequence: a quarter of the sequences is theirs, and both end together.
+ * Workers without a full cache. Normally, one of two workers keeps a few workflows; in the project `rebuilt`, none
+ * does. Sequences in `rebuilt` take three times as long, so it runs a quarter of them, and both end at the same time.
  */
 const MODE =
   WORKER_MODE.maxCachedWorkflows === 0
@@ -34,7 +37,7 @@ it(
   { timeout: LONG ? DAY_MS : 600_000 },
   async () => {
     const { mode, first, runs, ...workerMode } = MODE;
-    // A long run that is cut off can be run again.
+    // Printed first, so that an interrupted long run can be repeated.
     if (LONG) process.stdout.write(`model, ${mode}: seed ${SEED}, ${runs} sequences to run\n`);
     const workflowBundle = inject('workflowBundle');
     const harness = await openHarness({
@@ -47,12 +50,12 @@ it(
     try {
       const ran = await runSequences(harness, {
         runs,
-        // Each lane has a seed of its own; what is run again is run as it was told.
+        // Each lane has its own seed. A repeated failure uses exactly the given seed.
         seed: SEED + (PATH === undefined ? first : 0),
         lanes: LANES,
         historiesMax: HISTORIES_MAX,
         onProgress: (sequences) => {
-          // A long run that is cut off has told how much of it went well.
+          // An interrupted long run has then printed how many sequences passed.
           if (LONG && sequences % PROGRESS_EVERY === 0)
             process.stdout.write(`model, ${mode}: ${sequences} sequences went well\n`);
         },

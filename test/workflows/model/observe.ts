@@ -3,7 +3,7 @@ import { ARTIFACTS } from './plan.ts';
 import { artifactOf, type ScriptedWorld } from './scriptedWorld.ts';
 import type { TargetModel } from './targetModel.ts';
 
-/** What is compared: who holds the lock, what waits, what serves, what is known, and how all of it ended. */
+/** The compared state: who holds the lock, what waits, what serves, what is known, and how all of it ended. */
 export interface Observed {
   readonly running: string | null;
   readonly queue: readonly string[];
@@ -26,10 +26,10 @@ export interface Observed {
 }
 
 const IGNORED_MAX = 20;
-/** Another revision serves than the one that was named. */
+/** Another revision serves than the named one. */
 const MISSED = ', instead of the one that was named';
 
-/** What the model says is there to be seen. */
+/** The state that the model expects. */
 export function expected(model: TargetModel): Observed {
   return {
     running: model.running?.id ?? null,
@@ -56,7 +56,7 @@ export function expected(model: TargetModel): Observed {
   };
 }
 
-/** What is there to be seen. */
+/** The observed state. */
 export function observed({ state, running }: TargetView, world: ScriptedWorld): Observed {
   const number = (revisionId: string): number => world.revisionNumber(revisionId);
   const numberOrNull = (revisionId: string | null): number | null =>

@@ -4,7 +4,7 @@ import { type Command, command } from './commands.ts';
 import type { Plan } from './plan.ts';
 import type { TargetModel } from './targetModel.ts';
 
-/** A person ends the target with Temporal's own tools, and the next command starts it again. */
+/** A person terminates the target with Temporal's own tools. The next command starts it again. */
 export function terminateTarget(): Command {
   return command('terminate target', started, async (model, subject) => {
     const { running, met } = model;
@@ -23,7 +23,7 @@ export function terminateTarget(): Command {
   });
 }
 
-/** A person cancels the target with Temporal's own tools, which takes only the first one of a run. */
+/** A person cancels the target with Temporal's own tools. Temporal takes only the first cancellation of a run. */
 export function cancelTarget(): Command {
   const possible = (model: TargetModel): boolean => model.started && !model.canceled;
   return command('cancel target', possible, async (model, subject) => {
@@ -35,7 +35,7 @@ export function cancelTarget(): Command {
   });
 }
 
-/** Another target reaches the same deployment under another address: it is refused, and changes nothing. */
+/** Another target reaches the same deployment under another address. It is refused, and changes nothing. */
 export function releaseUnderOtherSpelling(plan: Plan): Command {
   const possible = ({ deployed, running, ran }: TargetModel): boolean =>
     deployed && (running !== null || ran > 0);

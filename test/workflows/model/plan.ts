@@ -1,12 +1,12 @@
-/** What is shipped, told by how it fares: those called `good` come up and pass their checks. */
+/** Artifacts, named by their behavior: those called `good` deploy and pass their checks. */
 export const ARTIFACTS = ['good-1', 'good-2', 'good-3', 'fails', 'breaks', 'hangs'] as const;
 
 export type ArtifactName = (typeof ARTIFACTS)[number];
 
-/** Where a release can be held up, for something else to happen meanwhile. */
+/** Where a release can be held, so that something else can happen meanwhile. */
 export type Stop = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
 
-/** What happens to one release on its way: what the outside answers, and where it is held up. */
+/** The plan of one release: the answers of external services, and where it is held. */
 export interface Plan {
   readonly artifact: ArtifactName;
   /** Two releases of one artifact and one variant have the same request key. */
@@ -16,28 +16,30 @@ export interface Plan {
   readonly stop: Stop | null;
   readonly onError: 'rollback' | 'wait' | 'stop';
   /**
-   * `taken`: carried out, but not answered; `lost`: neither, once; `conflict`: carried out, and answered with 409;
-   * `too late`: carried out, and answered after the attempt's deadline. Where there is a deployment, nothing happens.
+   * `taken`: took effect, but no answer; `lost`: neither, once; `conflict`: took effect, but answered with 409; `too
+   * late`: took effect, but answered after the attempt's deadline. Ignored if there is a deployment.
    */
   readonly create: 'answered' | 'taken' | 'lost' | 'conflict' | 'too late';
   readonly upload: 'answered' | 'refused' | 'too late';
-  /** `old latest`: answered, with the latest revision of before. */
+  /** `old latest`: the answer names the previous latest revision. */
   readonly patch: 'answered' | 'old latest' | 'taken' | 'lost' | 'never answered' | 'refused' | 'too late';
-  /** `unreachable`: as often as the step is tried by itself. */
+  /** `unreachable`: for all automatic attempts of the step. */
   readonly check: 'answered' | 'unreachable' | 'too late';
-  /** What its check asks: what every artifact answers, or what only its own does. */
+  /** The check's question: one that every artifact answers, or only its own. */
   readonly asks: Question;
   readonly redeploy: 'answered' | 'taken' | 'lost' | 'too late';
 }
 
-/** What a check asks: two releases that ask the same have the same check. */
+/** A check's question. Two releases with the same question have the same check. */
 type Question = 'what all answer' | 'what it alone answers';
 
-/** How a sequence begins. */
+/** The initial state of a sequence. */
 export interface Beginning {
-  /** `empty`: no deployment; `elsewhere`: one that somebody made; `serving`: one whose revision is verified. */
+  /**
+   * `empty`: no deployment; `elsewhere`: one that another client created; `serving`: one whose revision is verified.
+   */
   readonly deployment: 'empty' | 'elsewhere' | 'serving';
-  /** Whether a redeploy makes a new revision, or brings the old one up again. */
+  /** Whether a redeploy makes a new revision, or deploys the old one again. */
   readonly redeployMakesRevision: boolean;
   readonly continueAsNewAfterEvents: number;
 }

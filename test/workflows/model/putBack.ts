@@ -7,11 +7,11 @@ import {
   type TargetModel,
 } from './targetModel.ts';
 
-/** What came of putting a revision back. */
+/** The result of restoring a revision. */
 export interface Restored {
-  /** What serves again; `null`: nothing could be put back. */
+  /** The restored revision; `null`: none could be restored. */
   readonly revision: number | null;
-  /** It serves, but what failed there says nothing of it, or a person asked for it: a person is needed. */
+  /** It serves, but its failed check says nothing about it, or a person requested it: a person is needed. */
   readonly stays: boolean;
   readonly tried: readonly number[];
   readonly news: readonly Known[];
@@ -24,22 +24,22 @@ export interface Found {
 }
 
 /**
- * Puts the best of several revisions back that comes up, serves, and passes its own check. Each is tried twice. What
- * fails everywhere is not the revision: it stays, and no revision loses its verification.
+ * Restores the best revision that deploys, serves, and passes its own check. Each is tried twice. A check that fails
+ * on all revisions does not count against one: the revision stays, and no revision loses its verification.
  */
 export function restore(
   model: TargetModel,
   known: readonly (Known & { readonly shunned: boolean })[],
   wish: {
     readonly to: number | undefined;
-    /** A person asked for it. */
+    /** A person requested it. */
     readonly manual: boolean;
     readonly baseline: { readonly revision: number | null; readonly verified: boolean };
-    /** What is put back only by name: what failed, and what a person has left. */
+    /** Revisions that are restored only by name: those that failed, and those that a person has left. */
     readonly avoid: readonly number[];
-    /** What was found before anything is put back. */
+    /** The findings before anything is restored. */
     readonly found: readonly Found[];
-    /** What the release itself asks. */
+    /** The release's own check. */
     readonly asks?: Check;
   },
 ): Restored {
@@ -53,14 +53,14 @@ export function restore(
   );
   const tried: number[] = [];
   const unverified: Known[] = [];
-  /** The check that failed on each revision that was tried in vain. */
+  /** The failed check of each revision that was tried without success. */
   const failedOn: Check[] = [];
-  /** Copies that were made in vain. */
+  /** Copies that were made without success. */
   const copies: Known[] = [];
   for (const candidate of candidates.slice(0, 5).flatMap((revision) => [revision, revision])) {
-    // A copy is the revision that it was made of.
+    // A copy counts as its original.
     if (unverified.some((one) => isSame(known, one.revision, candidate))) continue;
-    // Its second turn comes only after the first went wrong.
+    // The second attempt follows only if the first failed.
     const isLast = tried.includes(candidate);
     tried.push(candidate);
     const what = model.revisions.get(candidate) ?? 'other';
@@ -112,7 +112,6 @@ export function restore(
   return { revision: null, stays: false, tried, news: [...copies, ...unverified] };
 }
 
-/** One rollback on an idle target. */
 export function rollBack(model: TargetModel, rollback: Rollback): void {
   const id = model.number('rollback');
   const { active } = model;

@@ -8,16 +8,16 @@ import { COUNTER, type Ending, type Submission, type TargetModel } from './targe
 let submissions = 0;
 
 /**
- * Somebody asks for a release.
+ * A person requests a release.
  *
- * @param isLate - whether the withdrawal of the submission arrives before it does.
+ * @param isLate - whether the withdrawal of the submission arrives before the submission.
  */
 export function release(plan: Plan, isLate: boolean): Command {
   const name = `release ${words(plan)}${isLate ? ', withdrawn before it arrives' : ''}`;
   return command(name, always, (model, subject) => submitNew(model, subject, plan, isLate));
 }
 
-/** The job of a release is run again: the same release is asked for under another id. */
+/** The CI job of a release is run again: it requests the same release with another id. */
 export function runAgain(pick: number): Command {
   const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
   return command(`run again (${pick})`, possible, (model, subject) =>
@@ -47,7 +47,7 @@ async function submitNew(model: TargetModel, subject: Subject, plan: Plan, isLat
   expect(answer.reason).toContain(predicted.because);
 }
 
-/** A submission is sent again under its id, as by an activity whose answer was lost: it is answered as it was. */
+/** A submission is sent again with its id, like an activity's retry after a lost answer. It gets the same answer. */
 export function submitAgain(pick: number): Command {
   const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
   return command(`submit again (${pick})`, possible, async (model, subject) => {
@@ -60,7 +60,7 @@ export function submitAgain(pick: number): Command {
   });
 }
 
-/** A submission is withdrawn, wherever it has got to. */
+/** A submission is withdrawn, at any stage. */
 export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Command {
   const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
   return command(`withdraw submission (${pick}) by ${way}`, possible, async (model, subject) => {
@@ -107,7 +107,7 @@ function rejectWithdrawn(model: TargetModel): Answer {
   return { releaseId, disposition: 'rejected', because: 'withdrawn before it arrived' };
 }
 
-/** What held the release up does so no longer. */
+/** Opens the gate that holds the release. */
 export function goOn(): Command {
   const isAtGate = ({ running }: TargetModel): boolean =>
     running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
@@ -119,7 +119,7 @@ export function goOn(): Command {
   });
 }
 
-/** A revision that was given up on comes up after all: what serves is put back. */
+/** An abandoned revision deploys after all: the target restores the serving one. */
 export function comesUpLate(): Command {
   const possible = (model: TargetModel): boolean => idle(model) && model.late.length > 0;
   return command('a revision that was given up on comes up', possible, async (model, subject) => {
@@ -137,7 +137,7 @@ export function comesUpLate(): Command {
   });
 }
 
-/** Somebody changes the deployment without asking anybody. */
+/** Another client changes the deployment directly. */
 export function changeByHand(): Command {
   const possible = (model: TargetModel): boolean => idle(model) && model.deployed;
   return command('somebody changes the deployment by hand', possible, async (model, subject) => {
@@ -147,7 +147,7 @@ export function changeByHand(): Command {
   });
 }
 
-/** A revision will not come up again. */
+/** A revision can no longer be deployed. */
 export function ruin(pick: number): Command {
   const candidates = (model: TargetModel): number[] =>
     model.known.map(({ revision }) => revision).filter((revision) => revision !== model.active);
@@ -162,7 +162,7 @@ export function ruin(pick: number): Command {
   });
 }
 
-/** The model's provider goes away, so that no check passes, or is back. */
+/** The model's provider goes down, so that no check passes, or is up again. */
 export function provider(isAway: boolean): Command {
   const possible = (model: TargetModel): boolean => model.providerIsAway !== isAway;
   return command(`the model's provider is ${isAway ? 'away' : 'back'}`, possible, async (model, subject) => {
@@ -172,7 +172,7 @@ export function provider(isAway: boolean): Command {
   });
 }
 
-/** Every answer takes long from now on, or no longer. */
+/** Makes every answer slow, or fast again. */
 export function slowAnswers(isSlow: boolean): Command {
   const possible = (model: TargetModel): boolean => model.isSlow !== isSlow;
   return command(`answers are ${isSlow ? 'slow' : 'quick again'}`, possible, async (model, subject) => {
@@ -182,10 +182,10 @@ export function slowAnswers(isSlow: boolean): Command {
   });
 }
 
-/** Longer than the looks of a poll are apart. */
+/** Longer than the interval of a poll. */
 const SLOW_MS = 100;
 
-/** The worker that knows the workflows is gone. */
+/** The worker with the cached workflows is gone. */
 export function loseWorker(): Command {
   return command(
     'the worker is gone',
@@ -225,7 +225,7 @@ function submit(model: TargetModel, plan: Plan): Answer {
     running === null && model.queue.length === 0 && model.believed !== null
       ? model.endings.findLast(isWhatServes)
       : undefined;
-  // Said only after a look at what really serves.
+  // Sent only after the serving revision has been read.
   if (serving !== undefined && model.believed === model.active) {
     return { releaseId: serving.id, disposition: 'already_released', because: 'is what serves' };
   }

@@ -4,32 +4,32 @@ import type { Check, Known, Rollback, TargetModel, Waiting } from './targetModel
 
 type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'end';
 
-/** Why a release does not go on. */
+/** Why a release cannot proceed. */
 type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed';
 
-/** One release under way, as the model has it. It goes on until something holds it up. */
+/** The model of one running release. It proceeds until something holds it. */
 export class ReleaseModel {
   readonly id: string;
   readonly plan: Plan;
-  /** What holds it up at this moment. */
+  /** What holds it now. */
   stage: Stop | 'paused' | 'decision' = 'approval';
   paused = false;
   skipped = false;
   aborted = false;
   preemptedBy: Rollback | null = null;
-  /** What people have asked to leave meanwhile. */
+  /** The revisions that people have asked to leave meanwhile. */
   readonly left: number[] = [];
   readonly #model: TargetModel;
   readonly #known: readonly (Known & { readonly shunned: boolean })[];
   readonly #baseline: { readonly revision: number | null; readonly verified: boolean };
   readonly #news: Known[] = [];
-  /** What was found on what served before, and on its own revision. */
+  /** The findings on the previous revision, and on its own. */
   #foundBefore: readonly Found[] = [];
   readonly #found: Found[] = [];
   #step: Step = 'approval';
   /** Whether the step's gate has let it pass. */
   #gateIsOpen = false;
-  /** Whether the step has been begun: a pause comes too late for it. */
+  /** Whether the step has begun: then a pause comes too late for it. */
   #begun = false;
   #patches: Plan['patch'];
   #checks: Plan['check'];
@@ -53,24 +53,24 @@ export class ReleaseModel {
     return this.#revision;
   }
 
-  /** Told to stop: what it changed is put back, and nothing more can be said to it. */
+  /** Whether it was stopped. Then it restores what it changed, and accepts no more messages. */
   get stopped(): boolean {
     return this.aborted || this.preemptedBy !== null;
   }
 
-  /** Whether the check is still to pass, and can be left out. */
+  /** Whether the check has not passed yet, and can be skipped. */
   get checkLiesAhead(): boolean {
     return !this.skipped && this.#step !== 'end';
   }
 
-  /** Opens the gate that it stands at. */
+  /** Opens the gate that holds it. */
   open(): void {
     this.#gateIsOpen = true;
     this.#begun = true;
     this.goOn();
   }
 
-  /** Takes up the step again that nobody could tell the outcome of. */
+  /** Retries a step whose outcome is unknown. */
   retry(): void {
     this.#begun = false;
     this.goOn();
@@ -85,7 +85,7 @@ export class ReleaseModel {
   stop(): void {
     if (this.stage === 'approval' && this.#model.servesCopy)
       this.#model.met.add('a release is stopped at its approval over a copy');
-    // A PATCH that is under way is awaited.
+    // A running PATCH is awaited.
     if (this.stage !== 'patch') this.goOn();
   }
 
@@ -145,7 +145,7 @@ export class ReleaseModel {
     return this.#next('check');
   }
 
-  /** A pause stands before the end, too. */
+  /** A pause also applies before the end. */
   #end(): 'released' | 'held up' {
     this.#step = 'end';
     return this.paused ? this.#holdUp('paused') : 'released';
@@ -259,7 +259,7 @@ export class ReleaseModel {
   }
 }
 
-/** Does what there is to do, until there is nothing, or a release is held up. */
+/** Starts queued work until nothing is left, or a release is held. */
 export function work(model: TargetModel): void {
   while (model.running === null) {
     const [rollback] = model.rollbacks;

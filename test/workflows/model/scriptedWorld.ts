@@ -21,7 +21,7 @@ const FAULTS = {
   conflict: [takenAndRefused],
   lost: [unansweredAndLost],
   refused: [refused()],
-  // As often as the tests' steps are tried by themselves.
+  // For all automatic attempts of the tests' steps.
   unreachable: [notTaken(), notTaken()],
   'too late': [answeredTooLate],
   'never answered': [unansweredAndLost, unansweredAndLost, unansweredAndLost],
@@ -42,13 +42,13 @@ const TOO_LATE: ReadonlyMap<ActivityName, Situation> = new Map<ActivityName, Sit
   ['redeployRevision', 'redeploy exceeds its deadline'],
 ]);
 
-/** One release's plan, as far as it has been carried out. */
+/** One release's plan, and how much of it has run. */
 class Script {
   readonly gate = new Gate();
-  /** Whether the release stands at its gate. */
+  /** Whether the release is at its gate. */
   reached = false;
   objectPath: string | undefined;
-  /** The attempt that uploaded it: an earlier one may be answered later. */
+  /** The attempt that uploaded it. An earlier attempt may be answered later. */
   uploadedBy = 0;
   readonly #heldUp: ActivityName | undefined;
   readonly #faults: ReadonlyMap<string, Fault[]>;
@@ -64,7 +64,7 @@ class Script {
     ]);
   }
 
-  /** What happens to the next call of an activity, where anything does. */
+  /** The fault for the next call of an activity, if there is one. */
   next(activity: ActivityName): Fault | undefined {
     const fault = this.#faults.get(activity)?.shift();
     if (activity !== this.#heldUp || this.reached) return fault;
@@ -76,11 +76,11 @@ class Script {
   }
 }
 
-/** A world in which each release fares as its plan has it. */
+/** A world in which each release follows its plan. */
 export class ScriptedWorld extends World {
-  /** What calls came by. */
+  /** The situations that calls have reached. */
   readonly met = new Set<Situation>();
-  /** How much longer each answer takes. */
+  /** The added delay of each answer. */
   slowMs = 0;
   readonly #scripts = new Map<string, Script>();
 
@@ -108,17 +108,17 @@ export class ScriptedWorld extends World {
     return Number(revisionId.slice(0, revisionId.indexOf('-')));
   }
 
-  /** Somebody changes the deployment by hand. */
+  /** Another client changes the deployment directly. */
   changeByHand(): void {
     this.bringUp(this.patchElsewhere());
   }
 
-  /** A revision that was given up on comes up, and from now on comes up whenever it is redeployed. */
+  /** Deploys an abandoned revision. From now on, its redeploys succeed. */
   comeUpLate(revisionId: string): void {
     this.bringUp(revisionId, 'came up late');
   }
 
-  /** A revision never comes up again. */
+  /** Makes all later deploys of a revision fail. */
   ruin(revisionId: string): void {
     this.broken.set(revisionId, 'DEPLOY_FAILED');
   }
@@ -129,7 +129,7 @@ export class ScriptedWorld extends World {
       const fault = script.next(activity);
       const situation = fault === answeredTooLate ? TOO_LATE.get(activity) : undefined;
       if (situation !== undefined) this.met.add(situation);
-      // Taken up by this very call, before anything else can happen.
+      // Consumed by this call, before anything else can happen.
       if (fault !== undefined) this.next(activity, fault);
     }
     const result = await super.call(activity, input);
@@ -142,13 +142,13 @@ export class ScriptedWorld extends World {
     return result;
   }
 
-  /** The script of the release that calls; a rollback has none, and neither has a release under another spelling. */
+  /** The script of the calling release. A rollback has none, nor has a release under another spelling. */
   #scriptOfCaller(): Script | undefined {
     const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
     return this.#scripts.get(/\.test:agent\/(release-\d+)$/.exec(workflowId)?.[1] ?? '');
   }
 
-  /** A release also deals with revisions that are not its own. */
+  /** A release also handles other releases' revisions. */
   #isItsOwn(script: Script, activity: ActivityName, input: unknown): boolean {
     if (activity !== 'awaitDeployed' && activity !== 'runCheck') return true;
     const { revisionId } = input as { revisionId: string };

@@ -66,7 +66,7 @@ const planned: fc.Arbitrary<Plan> = fc.record({
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost', 'too late'),
 });
 
-/** Where a release is held up, no deadline passes meanwhile: not that of an answer, nor that of a revision. */
+/** While a release is held, no deadline may pass: neither an answer's nor a revision's. */
 const plan = planned.map((drawn): Plan => {
   const stop = drawn.artifact === 'hangs' && drawn.stop === 'deployed' ? 'patch' : drawn.stop;
   const waits = stop === 'upload' || stop === 'patch' || stop === 'check';
@@ -98,7 +98,7 @@ const malformed = fc.constantFrom<unknown>(
 const several = (times: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>
   Array.from({ length: times }, () => command);
 
-/** What may happen; what stands here several times happens more often. */
+/** The possible commands. Repeated entries are more likely. */
 const COMMANDS: fc.Arbitrary<Command>[] = [
   ...several(
     8,
@@ -152,34 +152,34 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
   continueAsNewAfterEvents: fc.constantFrom(4_000, 40),
 });
 
-/** What is run, and what it takes to run the same again. */
+/** What to run, and how to repeat it. */
 export interface Sequences {
   readonly runs: number;
   readonly seed: number;
-  /** Of a failure that was told: only that one is run again. */
+  /** The path of a reported failure: runs only that one. */
   readonly path?: string;
-  /** How many sequences are under way at the same time, each on a target of its own. */
+  /** How many sequences run concurrently, each on its own target. */
   readonly lanes: number;
-  /** How many histories are kept. */
+  /** How many histories are kept at most. */
   readonly historiesMax: number;
-  /** Told how many sequences have gone well so far, after each. */
+  /** Called after each sequence with the number of those that passed. */
   readonly onProgress?: (sequences: number) => void;
 }
 
 /** What was run. */
 export interface Ran {
   readonly sequences: number;
-  /** Those that were possible. */
+  /** The number of possible commands. */
   readonly commands: number;
   readonly situations: SituationCounts;
   readonly histories: readonly RecordedHistory[];
 }
 
 /**
- * Runs sequences of commands on targets and on the model, and compares the two after each command. Each lane has a
- * seed of its own, which a failure tells.
+ * Runs sequences of commands on targets and on the model, and compares the two after each command. Each lane has its
+ * own seed, which a failure reports.
  *
- * @throws the shortest sequence that was found to go wrong, with its seed and its path.
+ * @throws the shortest failing sequence, with its seed and its path.
  */
 export async function runSequences(harness: Harness, options: Sequences): Promise<Ran> {
   const { runs, seed, path, lanes, historiesMax, onProgress } = options;
@@ -208,7 +208,7 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
           if (histories.length < historiesMax) histories.push(...made);
           onProgress?.(++sequences);
         } catch (error) {
-          // Looking for the shortest that goes wrong takes long: a run that is cut off has told of this one.
+          // Shrinking takes long, so this failure is printed first in case the run is interrupted.
           process.stdout.write(
             `model: a sequence went wrong\n${inspect({ begins, happens: [...happens].map((command) => command.toString()), error }, { depth: 8 })}\n`,
           );

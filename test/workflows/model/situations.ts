@@ -1,4 +1,4 @@
-/** What a sequence must come by for the model to test it. A long run ends only after it has come by each of them. */
+/** The situations that sequences must reach for the model to test them. A long run must reach all of them. */
 const SITUATIONS = [
   'a restore asks another check than the release did',
   'a restored revision stays although its check fails',
@@ -43,7 +43,7 @@ const SITUATIONS = [
 
 export type Situation = (typeof SITUATIONS)[number];
 
-/** How often sequences came by each situation: each counts once in a sequence. */
+/** How many sequences reached each situation. */
 export class SituationCounts {
   readonly #counts = new Map<Situation, number>(SITUATIONS.map((situation) => [situation, 0]));
 
@@ -55,7 +55,7 @@ export class SituationCounts {
     return [...this.#counts].map(([situation, count]) => `${count} x ${situation}`);
   }
 
-  /** Those that no sequence came by. */
+  /** The situations that no sequence reached. */
   get missing(): readonly Situation[] {
     return SITUATIONS.filter((situation) => this.#counts.get(situation) === 0);
   }

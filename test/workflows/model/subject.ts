@@ -22,28 +22,30 @@ import type { Beginning, Plan } from './plan.ts';
 import { ScriptedWorld } from './scriptedWorld.ts';
 import type { TargetModel } from './targetModel.ts';
 
-/** How long anything may take to come about: a busy machine keeps it, and what is wedged does not. */
+/** How long to wait for an expected state. It is enough for a busy machine. */
 const PATIENCE_MS = 120_000;
 const HOUR_MS = 3_600_000;
-/** How long is waited for what never comes up: no shorter than what does come up takes on a busy machine. */
+/** How long to wait for a revision that never deploys. On a busy machine, other revisions deploy within this time. */
 const HANGS_MS = 4_000;
 
-/** The deadline of an attempt whose answer comes after it: no shorter than what a busy machine takes for another. */
+/**
+ * The deadline of an attempt whose answer comes too late. On a busy machine, other answers arrive within this time.
+ */
 const SHORT_MS = 2_000;
 
-/** Whom a release waits for at a stage; at the others it waits for nobody. */
+/** What a release waits for at a stage. At other stages it does not wait for a person. */
 const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
   paused: 'resume',
   decision: 'decision',
   approval: 'approval',
 };
 
-/** One name for all, so that a person skips them alike. */
+/** All checks have one name, so that a person skips them alike. */
 function questionOf({ artifact, asks }: Plan): Check {
   return asks === 'what all answer' ? GREETS : { ...GREETS, expect: { contains: artifact } };
 }
 
-/** Short deadlines for the steps whose answers come after them. */
+/** Short deadlines for the steps whose answers come too late. */
 function shortWhereTooLate(plan: Plan): StepOverrides {
   const steps = (['create', 'upload', 'patch', 'check', 'redeploy'] as const).filter(
     (step) => plan[step] === 'too late',
@@ -96,7 +98,7 @@ export class Subject {
     };
   }
 
-  /** Ends the target, and starts it again without its state. */
+  /** Terminates the target, and starts it again without its state. */
   async terminateTarget(): Promise<void> {
     await this.target.handle.terminate('by hand');
     this.target.startWith({ ...this.#restarts, recordStore: this.target.request('any').recordStore });
@@ -111,13 +113,13 @@ export class Subject {
     return this.#other.release({ ...request, target: { ...target, controlPlane } });
   }
 
-  /** Says something to the release under way, by its own update. @returns why it was refused. */
+  /** Sends an intervention to the running release by its own update. @returns why it was refused. */
   async say(releaseId: string, kind: InterventionKind): Promise<string | undefined> {
     const what = kind === 'skip' ? { what: GREETS.name } : {};
     return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason', ...what }));
   }
 
-  /** The same by signal to the target. Waits until the release has heard it. */
+  /** Sends it by signal to the target, and waits until the release has received it. */
   async saySignal(releaseId: string, kind: InterventionKind, message: InterventionMessage): Promise<void> {
     const requestId = randomUUID();
     const what = kind === 'skip' ? { what: GREETS.name } : {};
@@ -127,7 +129,7 @@ export class Subject {
     );
   }
 
-  /** Waits until everything is as the model has it. */
+  /** Waits until the target matches the model. */
   async isAs(model: TargetModel): Promise<void> {
     if (!model.started) return;
     const until = Date.now() + PATIENCE_MS;
@@ -154,7 +156,7 @@ export class Subject {
     );
   }
 
-  /** Whether nothing is left to be dealt with, and the release waits for whom it should. */
+  /** Whether no message is unhandled, and the release waits for the right person. */
   async #isSettled(releaseId: string | undefined, wait: Waiting['for'] | undefined): Promise<boolean> {
     if (await this.target.isBehind()) return false;
     if (releaseId === undefined) return true;
@@ -162,7 +164,7 @@ export class Subject {
     return waiting?.for === wait && !(await this.target.isBehind(releaseId));
   }
 
-  /** At the end: what must always hold has held. Ends the target. */
+  /** Checks the invariants, then ends the target. */
   async close(model: TargetModel): Promise<readonly RecordedHistory[]> {
     try {
       if (!model.started) return [];
@@ -175,7 +177,7 @@ export class Subject {
     }
   }
 
-  /** Ends the target, whatever it does. */
+  /** Ends the target in any state. */
   async abandon(): Promise<void> {
     this.world.close();
     await this.target.terminate().catch((error: unknown) => {
@@ -187,7 +189,7 @@ export class Subject {
     this.#harness.forget(this.#other);
   }
 
-  /** The next workflow task goes to any worker, which has never seen the workflow, as after a worker's death. */
+  /** Sends the next workflow task to any worker, without a cached workflow, as after a worker's death. */
   async loseWorker(releaseId: string | undefined): Promise<void> {
     await this.target.loseWorker();
     if (releaseId !== undefined) await this.target.loseWorker(releaseId);
@@ -201,7 +203,7 @@ export class Subject {
   }
 }
 
-/** The reason with which an update was refused; `undefined` where it was taken. */
+/** The reason with which an update was refused; `undefined` if it was accepted. */
 export async function refusal(update: Promise<unknown>): Promise<string | undefined> {
   try {
     await update;

@@ -2,43 +2,43 @@ import type { ArtifactName, Beginning, Plan } from './plan.ts';
 import type { ReleaseModel } from './releaseModel.ts';
 import type { Situation } from './situations.ts';
 
-/** What the target knows of a revision. */
+/** What the target knows about a revision. */
 export interface Known {
   readonly revision: number;
   readonly verified: boolean;
-  /** What it runs, where the target shipped it. */
+  /** The artifact that it runs, if the target deployed it. */
   readonly artifact?: ArtifactName;
-  /** The release that made it, or its original. */
+  /** The release that created it, or its original. */
   readonly release?: string;
-  /** The revision that a redeploy made it of. */
+  /** The revision that a redeploy copied. */
   readonly copyOf?: number;
   /** A person rolled back from it. */
   readonly left: boolean;
-  /** The check that it passed, or that a person skipped (`null`). Absent: nothing is kept of it. */
+  /** The check that it passed, or that a person skipped (`null`). Absent: not recorded. */
   readonly passed?: Check | null;
 }
 
-/** A check: what every artifact answers, or what only one does. */
+/** A check: one that every artifact passes, or only one artifact. */
 export type Check = 'all' | ArtifactName;
 
-/** The id of the rollback by which the target counters a late revision: it sets no hold. */
+/** The id of the rollback with which the target reverts a late revision. It sets no hold. */
 export const COUNTER = 'late';
 
-/** A rollback that waits, or that a release makes way for. */
+/** A rollback that waits, or that stops a release. */
 export interface Rollback {
   readonly id: string;
   readonly to: number | undefined;
-  /** What is left by one that names no revision. */
+  /** The revision to leave, if the rollback names none. */
   readonly from?: number;
 }
 
-/** A release that waits. */
+/** A queued release. */
 export interface Waiting {
   readonly id: string;
   readonly plan: Plan;
 }
 
-/** A submission that was sent, and how it was answered. */
+/** A submission that was sent, and its answer. */
 export interface Submission {
   readonly id: string;
   readonly plan: Plan;
@@ -52,22 +52,22 @@ export interface Ending {
   readonly id: string;
   readonly kind: 'release' | 'rollback';
   readonly outcome: string;
-  /** What serves, as far as it is known. */
+  /** The serving revision, as far as it is known. */
   readonly serving: number | null;
-  /** What the release made. */
+  /** The revision that the release created. */
   readonly revision?: number | null;
   readonly plan?: Plan;
   readonly baseline?: number | null;
   readonly failedCheck?: boolean;
   readonly news: readonly Known[];
   readonly givenUp?: readonly number[];
-  /** The revisions that were put back, or tried. */
+  /** The revisions that were restored, or tried. */
   readonly tried: readonly number[];
-  /** The rollback that it was stopped for, or carried out. */
+  /** The rollback that stopped it, or that it carried out. */
   readonly rollback?: Rollback | null;
 }
 
-/** What a revision is a copy of; itself where it is none. */
+/** The original of a copy; the revision itself if it is none. */
 export function originalOf(known: readonly Known[], revision: number): number {
   return known.find((one) => one.revision === revision)?.copyOf ?? revision;
 }
@@ -77,26 +77,26 @@ export function isSame(known: readonly Known[], one: number | null, other: numbe
 }
 
 /**
- * What a target must do, told as simply as it can be, by hand from the design: it knows nothing of the code. Revisions
- * are the numbers in which the control plane makes them.
+ * A simple model of what a target must do, written by hand from the design, independent of the code. Revisions are
+ * numbered in the order of their creation.
  */
 export class TargetModel {
   readonly beginning: Beginning;
   // The control plane.
   readonly revisions = new Map<number, ArtifactName | 'other'>();
-  /** Revisions that do not come up again. */
+  /** Revisions that cannot be deployed again. */
   readonly ruined = new Set<number>();
-  /** Revisions that were seen to fail: nobody waits for them any more. */
+  /** Revisions that were seen to fail: no release waits for them any more. */
   readonly failed = new Set<number>();
   deployed = false;
   active: number | null = null;
-  /** The model's provider is away: no check passes. */
+  /** The model's provider is down: no check passes. */
   providerIsAway = false;
-  /** Every answer takes long. */
+  /** Every answer is slow. */
   isSlow = false;
   /** How many commands of this sequence were possible. */
   commands = 0;
-  /** What this sequence has come by. */
+  /** The situations that this sequence has reached. */
   readonly met = new Set<Situation>();
   // The target.
   /** Whether it runs. */
@@ -117,12 +117,12 @@ export class TargetModel {
   running: ReleaseModel | null = null;
   readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> &
     Pick<Ending, 'plan' | 'revision'> & { readonly missed?: boolean })[] = [];
-  /** What the last restore put back. */
+  /** The revision that the last restore restored. */
   restored: number | null = null;
-  /** How many releases and rollbacks have run to their end. */
+  /** How many releases and rollbacks have ended. */
   ran = 0;
   ignored = 0;
-  /** In the order in which they were sent. */
+  /** In the order of sending. */
   readonly submissions: Submission[] = [];
   readonly requestIds: string[] = [];
   #number = 0;
@@ -154,17 +154,17 @@ export class TargetModel {
     return !this.providerIsAway && what !== 'fails' && (check === 'all' || check === what);
   }
 
-  /** Whether what serves was made by a redeploy. */
+  /** Whether a redeploy created the serving revision. */
   get servesCopy(): boolean {
     return this.known.some(({ revision, copyOf }) => revision === this.active && copyOf !== undefined);
   }
 
-  /** Whether it may be put back without anybody naming it, verified or not. */
+  /** Whether it is restored only by name, verified or not. */
   isShunned({ left, artifact }: Known): boolean {
     return left || (artifact !== undefined && this.quarantined.has(artifact));
   }
 
-  /** A person leaves a revision: neither it nor a copy of it is put back again but by name. */
+  /** A person leaves a revision: it and its copies are then restored only by name. */
   leave(revision: number): void {
     if (originalOf(this.known, revision) !== revision) this.met.add('a copy is left');
     if (!this.known.some((one) => one.revision === revision)) {
@@ -175,7 +175,7 @@ export class TargetModel {
     );
   }
 
-  /** The newest good revision of an earlier release than another one's. */
+  /** The newest good revision of a release before the given revision's. */
   before(leaving: number | null): number | undefined {
     const ages = [...new Set(this.known.map(({ revision }) => originalOf(this.known, revision)))];
     const end = leaving === null ? -1 : ages.indexOf(originalOf(this.known, leaving));
@@ -192,7 +192,7 @@ export class TargetModel {
     for (const id of ids) this.endings.push({ id, outcome, serving: null });
   }
 
-  /** Rejects what waits, because of a rollback or a hold. */
+  /** Rejects queued releases because of a rollback or a hold. */
   reject(waiting: (release: Waiting) => boolean): void {
     this.neverStarted(
       this.queue.filter(waiting).map(({ id }) => id),
@@ -206,7 +206,7 @@ export class TargetModel {
     this.reject(({ plan }) => plan.artifact === artifact);
   }
 
-  /** Whether there is anything to forgive an artifact for. */
+  /** Whether an artifact has failed checks, is quarantined, or was left by a person. */
   isHeldAgainst(artifact: ArtifactName): boolean {
     return (
       this.failedChecks.has(artifact) ||
@@ -221,7 +221,7 @@ export class TargetModel {
     this.known = this.known.map((known) => (known.artifact === artifact ? { ...known, left: false } : known));
   }
 
-  /** Takes note of how something that ran ended. */
+  /** Records how a release or rollback ended. */
   end(ending: Ending): void {
     this.ran++;
     const { id, outcome, serving, plan, revision } = ending;
@@ -290,7 +290,7 @@ export class TargetModel {
   }
 }
 
-/** Whether another revision was put back than the one that a person has named. */
+/** Whether another revision was restored than the one that a person named. */
 function isMissed({ rollback, tried, serving, outcome }: Ending, known: readonly Known[]): boolean {
   const named = rollback?.from === undefined ? rollback?.to : undefined;
   if (named === undefined || tried.length === 0) return false;

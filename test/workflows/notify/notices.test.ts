@@ -16,7 +16,7 @@ const AUDIT: ReceiverSpec = {
 };
 const IMPATIENT = { ...QUICK, notify: { retry: { initialIntervalMs: 5, maximumAttempts: 2 } } };
 
-/** What was told, without how: receiver, event and what it was about, once there are so many. */
+/** The notices that were sent, by receiver, event and subject, once there are so many. */
 async function told({ world }: TargetUnderTest, times: number): Promise<string[]> {
   await world.called('sendNotice', times);
   await world.until(() => world.noticed.length >= times);

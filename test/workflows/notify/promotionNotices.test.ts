@@ -8,13 +8,13 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const OPS: ReceiverSpec = { kind: 'slack', name: 'ops', url: { from: 'env:SLACK_URL' } };
 
-/** What a release on the target is made with, with somebody who is told of it. */
+/** The settings of a release on the target, with a receiver of notices. */
 function telling(to: TargetUnderTest): PromotionRequest['release'] {
   const { checks, graphConfigPath } = to.request('any');
   return { checks, graphConfigPath, steps: QUICK, soakMs: 0, notify: [OPS] };
 }
 
-/** What was told, once there are so many. */
+/** The notices that were sent, once there are so many. */
 async function told({ world }: TargetUnderTest, times: number): Promise<string[]> {
   await world.until(() => world.noticed.length >= times);
   return world.noticed.map(({ notice: { event, name } }) => `${event} ${name ?? ''}`).sort();

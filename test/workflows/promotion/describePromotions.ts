@@ -8,17 +8,17 @@ import { type Harness, openHarness, replayedEachTime, replayFailures } from '../
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 
-/** What tests of promotions stand on, from the moment in which the first of them begins. */
+/** The environment of promotions' tests, from the start of the first test. */
 export interface PromotionTests {
   readonly harness: Harness;
   readonly promotions: PromotionsUnderTest;
-  /** A canary that Ada released `b` on, and a production that serves something else. */
+  /** A canary on which Ada released `b`, and a production that serves another artifact. */
   line(): Promise<{ readonly canary: TargetUnderTest; readonly production: TargetUnderTest }>;
 }
 
 /**
- * Runs a file's tests of promotions by the workers of the project, all at the same time: each has targets of its own.
- * Afterwards what they made replays, and what each promotion claims of its release is true.
+ * Runs a file's tests of promotions with the workers of the project, all concurrently, each with its own targets.
+ * Afterwards it checks that their histories replay, and that each promotion reports its release correctly.
  */
 export function describePromotions(name: string, tests: (under: PromotionTests) => void): void {
   describe(name, () => {

@@ -20,7 +20,7 @@ export class PlacesUnderTest {
     this.workflowId = `promotion-places:${taskQueue}`;
   }
 
-  /** Asks for a place, or says that it is still needed, as an activity of a promotion does. */
+  /** Requests a place, or renews it, like an activity of a promotion. */
   async enter(id: string): Promise<void> {
     await this.#client.workflow.signalWithStart(WORKFLOW_TYPES.promotionPlaces, {
       workflowId: this.workflowId,
@@ -36,7 +36,7 @@ export class PlacesUnderTest {
     return this.#handle.signal(leavePlaceSignal, id);
   }
 
-  /** Anything that anybody may send. */
+  /** Sends any signal. */
   signal(name: string, ...args: readonly unknown[]): Promise<void> {
     return this.#handle.signal(name, ...args);
   }

@@ -8,7 +8,7 @@ import { describePromotions } from './describePromotions.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 const DAY_MS = 86_400_000;
-/** Of as many redeploys as a restore asks for. */
+/** One refusal for each redeploy that a restore attempts. */
 const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
 const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },

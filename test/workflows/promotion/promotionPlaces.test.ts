@@ -67,7 +67,7 @@ describe.concurrent('promotions that are freed at once', () => {
 it.concurrent(
   'the places carry on as a new run, with who has one and who waits, and end once nobody does',
   async ({ skip }) => {
-    // They look each minute whether they are needed: minutes are skipped.
+    // Places are checked every minute, so the test skips minutes.
     const server = await openTestServer();
     if (typeof server === 'string') return skip(server);
     const { address, time } = server;
@@ -82,7 +82,7 @@ it.concurrent(
     const aMinutePasses = async () => time.until((await time.now()) + 61_000);
     try {
       await places.enter('one');
-      // Whoever waits says so again and again: the more often, the longer the history.
+      // Each waiting promotion repeats its request, so the history grows with every repetition.
       for (let said = 0; said < 1_500; said += 100) {
         await Promise.all(Array.from({ length: 100 }, () => places.enter('two')));
       }

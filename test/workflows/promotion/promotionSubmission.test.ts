@@ -115,7 +115,7 @@ describePromotions('a promotion’s submission', (under) => {
   });
 });
 
-/** Lets the target take the next submission; before it is answered something happens, and the answer is lost. */
+/** The target accepts the next submission. Before it answers, something happens, and the answer is lost. */
 function loseAnswer(target: TargetUnderTest, happens: () => Promise<unknown>): void {
   target.world.next('submitToTarget', async (perform) => {
     await perform();
@@ -124,7 +124,7 @@ function loseAnswer(target: TargetUnderTest, happens: () => Promise<unknown>): v
   });
 }
 
-/** Something for a submission to wait at, whatever is canceled meanwhile. */
+/** Holds a submission, even if it is canceled meanwhile. */
 function hold() {
   let open = (): void => undefined;
   const opened = new Promise<boolean>((resolve) => (open = () => resolve(true)));

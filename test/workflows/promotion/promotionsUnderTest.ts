@@ -44,9 +44,9 @@ export class PromotionsUnderTest {
   }
 
   /**
-   * Starts a promotion; of its name and target one at a time.
+   * Starts a promotion. Only one per name and target can run at a time.
    *
-   * @param schedule - what starts it. Default: a person does.
+   * @param schedule - the schedule that starts it. Default: a person starts it.
    */
   async start(
     from: TargetUnderTest,
@@ -74,7 +74,7 @@ export class PromotionsUnderTest {
     return (await this.start(from, to, changes)).result();
   }
 
-  /** Lets a schedule's time come round, and waits for what comes of it. */
+  /** Triggers a schedule, and waits for the result. */
   async turn(from: TargetUnderTest, to: TargetUnderTest): Promise<string> {
     const handle = await this.#client.workflow.start('promotionTurn', {
       workflowId: `turn-${randomUUID()}`,
@@ -85,7 +85,7 @@ export class PromotionsUnderTest {
     return handle.result() as Promise<string>;
   }
 
-  /** The places of those that work at once. */
+  /** The places that limit how many promotions run at once. */
   get places(): PlacesUnderTest {
     return (this.#places ??= new PlacesUnderTest(this.#client, this.#taskQueue));
   }
@@ -100,7 +100,7 @@ export class PromotionsUnderTest {
   }
 }
 
-/** One promotion under way. */
+/** One running promotion. */
 export class PromotionUnderTest {
   readonly #handle: WorkflowHandle;
 
@@ -116,7 +116,7 @@ export class PromotionUnderTest {
     return this.#handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
   }
 
-  /** Its progress once it shows something. */
+  /** Waits until its progress meets a condition. */
   async progressOnce(shows: (progress: Progress) => boolean): Promise<Progress> {
     return seen(this.#handle, async () => {
       const progress = await this.#handle.query(progressQuery);
@@ -129,7 +129,7 @@ export class PromotionUnderTest {
   }
 }
 
-/** A promotion's judge, which waits for no time worth mentioning before it judges again. */
+/** A promotion's judge, with almost no wait before it judges again. */
 export function judgedBy(onInconclusive: OnInconclusive): PromotionJudge {
   return {
     inputs: { digest: `sha256:${'1'.repeat(64)}`, name: 'inputs.jsonl' },

@@ -8,15 +8,15 @@ import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../fa
 import { identity, tarball } from '../requests.ts';
 import type { Fault, World } from '../world.ts';
 
-/** What reading shows after a call that was not answered, and what the world does to make it so. */
+/** What a read shows after a call without an answer, and what the world does to cause it. */
 interface Shown {
   readonly shows: string;
   readonly call: Fault;
-  /** What else happens, beforehand. */
+  /** What else happens before that. */
   readonly and?: (world: World) => void;
 }
 
-/** What is decided: how often the call is sent, and how the release ends. */
+/** The decision: how often the call is sent, and how the release ends. */
 interface Decided {
   readonly sent: number;
   readonly outcome: Outcome;
@@ -27,7 +27,7 @@ interface Decided {
 const UNKNOWN: Decided = { sent: 1, outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' };
 const unreadable = refused('SLIPWAY_UNAUTHORIZED', 401);
 
-/** Somebody else's PATCH comes right after the call, whatever became of that. */
+/** Another client's PATCH follows the call, whether or not the call took effect. */
 const overtaken =
   (call: Fault): Fault =>
   async (perform, world) => {
@@ -38,7 +38,10 @@ const overtaken =
     }
   };
 
-/** A tarball's upload path is a key: what carries it is ours. An image or a git ref is none, and is never sent twice. */
+/**
+ * A tarball's upload path is a key: a revision with it is ours. Images and git refs are no keys, and are never sent
+ * twice.
+ */
 const PATCHES: readonly (Shown & { readonly withKey: Decided; readonly withoutKey: Decided })[] = [
   {
     shows: 'ours',
@@ -87,7 +90,7 @@ const PATCHES: readonly (Shown & { readonly withKey: Decided; readonly withoutKe
   },
 ];
 
-/** A deployment's name is its key, whatever is shipped. */
+/** A deployment's name is its key, for every kind of artifact. */
 const CREATIONS: readonly (Shown & Decided)[] = [
   { shows: 'ours', call: unansweredButTaken, sent: 1, outcome: 'released' },
   { shows: 'nothing', call: unansweredAndLost, sent: 2, outcome: 'released' },
@@ -115,7 +118,7 @@ const CREATIONS: readonly (Shown & Decided)[] = [
   },
 ];
 
-/** Redeploying a revision twice leaves the deployment where once does: it is sent again unless its work is there. */
+/** Redeploying a revision is idempotent: it is sent again unless it has already taken effect. */
 const REDEPLOYS: readonly (Shown & Decided & { readonly makesRevision: boolean })[] = [
   {
     shows: 'its new revision',
@@ -156,7 +159,7 @@ const REDEPLOYS: readonly (Shown & Decided & { readonly makesRevision: boolean }
   },
 ];
 
-/** What is told of an image is told of a git ref; but where its own is found is each one's own. */
+/** Images and git refs behave alike, but each has its own way to identify its revision. */
 const ARTIFACTS: readonly {
   readonly kind: string;
   readonly artifact: Artifact;

@@ -9,7 +9,7 @@ import { QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { ActivityName } from '../world.ts';
 
-/** What is down is given up on soon: a call after few attempts, a poll at its deadline. */
+/** Gives up early on a service that is down: on a call after few attempts, on a poll at its deadline. */
 const IMPATIENT: StepOverrides = {
   ...QUICK,
   find: impatient(QUICK.find),
@@ -17,7 +17,7 @@ const IMPATIENT: StepOverrides = {
   serving: { ...QUICK.serving, scheduleToCloseMs: 3_000 },
 };
 
-/** The steps in which the control plane or the agent can be away, with what is asked of it there. */
+/** The steps in which the control plane or the agent can be down, with the activity that calls it. */
 const BEFORE_THE_CHANGE: readonly (readonly [step: string, activity: ActivityName])[] = [
   ['find', 'findDeployment'],
   ['upload', 'uploadArtifact'],
@@ -46,7 +46,7 @@ describeWorkflows('a control plane that is down for long', (harness) => {
 
   it.each(AFTER_THE_CHANGE)('in the step %s: rollback puts back what served', async (_, activity) => {
     const { target, good, comeBack } = down(harness, activity);
-    // What is put back must come up, serve and pass: it is away for the new revision alone.
+    // The restored revision must deploy, serve and pass. The service is down only for the new revision.
     void target.world.called('redeployRevision').then(comeBack);
     const result = await release(target, { then: 'rollback', waitMs: 0 });
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
@@ -91,7 +91,7 @@ function impatient(step: StepOverride | undefined): StepOverride {
   return { ...step, retry: { ...step?.retry, maximumAttempts: 3 } };
 }
 
-/** A target whose world does not answer these calls until it comes back. */
+/** A target whose world does not answer these calls until it is up again. */
 function down(
   harness: Harness,
   ...activities: readonly ActivityName[]

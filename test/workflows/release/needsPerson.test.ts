@@ -7,7 +7,7 @@ import { notTaken, refused } from '../faults.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-/** Of as many redeploys as a restore asks for. */
+/** One refusal for each redeploy that a restore attempts. */
 const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
 const STOP = { onError: { then: 'stop', waitMs: 0 } } as const;
 

@@ -21,21 +21,21 @@ const ARTIFACTS: readonly (readonly [string, Artifact])[] = [
   ['an image', { kind: 'image', uri: 'registry.test/agent:latest' }],
   ['a git ref', { kind: 'git', ref: 'main' }],
 ];
-/** What somebody else ships, of each kind. */
+/** Another client's source, of each kind. */
 const OTHER_SOURCE = {
   tarball: { source_tarball_path: 'uploads/theirs' },
   image: { image_uri: 'registry.test/theirs:latest' },
   git: { repo_ref: 'theirs' },
 } as const;
 
-/** More revisions than any page of a list has. */
+/** More revisions than a page of a list has. */
 const MANY = 130;
 
 const manyElsewhere = (world: World): void => {
   for (let number = 0; number < MANY; number++) world.patchElsewhere(`somebody else ${number}`);
 };
 
-/** Other people's PATCHes come right after the call, whatever became of it. */
+/** Other clients' PATCHes follow the call, whether or not the call took effect. */
 const overtaken =
   (call: Fault): Fault =>
   async (perform, world) => {

@@ -148,7 +148,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         land = perform;
         return unansweredAndLost(perform, world);
       });
-      // It lands before the redeploy's answer is made: there it is "the latest".
+      // It takes effect before the redeploy is answered, so the answer names it as the latest revision.
       target.world.next('redeployRevision', async (perform) => {
         await land();
         return perform();
@@ -180,7 +180,7 @@ describeWorkflows('what changes the deployment', (harness) => {
     });
 
     describe('that lands after its release has ended', () => {
-      /** A release that gave up on its PATCH, which lands once there is a call of an activity. */
+      /** A release that stopped waiting for its PATCH. The PATCH takes effect at a call of the given activity. */
       async function givenUp(
         target: TargetUnderTest,
         ...landsAt: Parameters<World['called']>

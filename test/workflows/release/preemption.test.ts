@@ -266,7 +266,7 @@ function servingTheSecond(harness: Harness): { readonly target: TargetUnderTest;
   return { target, good };
 }
 
-/** Submits a release and waits until it polls a revision that does not come up. */
+/** Submits a release and waits until it polls a revision that does not deploy. */
 async function polling(target: TargetUnderTest): Promise<string> {
   target.world.slow.add(identity('b'));
   const { releaseId } = await target.submit('b', { steps: QUICK });
@@ -274,7 +274,7 @@ async function polling(target: TargetUnderTest): Promise<string> {
   return releaseId;
 }
 
-/** Submits a release and waits until it has failed and restores, held up in the redeploy. */
+/** Submits a release and waits until it has failed and restores. A gate holds the redeploy. */
 async function restoring(target: TargetUnderTest): Promise<{ releaseId: string; open: () => void }> {
   target.world.bad.add(identity('b'));
   const gate = target.world.gate('redeployRevision');

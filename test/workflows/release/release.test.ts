@@ -276,7 +276,7 @@ describeWorkflows('a release', (harness) => {
       artifact,
       commit: long,
       checks: [{ ...GREETS, name: long }],
-      // The longest interval of this step's own row is shorter.
+      // The longest interval of this step's own policy is shorter.
       steps: { ...QUICK, find: { retry: { initialIntervalMs: 60_000 } } },
     });
     expect(result.outcome).toBe('released');

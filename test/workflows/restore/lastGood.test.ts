@@ -7,7 +7,7 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const WRONG_KEY = { from: 'env:MISTYPED' };
 const WRONG_URL = 'http://mistyped.test';
-/** A wait for an agent that answers nowhere is given up on soon. */
+/** Stops waiting early for an agent that does not answer. */
 const SOON = { ...QUICK, serving: { ...QUICK.serving, scheduleToCloseMs: 3_000 } };
 
 describeWorkflows('the settings of a target on the way back', (harness) => {

@@ -280,7 +280,7 @@ function twoVerified(harness: Harness): { target: TargetUnderTest; older: string
   return { target, older, newer };
 }
 
-/** Releases something that stays `BUILDING`, until the release has given up on it. */
+/** Releases a revision that stays `BUILDING`, until the release has stopped waiting for it. */
 async function giveUpOn(target: TargetUnderTest, watchMs = 60_000, artifact = 'b'): Promise<string> {
   target.world.slow.add(identity(artifact));
   const steps = {

@@ -34,7 +34,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     const pass: Fault = (perform) => perform();
     target.world.next('findDeployment', pass);
     const { releaseId } = await target.release('b');
-    // The target looks, too.
+    // The target reads it, too.
     target.world.next('findDeployment', pass, pass);
     const row = await target.ended((await target.rollback()).requestId);
     const patience = async (id: string): Promise<number> => {
@@ -59,7 +59,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
       { revisionId: second.revisionId, verified: true },
       { revisionId: third.revisionId, verified: true, quarantined: true },
     ]);
-    // The oldest no longer works either: the one in between is put back, not the one that was rolled back from.
+    // The oldest no longer works either: the one in between is restored, not the one that was rolled back from.
     target.world.broken.set(good, 'DEPLOY_FAILED');
     target.world.bad.add(identity('d'));
     const failed = await target.release('d', { overrideHold: true });

@@ -214,7 +214,7 @@ describeWorkflows('a manual rollback without a name leaves what served when the 
   });
 });
 
-/** The revisions that are put back by name alone, oldest first. */
+/** The revisions that are restored only by name, oldest first. */
 function left({ state }: Pick<Awaited<ReturnType<TargetUnderTest['view']>>, 'state'>): string[] {
   return state.known.filter(({ quarantined }) => quarantined === true).map(({ revisionId }) => revisionId);
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type PromotionSchedule, scheduleTimes } from '../../../src/domain/schedule/schedule.ts';
 import { createClient } from '../../../src/temporal/client/connection.ts';
 
-/** What `slipway plan promotion` says of a schedule is what Temporal does: held against the server's own next times. */
+/** The times that `slipway plan promotion` prints must equal the server's own next times of the schedule. */
 
 let connection: Connection;
 let client: Client;
@@ -18,7 +18,7 @@ afterAll(() => connection.close());
 
 type Times = Pick<PromotionSchedule, 'cron' | 'everyMs' | 'timeZone'>;
 
-/** The next times that the server has for a schedule, which is never let begin anything. */
+/** The server's next times for a schedule that never starts anything. */
 async function nextTimes({ cron, everyMs, timeZone }: Times): Promise<readonly number[]> {
   const handle = await client.schedule.create({
     scheduleId: `times-${randomUUID()}`,

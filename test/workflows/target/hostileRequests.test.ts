@@ -12,11 +12,11 @@ import { describeWorkflows } from '../describeWorkflows.ts';
 import { KNOWN_NAMES } from '../garbage.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-/** The fields of a request that have the most parts of their own, and all others. */
+/** The fields of a request with the most parts, and all others. */
 const PARTS: readonly string[] = ['target', 'checks', 'other fields'];
 const MINUTES_MS = 240_000;
 
-/** A right request to a target, with every field that there is; the steps are all alike. */
+/** A valid request to a target with every field. All steps are alike. */
 function fullRequest(target: TargetUnderTest): ReleaseRequest {
   const { name, controlPlane, apiKey, deployment, source } = target.request('b').target;
   return {
@@ -38,7 +38,7 @@ describeWorkflows('a target that is sent hostile messages', (harness) => {
       const isOf = ([field]: Path): boolean =>
         part === 'other fields' ? !PARTS.slice(0, -1).includes(field ?? '') : field === part;
       for (const path of pathsOf(base).filter(isOf)) {
-        // One at a time, so that each one that is taken begins.
+        // One at a time, so that each accepted one begins.
         for (const value of [null, 7, 'x\ud800']) {
           await sendAndEnd(target, withPart(base, path, value));
         }
@@ -70,14 +70,14 @@ describeWorkflows('a target that is sent hostile messages', (harness) => {
   );
 });
 
-/** Sends a request, and has it stopped where it is taken. */
+/** Sends a request, and stops its release if it was accepted. */
 async function sendAndEnd(target: TargetUnderTest, request: unknown): Promise<void> {
   const sent = target.handle.executeUpdate<unknown, [unknown]>('submitRelease', { args: [request] });
   const [{ status }] = await Promise.allSettled([sent]);
   if (status === 'fulfilled') await endAll(target);
 }
 
-/** Whether the target has messages to read, or looks at the control plane for some: a rollback that nobody sees wait yet. */
+/** Whether the target has unread messages, or looks for some: a rollback that no query shows yet. */
 async function looksAround(target: TargetUnderTest): Promise<boolean> {
   const { raw } = await target.handle.describe();
   const looks = raw.pendingActivities?.filter(
@@ -86,7 +86,7 @@ async function looksAround(target: TargetUnderTest): Promise<boolean> {
   return raw.pendingWorkflowTask != null || (looks ?? []).length > 0;
 }
 
-/** Ends whatever runs or waits, as people would. */
+/** Ends all running and waiting work, as people would. */
 async function endAll(target: TargetUnderTest): Promise<void> {
   for (;;) {
     const { state, running } = await target.view();

@@ -157,7 +157,7 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
   });
 });
 
-/** Releases something that stays `BUILDING`, until the release has given up on it. */
+/** Releases a revision that stays `BUILDING`, until the release has stopped waiting for it. */
 async function giveUpOn(target: TargetUnderTest, watchMs = 60_000): Promise<string> {
   target.world.slow.add(identity('b'));
   const steps = {
@@ -170,14 +170,14 @@ async function giveUpOn(target: TargetUnderTest, watchMs = 60_000): Promise<stri
   return revisionId ?? '';
 }
 
-/** A release that nobody approves. */
+/** A release that is never approved. */
 async function waitsForApproval(target: TargetUnderTest): Promise<string> {
   const { releaseId } = await target.submit('c', { approval: { required: 1, withinMs: 60_000 } });
   await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
   return releaseId;
 }
 
-/** Waits until the target has told a release that a revision that was given up on serves. */
+/** Waits until the target has told a release that an abandoned revision serves. */
 async function isTold(target: TargetUnderTest, releaseId: string): Promise<void> {
   const release = target.child(releaseId);
   await seen(release, async () => {

@@ -6,7 +6,7 @@ import { describeWorkflows } from '../describeWorkflows.ts';
 import { identity, releaseRequest } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-/** What a target says to itself in an event or two beyond its limit, and what one release costs it. */
+/** The events that a target adds beyond its limit, and those of one release. */
 const EVENTS_OF_ONE_RELEASE = 40;
 
 describeWorkflows('a target with 5,000 releases behind it', (harness) => {
@@ -62,7 +62,7 @@ describeWorkflows('a target with 5,000 releases behind it', (harness) => {
   });
 });
 
-/** A state whose lists are as long as they get. */
+/** A state whose lists have their greatest length. */
 function full(target: TargetUnderTest, serving: string): TargetState {
   const request = releaseRequest(target.world.id, 'a');
   const at = '2026-01-01T00:00:00.000Z';

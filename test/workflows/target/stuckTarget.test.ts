@@ -37,7 +37,7 @@ let good: string | null;
 const workersWith = (workflowBundle: string): Promise<Harness> =>
   openHarness({ address: inject('temporalAddress'), workflowBundle, taskQueue, nameWorld: () => world.id });
 
-/** A target that has released once, whose workers then get code that cannot rebuild it. */
+/** A target that has released once. Then its workers get code that cannot rebuild it. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'slipway-stuck-'));
   const settings = await temporalSettings('', {
@@ -64,7 +64,7 @@ beforeAll(async () => {
   target = harness.newTargetIn(world, {});
   await target.loseWorker();
   await target.signal('hold', { by });
-  // A worker reports only the first failure: the others are attempts that time out, after 3 s each.
+  // A worker reports only the first failure. Later attempts time out after 3 s each.
   const stuck = async () => expect(await findStuckTask(temporal, target.workflowId)).toBeDefined();
   await vi.waitFor(stuck, { timeout: 120_000, interval: 500 });
 }, 180_000);
@@ -119,7 +119,7 @@ describe('a target that no worker can continue', () => {
     expect(stuck?.cause).toContain('Nondeterminism');
     if (stuck === undefined) return;
     await terminateStuck(temporal, stuck);
-    // These workers cannot read the run that was ended either: the target reads its record store.
+    // These workers cannot read the terminated run either, so the target reads its record store.
     const { state } = await vi.waitFor(async () => (await viewTarget(temporal, target.workflowId))!, {
       timeout: 120_000,
       interval: 500,

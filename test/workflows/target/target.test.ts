@@ -152,7 +152,7 @@ describeWorkflows('a target', (harness) => {
     expect((await target.view()).state.activeRevisionId).toBeNull();
     const next = await target.release('c');
     expect(next.outcome).toBe('released');
-    // The revision that the terminated release left behind is checked before anything is changed.
+    // The terminated release's revision is checked before anything is changed.
     expect(next.baseline).toMatchObject({ verified: true });
     expect(next.baseline?.revisionId).not.toBe(good);
   });
@@ -165,7 +165,7 @@ describeWorkflows('a target', (harness) => {
       for (const garbage of malformed) await target.signal('rollback', garbage);
       await target.signal('hold', 7);
       await target.signal('unhold', 'x');
-      // A name that the SDK keeps for itself would break a handler that stands for any name.
+      // A name that the SDK reserves would break a default handler.
       await target.signal('__temporal_no_such_signal');
       await target.signal('no such signal', { anything: true });
       const { state } = await target.viewOnce((view) => view.state.ignored.length === malformed.length + 3);
@@ -314,7 +314,7 @@ const GARBAGE: readonly unknown[] = [
   { reason: 'x'.repeat(100_000) },
 ];
 
-/** A target whose first release is held up in its upload. */
+/** A target whose first release is held in its upload. */
 async function busy(
   target: TargetUnderTest,
   queue: 'latest' | 'all' = 'latest',

@@ -9,7 +9,7 @@ import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target that Temporal’s own tools were used on', (harness) => {
-  /** A target with a verified revision, a quarantine, a hold, and a release under way that polls. */
+  /** A target with a verified revision, a quarantine, a hold, and a release that polls. */
   const busy = async (): Promise<{ target: TargetUnderTest; good: string }> => {
     const target = harness.newTarget();
     const { revisionId } = await target.release('a');
@@ -177,7 +177,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
 });
 
 describe.concurrent('a new target whose worker is slow to begin activities', () => {
-  /** Longer than a worker may take to read the state once it has begun. */
+  /** Longer than a worker may take to read the state after it has started. */
   const SLOW_MS = 13_000;
   let harness: Harness;
 
