@@ -3,7 +3,7 @@ import type { z } from 'zod';
 
 import { toValidationIssues, type ValidationIssue, type ValidationPrefix } from '../src/httpErrors.ts';
 
-/** The issues of a value, as they would go over the wire; none where it is right. */
+/** The issues of a value, as they are sent; none if it is valid. */
 export function issuesOf(
   schema: z.ZodType,
   value: unknown,
@@ -13,17 +13,17 @@ export function issuesOf(
   return parsed.success ? [] : toValidationIssues(parsed.error, prefix);
 }
 
-/** Where a value is not right, each place as text. */
+/** The invalid places in a value, as text. */
 export function placesOf(schema: z.ZodType, value: unknown, prefix: ValidationPrefix = 'body'): string[] {
   return issuesOf(schema, value, prefix).map(({ loc }) => loc.join('.'));
 }
 
-/** Holds that a value is right as it is. */
+/** Expects that a value is valid and unchanged. */
 export function expectAccepted(schema: z.ZodType, value: unknown): void {
   expect(issuesOf(schema, value)).toEqual([]);
 }
 
-/** Holds that a value is wrong at one place, for one kind of reason. */
+/** Expects that a value is invalid at one place, for one kind of reason. */
 export function expectRefused(schema: z.ZodType, value: unknown, place: string, type?: string): void {
   const issues = issuesOf(schema, value);
   expect(issues.map(({ loc }) => loc.join('.'))).toEqual([place]);

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands before a PostgreSQL: it can stop the work of a connection at a statement, and break all connections. */
+/** A proxy for a PostgreSQL. It can stop a connection at a statement, and break all connections. */
 export interface DatabaseProxy {
-  /** The database, by way of this proxy. */
+  /** The database's address through this proxy. */
   readonly url: string;
   /**
-   * Stops the first connection on which a statement comes by that holds all of `texts` (its SQL, its parameters).
-   * `before`: it never arrives. `after its commit`: the transaction's COMMIT is carried out, and its answer never arrives.
+   * Stops the first connection with a statement that contains all of `texts` (in its SQL or its parameters). `before`:
+   * it never arrives. `after its commit`: the transaction's COMMIT takes effect, but its answer never arrives.
    * Resolves when that has happened.
    */
   hold(moment: 'before' | 'after its commit', ...texts: string[]): Promise<void>;
-  /** Breaks every connection, and takes no more, until `repair`. */
+  /** Breaks all connections, and refuses new ones until `repair`. */
   cut(): void;
   repair(): void;
   close(): Promise<void>;

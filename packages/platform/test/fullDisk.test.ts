@@ -12,7 +12,7 @@ import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** A disk of its own is mounted where only the platform's process sees it; not every system lets one. */
+/** Mounts a disk that only the platform's process sees. Not every system allows it. */
 const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]).status === 0;
 
 let folder: string;

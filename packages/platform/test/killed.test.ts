@@ -15,7 +15,7 @@ import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
 import { emptyDatabaseUrl } from './testDatabase.ts';
 import { SIMPLE_PLATFORM, simpleSource, startByCommand } from './simplePlatform.ts';
 
-// Processes are started here, one after another: on a busy machine that takes its time.
+// Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let folder: string;
@@ -27,11 +27,11 @@ let url: string;
 let apiKey: string;
 let client: ControlPlaneClient;
 
-/** One deployment, with a good revision that serves, and a moment at which the next one is met. */
+/** One deployment with a good serving revision, and a next revision that is stopped at a certain moment. */
 class Subject {
   readonly moment: string;
   readonly name: string;
-  /** While this file is there, whoever looks for it waits; it says that it does by a file of that name and `.met`. */
+  /** While this file exists, a process that checks for it waits, and creates a file with this name and `.met`. */
   readonly gate: string;
   id = '';
   good = '';
@@ -89,23 +89,23 @@ class Subject {
     });
   }
 
-  /** What the agent at the deployment's address answers. */
+  /** The answer of the agent at the deployment's address. */
   async ask(path: string): Promise<Response> {
     return fetch(`${url}/agents/${this.id}/${path}`, { headers: { 'x-api-key': apiKey } });
   }
 
-  /** Who answers there. */
+  /** The version and revision that answer there. */
   async serving(): Promise<{ version: string; revision: string | null }> {
     const answer = await this.ask('version');
     return { version: await answer.text(), revision: answer.headers.get('x-slipway-revision-id') };
   }
 }
 
-/** A moment of a release's life, and how a deployment's next revision is brought to it, and no further. */
+/** A moment of a release, and how to stop a deployment's next revision there. */
 interface Moment {
   readonly at: string;
   readonly arrive: (subject: Subject) => Promise<void>;
-  /** Whether a revision was asked for before the platform was killed. */
+  /** Whether a revision was requested before the platform was killed. */
   readonly asked: boolean;
 }
 
@@ -209,7 +209,7 @@ beforeAll(async () => {
   await start();
   subjects.push(...MOMENTS.map(({ at }) => new Subject(at)));
   await Promise.all(subjects.map((subject) => subject.create()));
-  // Each in its turn: what is held belongs to the one that waits for it.
+  // One at a time: a hold belongs to the moment that waits for it.
   for (const [index, moment] of MOMENTS.entries()) {
     const subject = subjects[index]!;
     await moment.arrive(subject);
@@ -256,10 +256,10 @@ describe('a platform that is killed while releases are at every moment of their 
     const subject = subjects[index]!;
     const { asked } = MOMENTS[index]!;
     if (asked) {
-      // Taken up where it was, and carried to its end.
+      // It continues where it was, and is completed.
       await subject.reaches(subject.next ?? '', 'DEPLOYED');
     } else {
-      // Nothing was asked for: what served serves, and the upload can be made again.
+      // No revision was requested: the old one still serves, and the upload can be repeated.
       expect(await subject.serving()).toEqual({ version: 'good', revision: subject.good });
       subject.next = await subject.release(await subject.offer(), 'next');
       await subject.reaches(subject.next, 'DEPLOYED');
@@ -299,13 +299,16 @@ async function exists(path: string): Promise<void> {
   await vi.waitFor(() => access(path), { timeout: 60_000, interval: 20 });
 }
 
-/** The process groups that have a process whose working directory lies in a folder. Linux tells; elsewhere there are none. */
+/**
+ * The process groups with a process whose working directory is in a folder. Only Linux reports them; elsewhere there
+ * are none.
+ */
 async function groupsIn(directory: string): Promise<string[]> {
   const groups = new Set<string>();
   for (const pid of await readdir('/proc').catch(() => [])) {
     const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
     if (!cwd.startsWith(directory)) continue;
-    // The name, in parentheses, may hold anything; the process group is the third field after it.
+    // The name, in parentheses, may contain anything; the process group is the third field after it.
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
     groups.add(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2] ?? '');
   }

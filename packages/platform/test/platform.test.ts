@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 
-// Processes are started here, one after another: on a busy machine that takes its time.
+// Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const NODE_MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
@@ -42,7 +42,7 @@ async function startProcess(): Promise<void> {
   ({ child, url, apiKey } = await startPlatformUnderTest(join(home, 'home')));
 }
 
-/** A gzipped tarball of a real agent, whose graph answers with a greeting. */
+/** A gzipped tarball of a real agent whose graph answers with a greeting. */
 async function agentSource(greeting: string, graph = GRAPH): Promise<Buffer> {
   const directory = await mkdtemp(join(home, 'source-'));
   await mkdir(directory, { recursive: true });
@@ -57,7 +57,7 @@ async function agentSource(greeting: string, graph = GRAPH): Promise<Buffer> {
 const GRAPH = `
 import { Annotation, StateGraph } from '@langchain/langgraph';
 const State = Annotation.Root({ name: Annotation(), said: Annotation() });
-// Secrets are there when the module is loaded, where models are made; also one whose name no shell lets through.
+// Secrets are set when the module is loaded, because models are created there. One has a name that no shell accepts.
 const mark = process.env['my-key.x'] === 'a model key' ? process.env.MARK : ' without its key';
 export const graph = new StateGraph(State)
   .addNode('greet', (state) => ({ said: 'GREETING ' + state.name + mark }))
@@ -65,7 +65,7 @@ export const graph = new StateGraph(State)
   .compile();
 `;
 
-/** Whatever an answer may have; a test that asks for what it has not, fails. */
+/** All fields of any answer. A test that reads a missing one fails. */
 interface AnswerBody {
   id: string;
   status: string;
@@ -207,7 +207,7 @@ describe('a platform with real agents', () => {
     const answered = await call({ 'x-api-key': apiKey });
     expect([answered.status, answered.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
     expect(answered.headers.get('access-control-expose-headers')).toContain('Content-Location');
-    // Why it was refused is shown to the page, too.
+    // The page can also read why it was refused.
     const refused = await call({});
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, '*']);
   });
@@ -218,7 +218,7 @@ describe('a platform with real agents', () => {
     const client = (async () => {
       while (!over.signal.aborted) {
         answers.add(await greet(id));
-        // The processor is for the builds and starts meanwhile; switches under load have tests of their own.
+        // Leaves the processor to the builds and starts. Switches under load have tests of their own.
         await delay(20);
       }
     })();
@@ -261,7 +261,7 @@ describe('a platform with real agents', () => {
     );
     const after = await call('GET', `/v2/deployments/${id}`);
     expect(after.json).toMatchObject({ id, secrets: before.json.secrets, latest_revision_id: half });
-    // What had been asked for is taken up again, and serves in the end.
+    // The interrupted revision is continued, and finally serves.
     expect(await settles(id, half)).toMatchObject({ status: 'DEPLOYED' });
     expect(await greet(id)).toBe('Later Ada!');
     expect((await call('GET', `/agents/${id}/threads/${thread.json.thread_id}`)).status).toBe(200);

@@ -6,14 +6,17 @@ import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
 import { startByCommand } from './simplePlatform.ts';
 import { QUICK_START } from '../../../test/support/quickStart.ts';
 
-/** A platform as a process of its own, with real agents. */
+/** A platform in its own process, with real agents. */
 export interface PlatformUnderTest {
   readonly child: ChildProcess;
   readonly url: string;
   readonly apiKey: string;
 }
 
-/** Starts a platform on a home, from the build where that is one of these sources. @throws Error with what it ended with. */
+/**
+ * Starts a platform on a home, from the build if it is up to date, else from the sources. @throws Error with the
+ * output if it ends.
+ */
 export async function startPlatformUnderTest(home: string): Promise<PlatformUnderTest> {
   const command =
     BUILT_COMMAND === undefined

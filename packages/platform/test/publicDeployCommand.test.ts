@@ -12,15 +12,15 @@ import { startPlatformUnderTest } from './platformUnderTest.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 
 /*
- * The public deploy command, as it is published, against this platform. It polls every three seconds, and each call
- * of it is a process: so few calls, and much looked at in each.
+ * The published deploy command against this platform. It polls every three seconds, and each call starts a process. So
+ * there are few calls, with many checks of each.
  */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const NODE_MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 const COMMAND = join(NODE_MODULES, '@langchain/langgraph-cli/dist/cli/cli.mjs');
 const LOOPBACK_ONLY = new URL('./fixtures/loopbackOnly.mjs', import.meta.url).href;
-/** The agent's modules are this repository's: nothing is installed from elsewhere. */
+/** Uses this repository's modules for the agent, so that nothing is installed. */
 const INSTALL = ['--install-command', `ln -s '${NODE_MODULES}' node_modules`];
 
 const AGENT = `
@@ -36,7 +36,7 @@ export const graph = new StateGraph(State)
   .compile();
 `;
 
-/** A configuration as public projects have it, with fields that Slipway has not. */
+/** A configuration as in public projects, with fields that Slipway does not have. */
 const LANGGRAPH_JSON = {
   node_version: '20',
   image_distro: 'wolfi',
@@ -51,7 +51,7 @@ let agent: string;
 let platform: ChildProcess;
 let url: string;
 let apiKey: string;
-/** Learned from the first deployment. */
+/** Set by the first deployment. */
 let deploymentId = '';
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** Runs `langgraphjs deploy …` in the agent's folder, with an empty home and no way off this machine. */
+/** Runs `langgraphjs deploy …` in the agent's folder, with an empty home and only loopback connections. */
 async function deploy(...args: string[]): Promise<Ended> {
   const child = spawn(process.execPath, [COMMAND, 'deploy', ...args, '--host-url', url], {
     cwd: agent,

@@ -10,13 +10,15 @@ import { create } from 'tar';
 
 import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
 
-/** A platform from the sources, on the home that follows, whose agents are the `agent.mjs` of their own sources. */
+/**
+ * A platform from the sources, on the home in the next argument, whose agents are the `agent.mjs` of their sources.
+ */
 export const SIMPLE_PLATFORM: readonly string[] = [
   ...FROM_SOURCE,
   fileURLToPath(new URL('./fixtures/simplePlatform.ts', import.meta.url)),
 ];
 
-/** Starts a platform by a command. @returns its first line; throws with what it ended with. */
+/** Starts a platform with a command. @returns its first line; throws with its output if it ends. */
 export async function startByCommand(
   [program, ...args]: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv = {},
@@ -37,8 +39,8 @@ export async function startByCommand(
 }
 
 /**
- * A source whose agent answers with its version. While there is a file whose name is the secret GATE and `-start` or
- * `-request`, its start or a request to `/wait` waits, and says so by a file of that name and `.met`.
+ * A source whose agent answers with its version. While a file named by the secret GATE and `-start` or `-request`
+ * exists, its start or a request to `/wait` waits, and creates a file with that name and `.met`.
  */
 export async function simpleSource(
   folder: string,

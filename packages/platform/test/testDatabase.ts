@@ -8,8 +8,8 @@ import { useFolder } from './folders.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 
 /**
- * The tests that use this run twice: in the project `platform` on the embedded database, in the project `postgres` on a
- * real PostgreSQL server (vitest.config.ts). Opens a database with nothing in it, in `home` or on that server.
+ * Opens an empty database, in `home` or on a real server. Tests with it run twice: in the project `platform` on the
+ * embedded database, in the project `postgres` on a real PostgreSQL server (vitest.config.ts).
  */
 export async function openTestDatabase(home: string): Promise<Database> {
   const databaseUrl = await emptyDatabaseUrl();
@@ -17,7 +17,7 @@ export async function openTestDatabase(home: string): Promise<Database> {
   return openDatabase({ home, databaseUrl });
 }
 
-/** One for all tests of a file: there once they run, and closed after them. */
+/** One for all tests of a file. Use it only while they run; it is closed after them. */
 export function useTestDatabase(): Pick<Database, 'kysely' | 'connectionString'> {
   const home = useFolder();
   let database: Database;
@@ -36,8 +36,8 @@ export function useTestDatabase(): Pick<Database, 'kysely' | 'connectionString'>
 }
 
 /**
- * An empty database of its own on the real server, dropped after the file's tests; undefined in projects that run on
- * the embedded one.
+ * A new empty database on the real server, dropped after the file's tests; undefined in projects with the embedded
+ * one.
  */
 export async function emptyDatabaseUrl(): Promise<string | undefined> {
   const server = serverUrl();
@@ -53,14 +53,14 @@ export async function emptyDatabaseUrl(): Promise<string | undefined> {
 const made: string[] = [];
 
 afterAll(async () => {
-  // Whatever a process that was killed still holds open goes with it.
+  // Also closes connections that a killed process left open.
   for (const name of made.splice(0)) {
     await onServer(serverUrl() ?? '', `drop database ${name} with (force)`);
   }
 });
 
 function serverUrl(): string | undefined {
-  // Provided by the project `postgres` alone, whatever the type says; where it has no server, its tests are skipped.
+  // Only the project `postgres` provides it, despite the type. If it has no server, its tests are skipped.
   const provided = inject('postgres') as { url?: string } | undefined;
   return provided?.url;
 }

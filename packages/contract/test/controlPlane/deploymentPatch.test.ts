@@ -34,7 +34,7 @@ describe('Contract 000, Deployment: patch', () => {
     expect(patchIssues(current, withValue({}, path, another))).toEqual([`body.${path} immutable`]);
     expect(patchIssues(current, withValue({}, path, value))).toEqual([]);
     expect(patchIssues(current, withValue({}, path, null))).toEqual([]);
-    // Not even where there was nothing: immutable is immutable.
+    // Immutable even if the field was empty.
     if (path.includes('.')) {
       expect(patchIssues(deployment(source), withValue({}, path, another))).toEqual([
         `body.${path} immutable`,
@@ -63,7 +63,7 @@ describe('Contract 000, Deployment: patch', () => {
   });
 
   it.each([
-    // the deployment's ref and build_on_push, the patch's, right
+    // the deployment's ref and build_on_push, the patch's, whether it is valid
     ['main', true, 'refs/tags/v1', undefined, false],
     ['main', true, 'refs/tags/v1', false, true],
     ['main', false, 'refs/tags/v1', undefined, true],

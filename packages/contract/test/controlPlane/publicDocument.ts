@@ -14,8 +14,8 @@ const DOCUMENT = JSON.parse(
 ) as { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Json> } };
 
 /**
- * What is wrong with a request, by the document that the public relative publishes. Stricter than it: a field that it
- * does not name is wrong, or a name that was translated wrongly, or not at all, would pass.
+ * The problems of a request according to the public document. Stricter than the document: unknown fields are problems
+ * too, so that untranslated or wrongly translated names cannot pass.
  */
 export function publicRequestProblems(method: string, path: string, body: unknown): string[] {
   const operation = operationOf(method, path);
@@ -25,7 +25,7 @@ export function publicRequestProblems(method: string, path: string, body: unknow
   return problems(STRICT, schema, body);
 }
 
-/** What is wrong with an answer, by the document. */
+/** The problems of an answer according to the public document. */
 export function publicAnswerProblems(method: string, path: string, status: number, body: unknown): string[] {
   const answer = operationOf(method, path)?.responses[String(status)];
   if (answer === undefined) return [`${method} ${path} answers no ${status} in the document`];

@@ -1,6 +1,6 @@
 import { Deployment } from '../../src/controlPlane/deployment.ts';
 
-/** The smallest request to create a deployment of each source that breaks no rule. */
+/** The smallest valid request to create a deployment of each source. */
 export const CREATES = {
   repo_host: {
     name: 'agent',
@@ -37,12 +37,12 @@ export const SOURCES = Object.keys(CREATES) as SourceName[];
 export const ID = '11111111-1111-4111-8111-111111111111';
 export const OTHER_ID = '22222222-2222-4222-8222-222222222222';
 
-/** A request to create with one more value at a path of names. */
+/** A request to create a deployment, with one more value at a path. */
 export function createWith(source: SourceName, path: string, value: unknown): Record<string, unknown> {
   return withValue(CREATES[source], path, value);
 }
 
-/** A copy with a value at a path of names, `a.b.c`; `undefined` takes the field away. */
+/** A copy with a value at a path, `a.b.c`; `undefined` removes the field. */
 export function withValue(base: object, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(base) as Record<string, unknown>;
   const names = path.split('.');
@@ -57,7 +57,7 @@ export function withValue(base: object, path: string, value: unknown): Record<st
   return copy;
 }
 
-/** Contract 000: field, the sources it is for, a right value. */
+/** Contract 000: field, the sources that have it, a valid value. */
 export const BY_SOURCE: [string, SourceName[], unknown][] = [
   ['source_config.integration_id', ['repo_host'], ID],
   ['source_config.repo_url', ['repo_host'], 'https://git.example/agent.git'],
@@ -78,7 +78,7 @@ export const BY_SOURCE: [string, SourceName[], unknown][] = [
 
 const NOW = '2026-11-21T10:00:00Z';
 
-/** A deployment of a source as the control plane answers it. */
+/** A deployment of a source, as the control plane returns it. */
 export function deployment(
   source: SourceName | 'source_of_tomorrow',
   changes: Record<string, unknown> = {},

@@ -4,7 +4,7 @@ import { translate, translateIssues, VOCABULARY } from '../../src/controlPlane/v
 import { publicAnswerProblems, publicRequestProblems } from './publicDocument.ts';
 import { ID } from './requests.ts';
 
-/** Every place of the table at once, in the contract's names, among fields that hold the same words freely. */
+/** Every renamed field of the table in the contract's names, and free-form fields with the same words. */
 const CREATE = {
   name: 'repo_host',
   source: 'external_image',

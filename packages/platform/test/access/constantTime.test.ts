@@ -20,7 +20,7 @@ vi.mock('node:crypto', async (original) => {
 it('a key is compared in constant time, whatever its length', async () => {
   const access = createAccess({
     operatorKey: 'the-key',
-    // Asked for keys that are not the platform's own, and not needed here.
+    // Only needed for keys other than the platform's own.
     kysely: {} as never,
     log: createLogger({ level: 'silent' }),
   });

@@ -72,7 +72,7 @@ describe('the scope of a key', () => {
     const routes = platform.app.routes
       .filter(({ method, path }) => method !== 'ALL' && /^\/(?:v1|v2|deployments)\//.test(path))
       .filter(({ method, path }) => operationAt(method, path) === undefined);
-    // A webhook is signed instead.
+    // Webhooks are signed instead.
     const signed = 'POST /v1/integrations/github/:integration_id/webhook';
     expect(new Set(routes.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set([signed]));
   });

@@ -17,7 +17,7 @@ let revisionId: string;
 let listenerId: string;
 let keyId: string;
 let integrationId: string;
-/** A key of the other tenant, which may do everything there. */
+/** The other tenant's key, which allows everything there. */
 let bobsKey: string;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ async function deploy(tenantId: string, name: string) {
   return { deploymentId: json.id, revisionId: json.latest_revision_id };
 }
 
-/** Everything of a tenant, as it is stored. */
+/** All stored data of a tenant. */
 async function stored(tenantId: string): Promise<string> {
   const { kysely } = platform;
   const deployments = await kysely
@@ -77,14 +77,17 @@ const DEPLOYMENT = {
   secrets: [],
 };
 
-/** What an id in a path is called, where it is not a deployment's. */
+/** The kinds of ids in paths, except for deployments. */
 const KINDS: Readonly<Record<string, string>> = {
   listener_id: 'Listener',
   integration_id: 'Integration',
   key_id: 'API key',
 };
 
-/** What the other tenant asks of the endpoints whose paths name nothing, about what is not theirs where that can be said. */
+/**
+ * The other tenant's requests to endpoints without ids in their paths. If possible, they refer to the first tenant's
+ * objects.
+ */
 const WITHOUT_IDS: Readonly<Record<string, () => { query?: string; body?: unknown }>> = {
   createDeployment: () => ({ body: { ...DEPLOYMENT, source_config: { listener_id: listenerId } } }),
   listDeployments: () => ({ query: `deployment_ids=${deploymentId}` }),
@@ -122,18 +125,18 @@ describe('what belongs to a tenant', () => {
       const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, each: string) => ids[each] ?? '');
       const own = { 'x-api-key': bobsKey };
       const { status, json } = await platform.call(endpoint.method, `${path}?${query}`, body, own);
-      // What may be looked at is empty; what may be made is one's own.
+      // Lists are empty; created objects belong to the caller.
       const isOpen =
         endpoint.params === undefined && (endpoint.method === 'GET' || name === 'createListener');
       if (!isOpen) expect([403, 404, 422]).toContain(status);
-      // 403 is for what no key but the platform's own may do.
+      // 403 is for actions that only the platform's own key allows.
       if (named !== '' && status !== 403)
         expect({ status, json }).toEqual({
           status: 404,
           json: { detail: `${KINDS[named] ?? 'Deployment'} ID ${ids[named] ?? ''} not found.` },
         });
       const shown = JSON.stringify({ ...json, detail: undefined });
-      // What the other asked for is in their own record, by whichever id they said.
+      // The requests of the other tenant are in their own audit log, with the ids that they sent.
       const hidden = name === 'listAudit' ? [ALICE] : [ALICE, ...Object.values(ids)];
       for (const id of hidden) expect(shown).not.toContain(id);
       const asAlice = { ...own, 'x-tenant-id': ALICE };

@@ -35,7 +35,7 @@ it('what the agents of a deployment stored is removed from every table, and noth
     await database.close();
     await rm(home, { recursive: true, force: true });
   });
-  // No agent was ever there: no tables.
+  // There was never an agent, so there are no tables.
   await removeAgentData(database.kysely, 'mine');
 
   const agents = await openAgentDatabase(database.connectionString, () => undefined);

@@ -110,7 +110,7 @@ describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_00
     }
     for (const name of ['core', 'langgraph', 'langgraph-checkpoint', 'langgraph-sdk']) {
       const parts = ['@langchain', name] as const;
-      // What nothing loads is left out.
+      // Leaves out what no module loads.
       await cp(join(modules, ...parts), join(dir, 'node_modules', ...parts), {
         recursive: true,
         filter: (source) => !/\.(?:d\.[cm]?ts|map|md)$/.test(source),

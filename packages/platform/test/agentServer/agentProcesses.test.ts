@@ -7,7 +7,7 @@ import { useAgentProcesses } from './durableAgents.ts';
 
 const agents = useAgentProcesses(FIXTURE_AGENT, openTestDatabase);
 
-/** Waits until the deployment's process has said so often that it lives. */
+/** Waits for so many heartbeats of the deployment's process. */
 async function heartbeats(deployment: string, count: number) {
   const client = new pg.Client({ connectionString: agents.databaseUrl() });
   await client.connect();
@@ -49,7 +49,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect((await joined).log).toEqual(['first']);
     expect((await one.api.join(thread, queued.run_id)).text).toBe('echo: x');
 
-    // What is not resumable is followed in the other process, too, as soon as its own has heard of it.
+    // The other process also follows a stream that is not resumable, as soon as it has been notified.
     const hold = gate();
     const thereafter = await two.api.send('GET', `/threads/${thread}/stream`);
     const followed = await one.api.create(thread, {
@@ -62,7 +62,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
       if (event === 'custom') await hold.open();
       if (event !== ofRun.at(-1)) ofRun.push(event);
     }
-    // What the first node wrote may have come before anybody followed it here.
+    // The first node's events may have been written before anyone followed here.
     expect(ofRun[0]).toBe('metadata');
     expect(ofRun.slice(-2)).toEqual(['custom', 'updates']);
     const ofThread: unknown[] = [];
@@ -87,7 +87,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
 
   it('let running runs end at SIGTERM, leave waiting ones to the next, and exit 0', async () => {
     const hold = gate();
-    // A short lease has frequent signs of life.
+    // A short lease is renewed often.
     const first = await agents.start('drained', {
       SLIPWAY_AGENT_DRAIN_MS: '120000',
       SLIPWAY_AGENT_LEASE_MS: '4000',

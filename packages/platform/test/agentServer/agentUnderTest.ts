@@ -17,16 +17,16 @@ export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from '.
 export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
 
 const AGENT = ['agent', '--json', '--port'];
-/** `slipway agent`, up to its port and its folder. */
+/** `slipway agent`, without its port and folder. */
 const AGENT_COMMAND: readonly string[] =
   BUILT_COMMAND === undefined
     ? [...FROM_SOURCE, fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url)), ...AGENT]
     : [BUILT_COMMAND, ...AGENT];
 
-/** Compiling and opening a database on a busy machine. */
+/** Includes compiling and opening a database on a busy machine. */
 const START_TIMEOUT_MS = 180_000;
 
-/** An agent server as a process of its own. */
+/** An agent server in its own process. */
 export type AgentUnderTest = Awaited<ReturnType<typeof startAgentUnderTest>>;
 
 interface AgentOptions {
@@ -39,7 +39,9 @@ interface AgentOptions {
   more?: readonly string[];
 }
 
-/** Starts an agent's process without waiting for it: `ready` resolves with its address, or rejects if it ends before. */
+/**
+ * Starts an agent's process without waiting for it. `ready` resolves with its address, or rejects if it ends first.
+ */
 export function launchAgent({ dir = FIXTURE_AGENT, env, port = 0, more = [] }: AgentOptions) {
   const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir, ...more], {
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...env },
@@ -72,8 +74,8 @@ export async function startAgentUnderTest(options: AgentOptions) {
 }
 
 /**
- * One agent server for all tests of a file, standing alone with an embedded database. It has to end in order. `agent`
- * is there once the tests run.
+ * One standalone agent server with an embedded database for all tests of a file. It must exit in order. Use `agent`
+ * only while the tests run.
  */
 export function useAgent(env: Record<string, string> = {}) {
   let home = '';
@@ -100,7 +102,7 @@ export function useAgent(env: Record<string, string> = {}) {
   return { agent, api: apiOf(() => agent().url) };
 }
 
-/** Ends an agent as the platform does: it has to exit 0. */
+/** Ends an agent as the platform does, and expects exit code 0. */
 export async function endInOrder({ child, exited }: AgentUnderTest): Promise<void> {
   child.kill('SIGTERM');
   expect(await exited).toEqual({ code: 0, signal: null });

@@ -8,7 +8,7 @@ import { browserAccess } from '../../src/agentServer/http/browserAccess.ts';
 const PAGE = 'https://chat.example.com';
 const LOCAL = 'http://localhost:3000';
 
-/** What a browser asks before a page's request is sent, as Chromium asks it. */
+/** Chromium's preflight before a page's request. */
 const preflight = (origin: string, method = 'POST') => ({
   method: 'OPTIONS',
   headers: {

@@ -7,7 +7,7 @@ const { api } = useAgent();
 interface Made {
   readonly thread: string;
   readonly run_id: string;
-  /** Lets go whatever the run waits behind. */
+  /** Releases what the run waits for. */
   readonly free?: () => Promise<unknown>;
 }
 
@@ -18,7 +18,7 @@ const create = async (thread: string, body: object): Promise<Made> => {
 const steps = (text: string) => ({ assistant_id: 'steps', input: { text } });
 const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
-/** The moments of a run's life, each with how a run comes to be in it. */
+/** The stages of a run, and how to bring a run there. */
 const MOMENTS: Record<string, () => Promise<Made>> = {
   'just accepted': async () => create(await api.thread(), steps('60000')),
   'waiting for its delay': async () => create(await api.thread(), { ...echo, after_seconds: 600 }),
@@ -46,7 +46,7 @@ const MOMENTS: Record<string, () => Promise<Made>> = {
 };
 
 const ROLLBACK = '&action=rollback';
-/** Two clients each, of which the second waits. */
+/** The queries of two concurrent cancels; the second one waits. */
 const PAIRS = [
   ['?action=interrupt', '?wait=1'],
   ['?action=interrupt', `?wait=1${ROLLBACK}`],
@@ -63,7 +63,7 @@ describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
         const joined = api.send('GET', `${path}/join`).then((response) => response.text());
         const send = async (query: string) => (await api.send('POST', `${path}/cancel${query}`)).status;
         const answers = await Promise.all([one, other, one, other].map(send));
-        // Taken, or too late: over already, or gone already.
+        // Accepted, or too late: the run has already ended, or is deleted.
         for (const status of answers) expect([202, 204, 404, 409]).toContain(status);
         const end = await until(async () => {
           const response = await api.send('GET', path);
@@ -74,7 +74,7 @@ describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
         if (![one, other].some((query) => query.includes('rollback'))) expect(end).not.toBe('gone');
         await joined;
         await made.free?.();
-        // The thread is free, and stays usable; the end stays the end.
+        // The thread is free and usable, and the run's end does not change.
         await until(async () => {
           const thread = (await api.threadOf(made.thread)) as { status: string };
           return thread.status !== 'busy';
@@ -88,7 +88,7 @@ describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
   });
 });
 
-// Each form of a cancel alone, and each multitask strategy, is a row of `conformance/`.
+// Single cancellations, and each multitask strategy, are rows of `conformance/`.
 describe('on a busy thread', () => {
   const busy = async (wait = '60000') => {
     const thread = await api.thread();

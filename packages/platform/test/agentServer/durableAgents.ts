@@ -15,10 +15,10 @@ import { prepareHome } from '../../../../test/support/preparedHome.ts';
 
 export const DURABLE_AGENT = fileURLToPath(new URL('fixtures/durable', import.meta.url));
 
-/** Many runs on a busy machine, in milliseconds. */
+/** How long to wait for many runs on a busy machine, in milliseconds. */
 export const PATIENCE_MS = 120_000;
 
-/** What a node wrote into the diary: which run, what, in which process. */
+/** A node's line in the diary: which run, what, in which process. */
 export interface DiaryLine {
   readonly name: string;
   readonly what: string;
@@ -33,9 +33,9 @@ const openEmbedded: OpenDatabase = async (home) => {
 };
 
 /**
- * Agent processes that share a database, as the revisions of a deployment do; each file has its own database.
+ * Agent processes that share a database, like the revisions of a deployment. Each file has its own database.
  *
- * @param agentDir - the agent of those that are started without one.
+ * @param agentDir - the default agent.
  * @param open - opens the database in an empty folder. Default: the embedded one.
  */
 export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmbedded) {
@@ -48,7 +48,7 @@ export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmb
     home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
     database = await open(home);
     pool = new pg.Pool({ connectionString: database.connectionString, max: 2 });
-    // The database says good-bye to connections that are on their way out already.
+    // The database reports its end on connections that are being closed.
     pool.on('error', () => undefined);
   }, PATIENCE_MS);
 
@@ -87,7 +87,7 @@ export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmb
   };
 }
 
-/** Where the nodes of a test write, and the gate that they wait at. */
+/** The files to which a test's nodes write, and the gate at which they wait. */
 export function sceneIn(folder: string) {
   const place = join(folder, crypto.randomUUID());
   const diary = `${place}.diary`;

@@ -4,7 +4,7 @@ import { EventChannel, type Subscriber } from '../../src/agentServer/runs/eventC
 
 const text = new TextDecoder();
 
-/** What a reader gets until the end, or until nothing more waits. */
+/** A reader's events until the end, or until no more are queued. */
 async function read(subscriber: Subscriber): Promise<string[]> {
   const frames: string[] = [];
   for (;;) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EventLog } from '../../src/agentServer/runs/eventLog.ts';
 import type { EventStore, StreamEvent } from '../../src/agentServer/store/eventStore.ts';
 
-/** A store in memory, which answers when it is told to. */
+/** An in-memory store that answers on the test's command. */
 function storeInMemory(kept: StreamEvent[] = []) {
   let events = [...kept];
   const calls: { count: number; answer: (held?: boolean) => void; fail: (error: Error) => void }[] = [];

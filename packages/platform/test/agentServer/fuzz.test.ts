@@ -6,20 +6,22 @@ import { useAgent } from './agentUnderTest.ts';
 
 const { agent, api } = useAgent();
 
-/** How long requests are made up: `npm run test:fuzz`. Without it, so many groups of requests. */
+/** How long requests are generated in `npm run test:fuzz`. Otherwise a fixed number of request groups is used. */
 const SECONDS = Number(process.env['SLIPWAY_FUZZ_SECONDS'] || Number.NaN);
 const IS_LONG = Number.isFinite(SECONDS);
 const GROUPS = 120;
-/** The long run makes up others each time; the same again: `SLIPWAY_FUZZ_SEED=<seed>`, as a failure prints it. */
+/**
+ * The long run generates other requests each time. To repeat one: `SLIPWAY_FUZZ_SEED=<seed>`, as a failure prints it.
+ */
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] || (IS_LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
 
-/** A request that is not answered by then hangs: none is for a run that takes long. */
+/** A request without an answer by then counts as hanging: no request starts a long run. */
 const ANSWER_MS = 30_000;
 
-/** What stands for a path's parameters: the ids of threads, runs, assistants, and of what else there is. */
+/** The values for path parameters: the ids of threads, runs, assistants, and others. */
 const ID_OF: Record<string, keyof typeof known> = { thread_id: 'T', run_id: 'R', assistant_id: 'A' };
 
-/** Every endpoint; `T`, `R`, `A` and `C` are the ids of threads, runs, assistants and checkpoints. */
+/** Every endpoint. `T`, `R`, `A` and `C` are the ids of threads, runs, assistants and checkpoints. */
 const ENDPOINTS = [
   ...Object.values(RUN_API_ENDPOINTS).map(
     ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, (_, name: string) => ID_OF[name] ?? 'C')}`,
@@ -67,7 +69,7 @@ const idOf = (kind: keyof typeof known) =>
   );
 
 const anyJson = fc.oneof(fc.jsonValue({ maxDepth: 3 }), strange);
-/** What a field may hold: mostly what it should, of every field that some endpoint knows. */
+/** Values of fields, mostly valid, for every field of some endpoint. */
 const FIELDS: Record<string, fc.Arbitrary<unknown>> = {
   assistant_id: idOf('A'),
   graph_id: fc.constantFrom('echo', 'ask', 'nobody'),
@@ -219,7 +221,7 @@ describe('whatever is asked', () => {
           seed: SEED,
         },
       );
-      // Nothing but refusals would try little.
+      // Only refusals would test little.
       expect(asked.taken).toBeGreaterThan(asked.requests / 20);
       expect(await api.json('GET', '/ok')).toEqual({ ok: true });
       expect(await api.wait(undefined, { assistant_id: 'echo', input: { text: 'on' } })).toMatchObject({
@@ -241,7 +243,7 @@ async function send(made: {
   const search = new URLSearchParams(
     made.query.map(([name, value]): [string, string] => [name, wellFormed(value)]),
   );
-  // Dots in a path are resolved on the way: the address that is asked may be another one.
+  // Dots in a path are resolved first, so the requested address may be another one.
   const url = new URL(`${agent().url}${path}?${search.toString()}`);
   const response = await fetch(url, {
     method: made.method,
@@ -254,7 +256,7 @@ async function send(made: {
   return response.status;
 }
 
-/** An address cannot hold half a character. */
+/** An address cannot contain half a surrogate pair. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '');
 }

@@ -7,12 +7,12 @@ import { PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.t
 
 const agents = useAgentProcesses(DURABLE_AGENT);
 
-/** Short enough to wait for, long enough for a busy machine to renew it. */
+/** Short enough to wait for, but long enough for a busy machine to renew it. */
 const LEASE = { SLIPWAY_AGENT_LEASE_MS: '4000' };
 
 type Agent = Awaited<ReturnType<typeof agents.start>>;
 
-/** A run of `work` in a process, of which "slow" has begun. */
+/** A run of `work` in a process. Its node "slow" has begun. */
 async function runningIn(agent: Agent) {
   const scene = agents.scene();
   const thread = await agent.api.thread();
@@ -37,7 +37,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     const followed = await one.api.send('GET', `${run}/stream`);
     const joined = await one.api.send('GET', `${run}/join`);
     one.child.kill('SIGTERM');
-    // Neither an end that is none nor an answer that is none: both break off.
+    // Both break off, instead of a false end or a false answer.
     await expect(collectEvents(followed)).rejects.toThrow();
     await expect(joined.text()).rejects.toThrow();
     expect(await one.exited).toEqual({ code: 0, signal: null });
@@ -152,10 +152,10 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
       for await (const event of readEvents(response)) seen.push(event);
     })();
     await until(() => Promise.resolve(seen.length >= 3), 'first and quick are seen', PATIENCE_MS);
-    // Before anything has happened to it, the other process tells the same.
+    // Until something happens to the run, the other process reports the same.
     const beside = two.api.send('GET', path, undefined, { headers: { 'last-event-id': '0' } });
     one.child.kill('SIGKILL');
-    // No end that is none: it breaks off, and whoever comes back behind what it saw misses nothing.
+    // The stream breaks off, instead of a false end. A client that resumes after its last event misses nothing.
     await expect(reading).rejects.toThrow();
     void serve(two, 'two');
     await scene.untilNoted('slow-begun', 2);
@@ -169,7 +169,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
       ['1', 'updates', 'first'],
       ['2', 'updates', 'quick'],
       ['3', 'metadata', 'run_id', 'attempt'],
-      // LangGraph tells what a node that is not run again had written.
+      // LangGraph reports the writes of a node that is not run again.
       ['4', 'updates', 'quick', '__metadata__'],
       ['5', 'updates', 'slow'],
       ['6', 'updates', 'last'],

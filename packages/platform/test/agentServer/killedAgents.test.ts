@@ -9,7 +9,7 @@ import { PATIENCE_MS, timesByRun, DURABLE_AGENT, useAgentProcesses } from './dur
 
 const agents = useAgentProcesses(DURABLE_AGENT);
 
-/** Runs that stand still when their process is killed, and runs that are in the middle of their steps. */
+/** Runs that wait when their process is killed, and runs between their steps. */
 const STANDING = 40;
 const WALKING = 30;
 
@@ -46,7 +46,7 @@ describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, (
     const first = await agents.start('restarted');
     const runs = await startRuns(STANDING, first.api, 'work', scene.input);
     await scene.untilNoted('slow-begun', STANDING);
-    // What "first" and "quick" wrote is stored: they have finished.
+    // The writes of "first" and "quick" are stored: they have finished.
     await until(
       async () => {
         const [row] = await agents.query(
@@ -68,7 +68,7 @@ describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, (
     for (const run of runs) {
       expect(await second.api.json('GET', pathOf(run))).toMatchObject({ status: 'success', attempt: 2 });
     }
-    // The node that was cut began twice; everything else was done once.
+    // The interrupted node ran twice, all else once.
     const once = { first: 1, quick: 1, 'slow-begun': 2, 'slow-ended': 1, last: 1 };
     expect(timesByRun(scene.lines())).toEqual(Object.fromEntries(runs.map((run) => [run.name, once])));
     const left = await agents.query(
@@ -93,7 +93,7 @@ describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, (
       const [before, after] = [steps(one.pid), steps(two.pid)];
       const reached = before.length;
       expect(before).toEqual([1, 2, 3, 4, 5].slice(0, reached));
-      // The step that was cut may be done again, one that came before it never is.
+      // The interrupted step may run again, but no earlier step.
       expect([reached, reached + 1]).toContain(after[0] ?? 6);
       expect(after).toEqual([1, 2, 3, 4, 5].slice(5 - after.length));
     }
@@ -116,7 +116,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
       input: scene.input('x'),
     });
     await first.exited;
-    // A process may die of the run before it says that it is ready.
+    // The run may kill a process before it reports that it is ready.
     await agents.start('deadly', env).then(
       (second) => second.exited,
       () => undefined,
@@ -175,7 +175,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
       await waited.text();
       const before = await agent.api.state(thread);
       expect(before.next).toEqual(['quick', 'slow']);
-      // As if the process had died after its last checkpoint, and before it could say that the run had ended.
+      // As if the process had died after its last checkpoint, but before it recorded the run's end.
       await agents.query(
         `update slipway_agent.runs set status = 'running', owner = 'a dead process' where run_id = $1`,
         [place.split('/').at(-1)],

@@ -11,7 +11,7 @@ import {
   until,
 } from './agentUnderTest.ts';
 
-/** On a real PostgreSQL alone: what waits for a row there waits beside the other statements. */
+/** On a real PostgreSQL only: there, a statement that waits for a row does not block others. */
 let agent: AgentUnderTest;
 const api = apiOf(() => agent.url);
 let holder: pg.Client;
@@ -39,7 +39,7 @@ afterAll(async () => {
 const ROLLBACK = '?action=rollback';
 const INTERRUPT = '?action=interrupt';
 
-/** A run whose graph has ended, and whose end is on its way to the database: it waits there for the thread's row. */
+/** A run whose graph has ended. The update of its end waits for the thread's row in the database. */
 async function ending() {
   const hold = gate();
   const thread = await api.thread();
@@ -53,7 +53,7 @@ async function ending() {
   return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
 }
 
-/** Waits until a statement waits for a row that a client holds, whatever row it waited for before. */
+/** Waits until a statement waits for a row that a client has locked, whatever row it waited for before. */
 async function untilBlockedBy(client: pg.Client) {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return until(async () => {
@@ -65,7 +65,7 @@ async function untilBlockedBy(client: pg.Client) {
   }, 'a statement waits for the client');
 }
 
-/** Waits until that many statements like this wait for a row that another one holds. */
+/** Waits until so many statements like this wait for a locked row. */
 function untilWaiting(statement: string, count: number) {
   return until(async () => {
     const found = await looker.query(
@@ -111,7 +111,7 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
       await untilBlockedBy(runHolder);
       const cancelled = api.send('POST', `${path}/cancel${action}`);
       await untilWaiting('%update%runs%', 2);
-      // The end came first, and is the first to have the row.
+      // The end came first, so it gets the row first.
       await runHolder.query('COMMIT');
       const response = await cancelled;
       expect([response.status, await response.json()]).toEqual([

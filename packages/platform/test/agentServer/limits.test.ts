@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { collectEvents, FIXTURE_AGENT, gate, until } from './agentUnderTest.ts';
 import { useAgentProcesses } from './durableAgents.ts';
 
-/** How much a graph streams, in mebibytes; a real gigabyte: `SLIPWAY_STREAMED_MIB=1024`. */
+/** How much a graph streams, in mebibytes. For a real gigabyte: `SLIPWAY_STREAMED_MIB=1024`. */
 const STREAMED_MIB = Number(process.env['SLIPWAY_STREAMED_MIB'] || 320);
 
 const agents = useAgentProcesses(FIXTURE_AGENT);
@@ -36,7 +36,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     expect(await api.run(one!.thread_id, one!.run_id)).toMatchObject({
       status: 'pending',
     });
-    // One that waits for its place can be cancelled, and makes room.
+    // A queued run can be canceled, which frees its place.
     const path = `/threads/${two!.thread_id}/runs/${two!.run_id}`;
     expect((await api.send('POST', `${path}/cancel?wait=true`)).status).toBe(204);
     expect((await api.send('POST', '/runs', echo)).status).toBe(200);
@@ -88,7 +88,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     });
     const location = response.headers.get('content-location') ?? '';
     const joined = api.json('GET', `${location}/join`);
-    // Other runs go on meanwhile.
+    // Other runs continue meanwhile.
     expect(await api.wait(undefined, echo)).toMatchObject({ text: 'echo: x' });
     expect(await joined).toMatchObject({ made: 'streamed' });
     const grown = (await memoryMiB(agent.child.pid, 'VmHWM')) - before;
@@ -110,14 +110,14 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     expect(ended).toMatchObject({ __error__: { error: 'RunTimeout' } });
     expect(await api.runs(thread)).toMatchObject([{ status: 'timeout' }]);
 
-    // Whoever watches it starts it again.
+    // The platform would restart it.
     void api.send('POST', '/runs/wait', odd('block')).catch(() => undefined);
     expect(await agent.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(agent.stderr()).toContain('the event loop stood still for 1 s');
   });
 });
 
-/** The memory of a process, in mebibytes: resident now (`VmRSS`), or at most so far (`VmHWM`). */
+/** The memory of a process, in mebibytes: now (`VmRSS`), or at its peak (`VmHWM`). */
 async function memoryMiB(pid: number | undefined, what: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid ?? ''}/status`, 'utf8');
   return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;

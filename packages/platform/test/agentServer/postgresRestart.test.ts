@@ -5,7 +5,7 @@ import { type AgentUnderTest, apiOf, collectEvents, startAgentUnderTest } from '
 import { DURABLE_AGENT, sceneIn, timesByRun } from './durableAgents.ts';
 import { useFolder } from '../folders.ts';
 
-/** On a PostgreSQL of its own, which the other tests do not use: it is stopped and started. */
+/** Uses its own PostgreSQL, because the test stops and starts it. */
 let postgres: RealPostgres;
 let agent: AgentUnderTest;
 const folder = useFolder();
@@ -45,7 +45,7 @@ describe('PostgreSQL, stopped and started in the middle of runs', { timeout: 240
     const streams = standing.map(async (run) =>
       collectEvents(await api.send('GET', `${run}/stream`, undefined, { headers: { 'last-event-id': '0' } })),
     );
-    // These are in the middle of their five steps when it stops.
+    // These are between their five steps when it stops.
     const walking = await Promise.all(names.map((name) => begin(`walking-${name}`, 'chain')));
     await scene.untilNoted('2', names.length / 2);
     await postgres.restart(async () => {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { createParser } from 'eventsource-parser';
 
-/** A gate for the fixture's waiting node: give its path as `text`, and open it when the run is to go on. */
+/** A gate for the fixture's waiting node. Pass its path as `text`, and open it to let the run continue. */
 export function gate(): { path: string; open: () => Promise<void> } {
   const path = join(tmpdir(), `slipway-gate-${crypto.randomUUID()}`);
   return { path, open: () => writeFile(path, '') };
@@ -19,7 +19,7 @@ export interface ReadEvent {
   readonly id: string | undefined;
 }
 
-/** The events of a server-sent event stream, as they come. Comments come as `event: ':'`. */
+/** The events of a server-sent event stream, in order. Comments have `event: ':'`. */
 export async function* readEvents(response: Response): AsyncGenerator<ReadEvent> {
   const queue: ReadEvent[] = [];
   const parser = createParser({
@@ -39,7 +39,7 @@ export async function collectEvents(response: Response): Promise<ReadEvent[]> {
   return events;
 }
 
-/** Waits until a condition holds, looking every 20 ms; fails after `withinMs`. */
+/** Waits until a condition holds, checking every 20 ms; fails after `withinMs`. */
 export async function until<T>(
   look: () => Promise<T | undefined | false>,
   what: string,
@@ -55,7 +55,7 @@ export async function until<T>(
   }
 }
 
-/** A small client of the Run API, for tests and for the comparison: statuses and bodies as they are. */
+/** A small client of the Run API for tests and the comparison. Returns statuses and bodies unchanged. */
 export function apiOf(url: string | (() => string), headers: Record<string, string> = {}) {
   const send = (
     method: string,
@@ -87,10 +87,10 @@ export function apiOf(url: string | (() => string), headers: Record<string, stri
     create: (threadId: string, body: object): Promise<{ run_id: string } & Record<string, any>> =>
       json('POST', `/threads/${threadId}/runs`, body),
     join: (threadId: string, runId: string) => json('GET', `/threads/${threadId}/runs/${runId}/join`),
-    /** Creates a run and waits for its output; without a thread it is stateless. */
+    /** Creates a run and waits for its output. Without a thread, it is stateless. */
     wait: (threadId: string | undefined, body: object) =>
       json('POST', threadId === undefined ? '/runs/wait' : `/threads/${threadId}/runs/wait`, body),
-    /** Cancels a run and waits for its end: the status of the answer. */
+    /** Cancels a run and waits for its end. Returns the answer's status. */
     cancel: async (threadId: string, runId: string, query = ''): Promise<number> =>
       (await send('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=true${query}`)).status,
     /** Waits until a run has the status. */
@@ -99,7 +99,7 @@ export function apiOf(url: string | (() => string), headers: Record<string, stri
         const run = await json('GET', `/threads/${threadId}/runs/${runId}`);
         return run.status === status && run;
       }, `run ${runId} is ${status}`),
-    /** Waits until the graph has completed a step of that number of log entries. */
+    /** Waits until the graph's log has this many entries. */
     untilLogged: (threadId: string, entries: number) =>
       until(async () => {
         const state = await json('GET', `/threads/${threadId}/state`);

@@ -5,7 +5,7 @@ import { type CompiledGraph, startsPlainly } from '../../src/agentServer/graphs/
 import type { CheckpointRows } from '../../src/agentServer/store/fencedWrites.ts';
 import { RunWriter } from '../../src/agentServer/store/runWriter.ts';
 
-/** A writer whose statements are answered when the test says so. */
+/** A writer whose statements are answered on the test's command. */
 function writerUnderTest(startsAsPlainly: boolean) {
   const statements: { ids: string[]; answer: (held: boolean) => void }[] = [];
   let lost = 0;

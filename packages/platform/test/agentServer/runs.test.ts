@@ -67,7 +67,7 @@ describe('a run', () => {
     expect((await api.send('GET', `/threads/${run.thread_id}`)).status).toBe(404);
   });
 
-  // How each answer tells an error is in `conformance/`.
+  // The errors of each answer are in `conformance/`.
   it.each([
     ['throw', 'RangeError', 'out of luck'],
     ['bigint', 'UnserializableValue', '.made is a big integer'],
@@ -180,7 +180,7 @@ describe.concurrent('streams', () => {
     const seen: string[] = [];
     for await (const event of readEvents(await api.send('POST', '/runs/stream', body))) {
       seen.push(...Object.keys(event.data as object));
-      // The second step waits for the first one to be read.
+      // The second step waits until the first one's event has been read.
       if (seen.includes('first')) await hold.open();
     }
     expect(seen.slice(-2)).toEqual(['first', 'second']);
@@ -188,7 +188,7 @@ describe.concurrent('streams', () => {
 });
 
 describe('a client that goes away', () => {
-  // One that asks for a cancel is in `conformance/`.
+  // Disconnects that cancel are in `conformance/`.
   it('from a wait leaves its run running', async () => {
     const gone = new AbortController();
     const thread = await api.thread();
@@ -198,7 +198,7 @@ describe('a client that goes away', () => {
     const [run] = await api.runs(thread);
     gone.abort();
     await waiting.then((response) => response.text()).catch(() => undefined);
-    // The other client's request is served after the first one's end was noticed.
+    // The other client's request is answered after the server has noticed the disconnect.
     await api.wait(undefined, { assistant_id: 'echo', ...input('x') });
     expect(await api.run(thread, run.run_id)).toMatchObject({ status: 'running' });
     await api.cancel(thread, run.run_id);
@@ -219,7 +219,7 @@ describe('a page', () => {
     await collectEvents(streamed);
     expect(streamed.headers.get('access-control-allow-origin')).toBe(origin);
     expect(streamed.headers.get('access-control-expose-headers')).toContain('Content-Location');
-    // An agent without a key refuses pages of other sites.
+    // An agent without a key refuses other sites' pages.
     const refused = await ask('https://evil.example');
     expect(refused.headers.get('access-control-allow-origin')).toBeNull();
   });

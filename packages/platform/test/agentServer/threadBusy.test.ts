@@ -10,7 +10,7 @@ import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
 import { useTestDatabase } from '../testDatabase.ts';
 
-/** Without agents: what is accepted and ended at the same moment meets in the database. */
+/** Without agents: concurrent submissions and ends meet in the database. */
 const server = useTestDatabase();
 let database: AgentDatabase;
 let threads: ThreadStore;

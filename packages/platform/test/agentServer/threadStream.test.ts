@@ -62,7 +62,7 @@ describe('the stream of a thread', () => {
   it('tells the runs in their order, each to its end, with ids that name run and event', async () => {
     const { sight, run, change } = threadOf();
     const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
-    // Another process had the first one: it is found when the thread has changed.
+    // The first one ran in another process: it is found when the thread has changed.
     const elsewhere = run(1, { heard: false });
     change(true);
     const first = read(stream);

@@ -5,13 +5,13 @@ import { Header } from 'tar';
 type EntryType =
   'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'CharacterDevice' | 'FIFO' | 'GlobalExtendedHeader';
 
-/** One entry of an archive that no well-meaning tool would write. */
+/** An archive entry that normal tools would not write. */
 export interface RawEntry {
   readonly path: string;
   readonly type?: EntryType;
   readonly linkpath?: string;
   readonly content?: string | Buffer;
-  /** What the header claims, where that is not the content's length. */
+  /** The size in the header, if it differs from the content's length. */
   readonly size?: number;
   readonly mode?: number;
 }

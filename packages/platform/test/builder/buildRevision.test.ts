@@ -21,7 +21,7 @@ let home: string;
 let log: string[];
 
 useFreshFolder((folder) => (home = folder));
-// Nothing here may need a registry: one that is not there makes sure of it.
+// Makes builds fail if they use a registry: this one does not exist.
 beforeEach(() => void vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9'));
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -53,7 +53,7 @@ async function reasonFor(
   return result.ok ? '' : result.reason;
 }
 
-/** A source with one dependency, which it carries as a tarball: npm installs it for real, without a registry. */
+/** A source that contains its one dependency as a tarball: npm really installs it, without a registry. */
 function withDependency(): Record<string, string | Buffer> {
   const dependency = archiveOf([
     { path: 'package/package.json', content: '{"name":"dep","version":"1.0.0","type":"module"}' },
@@ -364,7 +364,7 @@ describe('a builder', () => {
     await until('the end of the process', () => !isRunning(pid));
   });
 
-  // A file system of 1 MiB, mounted where only this test sees it: Linux, and allowed to make a namespace.
+  // Mounts a file system of 1 MiB that only this test sees. Needs Linux and permission to create a namespace.
   const canMount =
     process.platform === 'linux' &&
     spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;

@@ -13,7 +13,7 @@ interface Agent extends RunningAgent {
 }
 
 let fleet: Fleet;
-/** What the gateway was told, in order. */
+/** The calls to the gateway, in order. */
 let told: string[];
 let started: Agent[];
 let failStarts: boolean;
@@ -108,7 +108,7 @@ describe('the fleet', () => {
     fleet.handOver(spec('b'), agent).undo();
     expect(told).toEqual(['d to a', 'd to b', 'd to a']);
     expect(agentAt(1).state.killed).toBe(true);
-    // The old one is still looked after; the one that was ended is not.
+    // The old one is still supervised; the one that was stopped is not.
     agentAt(0).crash();
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'));
     await vi.waitFor(() => expect(started).toHaveLength(3));

@@ -18,7 +18,7 @@ async function someHome(): Promise<HomeLayout> {
   return homeLayout(root);
 }
 
-/** Begins to write file after file under a folder, for as long as it takes to write 2,000 or until it cannot. */
+/** Starts to write files under a folder, one after another, up to 2,000 or until it fails. */
 async function beginWriting(folder: string): Promise<void> {
   spawn('/bin/sh', ['-c', 'i=0; while [ $i -lt 2000 ] && : > "written-$i"; do i=$((i+1)); done'], {
     cwd: folder,

@@ -11,7 +11,7 @@ let platform: TestPlatform;
 
 let generation = 0;
 
-/** A platform with an engine. As after `kill -9`, one that there was before starts nothing any more. */
+/** The options of a platform with an engine. An earlier platform starts nothing any more, as after `kill -9`. */
 function options(): { containers: Containers } {
   const mine = ++generation;
   const containers = createContainers({ command: engine.command, platform: 'test' });
@@ -65,7 +65,7 @@ async function containersOf(id: string): Promise<string[]> {
     .map(({ revisionId }) => revisionId!);
 }
 
-/** What a deployment may set and this platform does not apply, and the line that says so. */
+/** Settings of a deployment that this platform does not apply, and the line that reports it. */
 const UNAPPLIED = {
   source_config: {
     install_command: 'npm ci',
@@ -150,7 +150,7 @@ it('a revision fails with what to do where the engine does not answer, is deploy
   expect((await platform.redeploy(id, revision)).status).toBe(200);
   await platform.reaches(id, revision, 'DEPLOYED');
 
-  // What a killed platform served serves again after its restart, in one new container.
+  // After a restart, a killed platform serves the same again, in one new container.
   const [before] = (await engine.containers()).filter(({ deploymentId }) => deploymentId === id);
   platform.serving.clear();
   await platform.start(options());

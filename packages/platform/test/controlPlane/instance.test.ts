@@ -15,7 +15,7 @@ const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
 const root = useFolder();
 const database = useTestDatabase();
 
-/** A home or a database: its instance id, and the deployments that it knows. */
+/** A home or a database: its instance id, and its deployments. */
 interface Side {
   readonly id?: string;
   readonly knows?: readonly string[];
@@ -33,7 +33,7 @@ async function homeOf({ id, knows = [] }: Side): Promise<string> {
   return home;
 }
 
-/** Has the database be one with these deployments, and nothing else. */
+/** Fills the database with only these deployments. */
 async function databaseIs({ id, knows = [] }: Side): Promise<void> {
   const { kysely } = database;
   await kysely.deleteFrom('platform_instance').execute();
@@ -59,7 +59,7 @@ async function databaseIs({ id, knows = [] }: Side): Promise<void> {
 
 const claim = (home: string, adopt = false) => claimInstance({ home, kysely: database.kysely, adopt });
 
-/** The ids that a home and the database have now. */
+/** The present ids of a home and the database. */
 async function ids(home: string): Promise<[string, string | undefined]> {
   const row = await database.kysely.selectFrom('platform_instance').select('id').executeTakeFirst();
   return [(await readFile(join(home, 'instance.id'), 'utf8')).trim(), row?.id];
@@ -106,13 +106,13 @@ describe('a home and a database', () => {
   });
 });
 
-/** A home and the database that a platform is started with. */
+/** A home and the database of a platform. */
 interface Place {
   readonly home: string;
   readonly databaseUrl?: string;
 }
 
-/** A home with an empty database: another one on the server, or the embedded one made anew. */
+/** A home with an empty database: another one on the server, or a new embedded one. */
 async function withEmptyDatabase(home: string): Promise<Place> {
   const databaseUrl = await emptyDatabaseUrl();
   if (databaseUrl !== undefined) return { home, databaseUrl };

@@ -7,7 +7,7 @@ const platform = TestPlatform.use();
 const interrupt = (id: string, revision: string): Promise<Answer> =>
   platform.call('POST', `/v2/deployments/${id}/revisions/${revision}/interrupt`);
 
-/** Builds that end only when they are called off. */
+/** Builds that end only when they are canceled. */
 function buildUntilCalledOff(): { readonly calledOff: () => number } {
   let count = 0;
   platform.onBuild = async ({ signal }) => {
@@ -137,7 +137,7 @@ describe('interrupting is refused', () => {
   it('with 400 while the deployment is being deleted', async () => {
     const id = await platform.create('going');
     const { latest_revision_id: revision } = await platform.deployment(id);
-    // Held as it is between the request to delete it and its end.
+    // Stays between the request to delete it and its end.
     await platform.kysely
       .updateTable('deployments')
       .set({ status: 'AWAITING_DELETE' })

@@ -25,7 +25,7 @@ function deploy(sourceConfig: Record<string, unknown>, name: string = crypto.ran
   );
 }
 
-/** Sends a deployment's `source_config` back as it was answered, or with a change. */
+/** Sends a deployment's `source_config` back as it was returned, or with a change. */
 async function patchConfig(id: string, sourceConfig: Record<string, unknown>): Promise<Answer> {
   const answer = await platform.call('PATCH', `/v2/deployments/${id}`, { source_config: sourceConfig });
   expect(answer.status, JSON.stringify(answer.json)).toBe(200);
@@ -200,7 +200,7 @@ describe('a resource_spec', () => {
       .where('id', '=', json.id)
       .executeTakeFirstOrThrow();
     expect(row.source_config['resource_spec']).toEqual({ cpu: 0.6, memory_mb: 512 });
-    // What was read can be sent back, and is then what was sent.
+    // A deployment's config can be sent back, and replaces the stored one.
     const again = await patchConfig(json.id, json.source_config);
     expect(again.json.source_config['resource_spec']).toEqual(answered);
   });

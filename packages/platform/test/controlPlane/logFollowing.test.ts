@@ -11,7 +11,7 @@ interface Followed {
   readonly data: { readonly message?: string; readonly status?: string };
 }
 
-/** Follows a revision's log; the response, and its events one by one. */
+/** Follows a revision's log: the response, and its events one by one. */
 async function follow(
   id: string,
   revision: string,
@@ -39,7 +39,7 @@ async function* read(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGene
   }
 }
 
-/** Reads until everything wanted has come: kinds of events, lines, statuses. */
+/** Reads until all wanted kinds of events, lines and statuses have arrived. */
 async function until(events: AsyncGenerator<Followed, void>, ...wanted: string[]): Promise<Followed[]> {
   const seen: Followed[] = [];
   const missing = new Set(wanted);
@@ -121,7 +121,7 @@ describe('a log that is followed', () => {
     const revision = await platform.release(id, 'DEPLOYED');
     const { events } = await follow(id, revision, { query: 'stage=build' });
     await until(events, 'line 0');
-    // What the stream has not read yet it cannot know: the line is found all the same once the reader comes to it.
+    // The stream has not read this line yet, so it delivers the changed text.
     await platform.kysely
       .updateTable('revision_logs')
       .set({ line: 'changed' })

@@ -13,7 +13,7 @@ function job(more: Partial<RunningJob> = {}): RunningJob {
   return { revisionId: 'running', requested: 0, building: true, interrupted: false, ...more };
 }
 
-/** What is planned with two build slots, in short; `jobs` by deployment. */
+/** The plan with two build slots, in short form; `jobs` by deployment. */
 function plan(revisions: PlannedRevision[], jobs: Record<string, RunningJob> = {}): string[] {
   return planWork(revisions, new Map(Object.entries(jobs)), 2).map((action) => {
     switch (action.kind) {

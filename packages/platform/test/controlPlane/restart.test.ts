@@ -7,7 +7,7 @@ import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
 
-/** A platform that is killed leaves its rows as they are, and the next one begins with them. */
+/** Restarts the platform as after a kill: the rows stay, and the next one starts with them. */
 async function killedAndStartedAgain(): Promise<void> {
   platform.serving.clear();
   platform.playAsUsual();

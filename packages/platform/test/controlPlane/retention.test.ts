@@ -9,7 +9,7 @@ const platform = TestPlatform.use({ sourcesKept: 2 });
 const sourcesOf = async (id: string): Promise<string[]> =>
   (await readdir(`${platform.home}/objects/tarballs/${id}`)).sort();
 
-/** Releases so many revisions, one after another; each with the name of its source's file. */
+/** Releases so many revisions, one after another. Returns each with the name of its source's file. */
 async function releases(id: string, count: number, status: 'DEPLOYED' | 'BUILD_FAILED') {
   const made: { revision: string; source: string }[] = [];
   for (let i = 0; i < count; i++) {
@@ -25,7 +25,7 @@ describe('an uploaded source', () => {
   it('stays while its revision is kept built or is one of the newest, and a redeploy says what is gone', async () => {
     const id = await platform.create('bounded');
     const made = await releases(id, 7, 'DEPLOYED');
-    // Five are kept built.
+    // Five stay built.
     await vi.waitFor(async () =>
       expect(await sourcesOf(id)).toEqual(
         made

@@ -92,7 +92,7 @@ describe('a redeploy', () => {
     const answer = await platform.redeploy(id, blue);
     expect(answer.status).toBe(200);
     expect(answer.json.latest_revision_id).toBe(green);
-    // From the moment of the answer on, nobody can take the old DEPLOYED for the new one.
+    // From the answer on, clients cannot mistake the old DEPLOYED for the new one.
     const history = await platform.history(blue);
     expect(history.slice(7)[0]).toBe('AWAITING_DEPLOY');
     await platform.reaches(id, blue, 'DEPLOYED');

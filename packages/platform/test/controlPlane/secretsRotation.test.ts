@@ -19,7 +19,7 @@ const home = useFolder();
 beforeAll(async () => {
   const id = await platform.create('many', { secrets: SECRETS });
   const sealing = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
-  // More than one batch, without making every one of them by a request.
+  // More than one batch, without a request for each.
   await sql`insert into revisions (id, deployment_id, status, source, source_config, source_revision_config,
       sealed_secrets, requested_by, created_at, updated_at)
     select gen_random_uuid(), ${id}::uuid, 'SKIPPED', 'internal_source', '{}', '{}', '', 'patch', now(), now()
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await platform.kysely.updateTable('deployments').set({ sealed_secrets: sealed() }).execute();
 });
 
-/** As a process has it that starts now. */
+/** The options of a new process. */
 async function start() {
   const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
   const next = await pendingMasterKey(home);
@@ -51,7 +51,7 @@ describe('rotating the master key', () => {
   it('broken off at any batch, leaves everything to be opened by the next process, which goes on', async () => {
     const before = await readFile(join(home, 'master.key'), 'utf8');
     for (const allowed of [0, 100, 100]) {
-      // The database refuses the update after so many, as if the process had been killed there.
+      // Makes the database refuse the update after so many, as if the process had been killed there.
       await sql`create sequence updates`.execute(platform.kysely);
       await sql
         .raw(

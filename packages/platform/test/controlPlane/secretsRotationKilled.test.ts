@@ -17,18 +17,18 @@ import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 import { useFolder } from '../folders.ts';
 
-// Processes are started here, one after another: on a busy machine that takes its time.
+// Starts processes one after another, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const DEPLOYMENTS = 450;
 const SECRETS = JSON.stringify([{ name: 'TOKEN', value: 'hunter2-hunter2' }]);
-/** What an update of a deployment waits for, once so many have been let through. */
+/** The lock that an update of a deployment waits for, after so many have passed. */
 const GATE = 20_261_121;
 
 const home = useFolder();
 let databaseUrl: string;
 let database: Database;
-/** Holds locks, so that the rotation comes to a certain moment and no further. */
+/** Holds locks, so that the rotation stops at a certain point. */
 let holder: pg.Client;
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Lets so many updates of deployments through, and then none, until the gate is opened. */
+/** Lets so many updates of deployments pass. The others wait until the gate is opened. */
 async function holdAfter(updates: number): Promise<() => Promise<void>> {
   const { kysely } = database;
   await holder.query(`select pg_advisory_lock(${GATE}), setval('updates', 1, false)`);
@@ -81,7 +81,7 @@ async function holdAfter(updates: number): Promise<() => Promise<void>> {
   };
 }
 
-/** Lets every value be sealed anew, and not the last look at whether that is all of them. */
+/** Lets all values be sealed again, but holds the final check for others. */
 async function holdLastLook(): Promise<() => Promise<void>> {
   await holder.query('begin');
   await holder.query('lock table revisions in row exclusive mode');
@@ -90,7 +90,10 @@ async function holdLastLook(): Promise<() => Promise<void>> {
   };
 }
 
-/** How many wait for a lock of ours. Not asked by the holder: within a transaction a server's activity stands still. */
+/**
+ * How many statements wait for our lock. A separate connection asks, because activity statistics are frozen within a
+ * transaction.
+ */
 async function waiting(): Promise<number> {
   const { rows } = await sql`
     select 1 from pg_locks join pg_stat_activity using (pid)
@@ -103,7 +106,7 @@ function startRotation(): ChildProcess {
   return spawn(process.execPath, [...FROM_SOURCE, script, home, databaseUrl], { stdio: 'inherit' });
 }
 
-/** What a process has that starts now. */
+/** The options of a new process. */
 async function start() {
   const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
   const next = await pendingMasterKey(home);
@@ -136,7 +139,7 @@ describe('a rotation of the master key that is killed', () => {
     await Promise.race([met, early]);
     rotation.kill('SIGKILL');
     await ended;
-    // The server would carry out what its client is no longer there for.
+    // Otherwise the server would finish the statement after its client has gone.
     await holder.query(
       `select pg_terminate_backend(pid) from pg_locks join pg_stat_activity using (pid)
        where not granted and datname = current_database()`,

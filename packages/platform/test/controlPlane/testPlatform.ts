@@ -27,7 +27,7 @@ import { CONTROL_PLANE } from '../openapi/documented.ts';
 /** The platform's own key. */
 export const API_KEY = 'test-key';
 
-/** Whatever an answer may have; a test that asks for what it has not, fails. */
+/** All fields of any answer. A test that reads a missing one fails. */
 export interface AnswerBody {
   id: string;
   name: string;
@@ -48,29 +48,29 @@ export interface AnswerBody {
   detail: unknown;
 }
 
-/** An answer, read. */
+/** A parsed answer. */
 export interface Answer {
   readonly status: number;
   readonly json: AnswerBody;
   readonly headers: Headers;
 }
 
-/** An agent that exists only in memory: it ends when it is told to. */
+/** An in-memory agent that ends on request. */
 export interface FakeAgent extends RunningAgent {
   readonly revisionId: string;
   readonly env: Record<string, string>;
-  /** Ends by itself. */
+  /** Ends without a request. */
   crash(): void;
   drained: boolean;
   killed: boolean;
 }
 
-/** A control plane on a real database, with builds and agents that the test plays itself. */
+/** A control plane on a real database, with simulated builds and agents. */
 export class TestPlatform {
   home!: string;
   database!: Database;
   readonly agents: FakeAgent[] = [];
-  /** Which revision the gateway sends a deployment's requests to. */
+  /** The revision to which the gateway sends a deployment's requests. */
   readonly serving = new Map<string, string>();
   readonly builds: Parameters<BuildRevision>[0][] = [];
   readonly logged: string[] = [];
@@ -78,11 +78,11 @@ export class TestPlatform {
   #generation = 0;
   app!: Hono;
 
-  /** How the next builds and starts go; replaced by tests, for as long as each takes. Both count. */
+  /** Performs the next builds and starts; replaced by tests. Both are counted. */
   onBuild!: (build: Parameters<BuildRevision>[0]) => Promise<BuildResult>;
   onStart!: (start: Parameters<StartAgent>[0]) => Promise<void>;
 
-  /** One for all tests of a file: there once they run, and closed after them. */
+  /** One for all tests of a file. Use it only while they run; it is closed after them. */
   static use(options: Partial<ControlPlaneOptions> = {}): TestPlatform {
     const platform = new TestPlatform();
     beforeAll(() => platform.#open(options));
@@ -120,8 +120,8 @@ export class TestPlatform {
   }
 
   /**
-   * Starts a control plane on the same home and database, as after `kill -9`: what an earlier one is at, if it was not
-   * closed, never comes to anything.
+   * Starts a control plane on the same home and database, as after `kill -9`: if an earlier one was not closed, its
+   * work has no effect.
    */
   async start(options: Partial<ControlPlaneOptions> = {}): Promise<void> {
     const generation = ++this.#generation;
@@ -162,7 +162,7 @@ export class TestPlatform {
           await this.onStart(start);
           return this.#agent(start.env);
         }),
-      // A machine without a container engine; tests of images bring their own.
+      // A machine without a container engine. Tests of images set their own.
       containers: createContainers({ command: join(this.home, 'no-docker'), platform: 'test' }),
       agentStorage: { remove: () => Promise.resolve() },
       agentEnvironment: ({ deploymentId, revisionId, name }) =>
@@ -211,7 +211,7 @@ export class TestPlatform {
     return agent;
   }
 
-  /** A request with the platform's own key; a body that is no string is sent as JSON. */
+  /** Sends a request with the platform's own key. A body that is no string is sent as JSON. */
   async call(
     method: string,
     path: string,
@@ -224,7 +224,7 @@ export class TestPlatform {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    // Whatever the tests ask for, the answer is one that the OpenAPI document has.
+    // Every answer must match the OpenAPI document.
     const type = response.headers.get('content-type') ?? '';
     CONTROL_PLANE.expectAnswer(method, path, { status: response.status, type, text });
     return {
@@ -234,14 +234,14 @@ export class TestPlatform {
     };
   }
 
-  /** Creates a deployment of source `internal_source`; its id. */
+  /** Creates a deployment of source `internal_source`. Returns its id. */
   async create(name: string, more: Record<string, unknown> = {}): Promise<string> {
     const { status, json } = await this.call('POST', '/v2/deployments', createBody({ name, ...more }));
     expect(status, JSON.stringify(json)).toBe(201);
     return json.id;
   }
 
-  /** Uploads something; its object path. */
+  /** Uploads content. Returns its object path. */
   async upload(deploymentId: string, content = 'tarball'): Promise<string> {
     const { json } = await this.call('POST', `/deployments/${deploymentId}/upload-url`);
     const url = new URL(json.upload_url);
@@ -250,7 +250,7 @@ export class TestPlatform {
     return json.object_path;
   }
 
-  /** Creates a deployment with a revision that serves. */
+  /** Creates a deployment with a serving revision. */
   async deployed(
     name: string,
     more: Record<string, unknown> = {},
@@ -259,7 +259,7 @@ export class TestPlatform {
     return { id, revision: await this.release(id, 'DEPLOYED') };
   }
 
-  /** Uploads and patches, and waits until the revision has a status, if any; its id. */
+  /** Uploads and patches, and waits until the revision has a status, if given. Returns its id. */
   async release(deploymentId: string, until?: RevisionStatus): Promise<string> {
     const path = await this.upload(deploymentId);
     const { status, json } = await this.call('PATCH', `/v2/deployments/${deploymentId}`, {
@@ -287,7 +287,7 @@ export class TestPlatform {
     });
   }
 
-  /** Waits until a revision has ended, whatever with. */
+  /** Waits until a revision has ended with any status. */
   async settles(deploymentId: string, revisionId: string): Promise<void> {
     const settled = async () => isSettled(await this.status(deploymentId, revisionId));
     await vi.waitFor(async () => expect(await settled()).toBe(true), { timeout: 30_000, interval: 25 });
@@ -297,7 +297,7 @@ export class TestPlatform {
     return (await this.call('GET', `/v2/deployments/${id}`)).json;
   }
 
-  /** Every status that a revision has had, in order. */
+  /** All statuses that a revision has had, in order. */
   async history(revisionId: string): Promise<string[]> {
     const rows = await this.kysely
       .selectFrom('revision_transitions')
@@ -327,7 +327,7 @@ export function createBody(more: Record<string, unknown> = {}): Record<string, u
   };
 }
 
-/** Resolves when the signal is aborted, or was before. */
+/** Resolves when the signal is aborted, or at once if it already is. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -335,7 +335,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise and what settles it. */
+/** A promise and the function that resolves it. */
 export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => void } {
   let open: (value: T) => void = () => undefined;
   const promise = new Promise<T>((resolve) => (open = resolve));

@@ -33,7 +33,7 @@ async function offer(): Promise<{ path: string; objectPath: string }> {
   return { path: new URL(answer.upload_url).pathname, objectPath: answer.object_path };
 }
 
-/** A PUT over a real connection; without a length the body is chunked. */
+/** Sends a PUT over a real connection. Without a length, the body is chunked. */
 async function put(
   path: string,
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -45,7 +45,7 @@ async function put(
   });
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
   const source = Readable.from(body, { objectMode: false });
-  // Once it is refused, the server stops reading.
+  // After a refusal, the server stops reading.
   sent.on('error', () => source.destroy());
   source.pipe(sent);
   const [response] = await answered;
@@ -208,7 +208,7 @@ describe('an upload token', () => {
       '',
       '..',
       foreign,
-      // A lenient decoder takes these for the signature.
+      // A lenient decoder accepts these as the signature.
       `${payload}.${signature}=`,
       `${payload}.${signature}.${signature}`,
       `${payload}.${signature.slice(0, 5)}!${signature.slice(5)}`,

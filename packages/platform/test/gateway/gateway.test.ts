@@ -115,7 +115,7 @@ describe('a request through the gateway', () => {
     await serveWith(one);
     const sent = ask(at('/large')).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-    // Nothing is read: the agent comes to a stand once every buffer on the way is full.
+    // Nothing is read, so the agent stops once every buffer on the way is full.
     let before = -1;
     while (before !== written) {
       before = written;

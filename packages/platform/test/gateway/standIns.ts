@@ -12,9 +12,9 @@ export interface Served {
   kill(): Promise<void>;
 }
 
-/** Serves on a free port, or on the one given. */
+/** Serves on a free port, or on the given one. */
 async function serve(listener: RequestListener, port = 0): Promise<Served> {
-  // As long as the platform: on a busy machine a client may come back later than the default of 5 s.
+  // The platform's value: on a busy machine, a client may return later than the default of 5 s.
   const server = createServer({ keepAliveTimeout: 65_000 }, listener);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -33,8 +33,8 @@ async function serve(listener: RequestListener, port = 0): Promise<Served> {
 }
 
 /**
- * The platform's part: takes `/agents/{id}` off the path and hands the request to the gateway. `arrived` counts
- * the requests that the gateway was handed.
+ * The platform's part: removes `/agents/{id}` from the path and passes the request to the gateway. `arrived` counts
+ * those requests.
  */
 export async function serveGateway(gateway: Gateway): Promise<Served & { arrived: () => number }> {
   let arrived = 0;
@@ -46,7 +46,7 @@ export async function serveGateway(gateway: Gateway): Promise<Served & { arrived
   return { ...front, arrived: () => arrived };
 }
 
-/** A gateway of its own for every test of a file, at the front of agents that live as long as the test. */
+/** A new gateway for every test of a file. Its agents live as long as the test. */
 export function useGateway(options: GatewayOptions = {}) {
   let gateway: Gateway;
   let front: Awaited<ReturnType<typeof serveGateway>>;

@@ -216,7 +216,7 @@ describe('a credential', () => {
     thief.credential = 'nobody:knows';
     host.redirectTo = thief.url;
     const remote = remoteAt(`${host.url}/agent/.git`, { username: 'x-access-token', secret });
-    // What the thief would get is the answer to its own 401.
+    // The attacker's server gets no credential: its own 401 is the result.
     expect(await refusal(remote)).toMatch(/asks for a credential|refused/);
     expect(thief.requests).not.toEqual([]);
     expect(thief.authorizations).toEqual([]);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A host of git repositories over http: git's own `http-backend` behind a small server. */
+/** A host of git repositories over http: git's `http-backend` behind a small server. */
 export class GitServer {
   readonly #server: Server;
   readonly #root: string;
@@ -10,11 +10,11 @@ export class GitServer {
   readonly requests: string[] = [];
   /** Every credential that was sent, as `user:password`. */
   readonly authorizations: string[] = [];
-  /** `user:password` that is asked for; undefined: open to everybody. */
+  /** The required `user:password`; undefined: none. */
   credential: string | undefined;
-  /** Takes requests, and never answers them. */
+  /** Accepts requests, but never answers them. */
   hangs = false;
-  /** Sends every request to another address. */
+  /** Redirects every request to this address. */
   redirectTo: string | undefined;
 
   private constructor(root: string) {

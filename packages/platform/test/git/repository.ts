@@ -5,16 +5,16 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A real git repository on the disk, that a test commits to. */
+/** A real git repository on disk. */
 export class Repository {
-  /** Its directory; with a server on the directory above, its last name is its path there. */
+  /** Its directory. On a server for the parent directory, its last part is its path. */
   readonly path: string;
 
   private constructor(path: string) {
     this.path = path;
   }
 
-  /** Makes an empty one, whose branch is `main`. */
+  /** Creates an empty one with the branch `main`. */
   static async create(path: string): Promise<Repository> {
     await mkdir(path, { recursive: true });
     const repository = new Repository(path);
@@ -22,7 +22,7 @@ export class Repository {
     return repository;
   }
 
-  /** What git prints. */
+  /** The output of a git command. */
   async git(...args: string[]): Promise<string> {
     const { stdout } = await run('git', args, {
       cwd: this.path,
@@ -39,7 +39,7 @@ export class Repository {
     return stdout.trim();
   }
 
-  /** Commits files (and links: a text that begins with `-> `) on the branch that is checked out; the commit's id. */
+  /** Commits files (and links: texts that begin with `-> `) on the current branch. Returns the commit's id. */
   async commit(files: Record<string, string>): Promise<string> {
     for (const [name, content] of Object.entries(files)) {
       const path = join(this.path, name);

@@ -14,13 +14,13 @@ import { openApiRoutes } from '../../src/openapi/openApiRoutes.ts';
 import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
 import { CONTROL_PLANE, type Documented, RUN_API } from './documented.ts';
 
-/** What the routes would work with: they are only listed, never asked. */
+/** The routes' dependencies. They are not used, because the routes are only listed. */
 const nobody = {} as never;
 
 const keysOf = ({ operations }: Documented): string[] =>
   operations.map(({ method, path }) => `${method} ${path}`).sort();
 
-/** What a Hono app serves, in the words of a document. */
+/** The operations of a Hono app, in the document's form. */
 function servedBy(app: Hono): string[] {
   const handlers = app.routes.filter(({ method }) => method !== 'ALL');
   const named = handlers.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/gu, '{$1}')}`);
@@ -46,7 +46,7 @@ describe('the document of the control plane', () => {
       agentStorage: nobody,
     });
     app.route('/', controlPlane.app);
-    // What platform.ts itself serves.
+    // `/health` is served by platform.ts itself.
     expect(keysOf(CONTROL_PLANE)).toEqual([...servedBy(app), 'GET /health'].sort());
   });
 });
@@ -78,7 +78,7 @@ describe('the document of the Run API', () => {
       threadStreamRoutes(nobody),
     ])
       app.route('/', routes);
-    // What agentServer.ts itself serves.
+    // These two are served by agentServer.ts itself.
     expect(own).toEqual([...servedBy(app), 'GET /ok', 'GET /info'].sort());
   });
 });

@@ -17,7 +17,7 @@ export interface Operation {
   };
 }
 
-/** A document, and an independent reader of its schemas. */
+/** A document, with an independent validator of its schemas. */
 export class Documented {
   readonly operations: readonly Operation[];
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -41,7 +41,7 @@ export class Documented {
     );
   }
 
-  /** What is wrong with a value at a schema of the document; nothing where it fits. */
+  /** The problems of a value at a schema of the document; none if it is valid. */
   problems(pointer: readonly string[], value: unknown): string[] {
     const ref = `document#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
     let validate = this.#compiled.get(ref);
@@ -54,7 +54,7 @@ export class Documented {
       : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`);
   }
 
-  /** Holds that an answer is one that the document has, in status, type of content, and shape. */
+  /** Expects that the document has the answer's status, content type and shape. */
   expectAnswer(method: string, path: string, answer: { status: number; type: string; text: string }): void {
     const place = `${method} ${path} ${answer.status}`;
     const operation = this.find(method, path);

@@ -74,7 +74,7 @@ describe('an agent that comes up', () => {
     const env = (await (await fetch(`${agent.url}/env`)).json()) as Record<string, string>;
     expect(env).toMatchObject(own);
     expect(Object.values(env)).not.toContain('master-of-all');
-    // Its output is logged with secrets masked, and without the ready line.
+    // Its output is logged with masked secrets, and without the ready line.
     await until('the line after the ready line', () => log.length > 0);
     expect(log).toEqual(['using ***']);
   });
@@ -84,7 +84,7 @@ describe('an agent that comes up', () => {
     const env = (await (await fetch(`${agent.url}/env`)).json()) as Record<string, string>;
     expect(env).toMatchObject({ HOME: process.env['HOME'] });
     const answer = fetch(`${agent.url}/slow`, { headers: { connection: 'close' } });
-    // The agent has the request once the next one is answered: it takes them in order.
+    // The agent handles requests in order, so it has the request once the next one is answered.
     await fetch(`${agent.url}/ok`, { headers: { connection: 'close' } });
     const drained = agent.drain(10_000);
     expect(await (await answer).text()).toBe('slow');

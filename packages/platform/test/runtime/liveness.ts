@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether a process runs. One that has ended and was not collected by its parent yet does not. */
+/** Whether a process runs. A zombie does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -12,12 +12,12 @@ export function isRunning(pid: number): boolean {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
     return !/^\d+ \(.*\) Z/s.test(stat);
   } catch {
-    // No /proc on this system, or gone in between: what kill said counts.
+    // There is no /proc on this system, or the process has just ended: the result of kill counts.
     return process.platform !== 'linux';
   }
 }
 
-/** Waits until a condition holds; fails with what was waited for. */
+/** Waits until a condition holds; fails with a description of it. */
 export async function until(what: string, condition: () => boolean, withinMs = 60_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!condition()) {

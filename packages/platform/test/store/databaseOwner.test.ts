@@ -39,12 +39,12 @@ const HOLDERS = `select pid from pg_locks where locktype = 'advisory' and grante
 const OWNER_LOCK = 735_104_227;
 const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url));
 
-/** Cuts the owner's connection off, and has the lock before the owner can take it again. */
+/** Breaks the owner's connection, and takes the lock before the owner can take it again. */
 async function takeFromItsOwner(): Promise<pg.Client> {
   const [holder] = (await client.query<{ pid: number }>(HOLDERS)).rows;
   const other = new pg.Client({ connectionString: url });
   await other.connect();
-  // Whoever waits for a lock is the first to have it.
+  // The lock goes to the first client that waits for it.
   const taken = other.query('select pg_advisory_lock($1)', [OWNER_LOCK]);
   await vi.waitFor(async () => {
     const waiting = await client.query('select from pg_locks where not granted and objid = $1', [OWNER_LOCK]);

@@ -62,7 +62,7 @@ describe('the embedded database', () => {
     expect(await query('select count(*) from generate_series(1, 3000000)')).toEqual([{ count: '3000000' }]);
     const tookMs = performance.now() - before;
     delay.disable();
-    // Where the query ran in this thread, nothing else did while it took.
+    // If the query ran in this thread, it would block the event loop.
     expect(delay.max / 1e6).toBeLessThan(tookMs / 2);
   });
 

@@ -17,7 +17,7 @@ useFreshFolder((folder) => {
   path = join(home, 'platform.lock');
 });
 
-/** When a process started, as a lock has it; Linux tells. */
+/** The start time of a process, in a lock's form; only on Linux. */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (stat === undefined) return '';
@@ -59,7 +59,7 @@ describe('the lock of a home', () => {
   it.runIf(process.platform === 'linux')(
     'of a process that has ended is taken over, although whoever started it has not asked how',
     async () => {
-      // `sleep` takes the shell's place and knows nothing of its child; the shell itself may reap it.
+      // `sleep` replaces the shell and does not know the child. The shell itself might reap it.
       const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
         stdio: ['ignore', 'pipe', 'ignore'],
       });

@@ -5,7 +5,7 @@ import { useAgent } from '../agentUnderTest.ts';
 import { type Row, ServerUnderTest } from './row.ts';
 import { ROWS } from './rows.ts';
 
-/** Another server with the fixture's graphs is held against the table with `RUN_API_URL` (and `RUN_API_KEY`). */
+/** Set `RUN_API_URL` (and `RUN_API_KEY`) to check another server with the fixture's graphs. */
 const { RUN_API_URL, RUN_API_KEY } = process.env;
 const KEY = 'open sesame';
 
@@ -18,7 +18,7 @@ beforeAll(() => {
       : new ServerUnderTest(agent().url, KEY);
 });
 
-/** A row that cancels on every thread has the server for itself. */
+/** A row that cancels on every thread needs the server alone. */
 const reachesAll = ({ row }: Row) => row.startsWith('POST /runs/cancel') && row.includes('status');
 
 describe.concurrent.each([...new Set(ROWS.map(({ section }) => section))])('contract 001, %s', (section) => {

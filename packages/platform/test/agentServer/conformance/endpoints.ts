@@ -6,7 +6,7 @@ import { has, isUuid } from './judging.ts';
 import type { Row, ServerUnderTest } from './row.ts';
 import { followsFromNowOn } from './streams.ts';
 
-/** Contract 001, "Endpoints": each answers what its row says, in every form of its query and body. */
+/** Contract 001, "Endpoints": each answers as its row says, for every form of its query and body. */
 export const ENDPOINT_ROWS: readonly Row[] = [
   endpoint('POST /threads', async ({ api }) => {
     has(await api.json('POST', '/threads', {}), { thread_id: isUuid });

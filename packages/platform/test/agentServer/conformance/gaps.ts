@@ -6,7 +6,7 @@ import type { Row, ServerUnderTest } from './row.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-/** What contract 001 does not show, as facts decide it, and what the public servers get wrong. */
+/** Behavior that contract 001 does not show and that facts decide, and bugs of the public servers. */
 export const GAP_ROWS: readonly Row[] = [
   gap('statuses: a run that fails ends with error, one that takes too long with timeout', async (server) => {
     const thread = await server.api.thread();
@@ -127,7 +127,7 @@ function gap(row: string, check: Row['check']): Row {
   return { section: 'Gaps', row, check };
 }
 
-/** A client that follows a run goes away: what it said counts. */
+/** A client that follows a run disconnects: its `on_disconnect` applies. */
 function leaving(what: 'join' | 'stream', query: string, cancels: boolean): Row {
   return gap(
     `${what}?${query}: the run ${cancels ? 'is cancelled' : 'goes on'}`,
@@ -137,7 +137,7 @@ function leaving(what: 'join' | 'stream', query: string, cancels: boolean): Row 
       try {
         if (cancels) await server.api.untilStatus(thread, run.run_id, 'interrupted');
         else {
-          // The other client's request is served after the first one's end was noticed.
+          // The other client's request is answered after the server has noticed the disconnect.
           await server.api.wait(undefined, odd('x'));
           has(await server.api.json('GET', path), { status: 'running' });
         }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 
 /**
- * Holds that an answer has what is expected of it, and perhaps more: objects are looked into, lists have the same
- * length, a function judges by itself. Without the test runner, so that the comparison can use it.
+ * Expects that an answer contains what is expected, and possibly more: objects are compared by their expected fields,
+ * lists have the same length, a function judges by itself. Independent of the test runner, so that the comparison can
+ * use it.
  */
 export function has(actual: unknown, expected: unknown, path = 'it'): void {
   if (typeof expected === 'function') {

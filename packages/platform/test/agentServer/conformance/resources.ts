@@ -70,7 +70,7 @@ interface WithKwargs {
   readonly kwargs: unknown;
 }
 
-/** A row per field: what is looked at, and what it is to be; a bare judge is for the field of the row's name. */
+/** A row per field: the value and the expectation. A bare judge applies to the field of the row's name. */
 function fields(
   resource: string,
   look: (server: ServerUnderTest) => Promise<unknown>,

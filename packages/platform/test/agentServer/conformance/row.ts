@@ -1,17 +1,17 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the rows expect of them */
 import { apiOf, collectEvents, type ReadEvent } from '../runApiUnderTest.ts';
 
-/** One row of a table of contract 001, or one fact of its gaps, and what holds it. */
+/** One row of a table of contract 001, or one fact about its gaps, and its check. */
 export interface Row {
-  /** The section of the contract; `Gaps` for what it does not show and facts decide. */
+  /** The section of the contract; `Gaps`: facts that it does not show. */
   readonly section: string;
-  /** The row as the table has it. */
+  /** The row's text in the table. */
   readonly row: string;
-  /** Throws where the server does not do as the row says. */
+  /** Throws if the server does not behave like the row. */
   readonly check: (server: ServerUnderTest) => Promise<void>;
 }
 
-/** A server with the fixture's graphs, and what several rows look at. */
+/** A server with the fixture's graphs, and objects that several rows share. */
 export class ServerUnderTest {
   readonly api: ReturnType<typeof apiOf>;
   readonly url: string;
@@ -24,14 +24,14 @@ export class ServerUnderTest {
     this.api = apiOf(this.url, this.#headers);
   }
 
-  /** Made once, for every row that looks at it. */
+  /** Made once for all rows. */
   shared<T>(name: string, make: () => Promise<T>): Promise<T> {
     const made = this.#shared.get(name) ?? make();
     this.#shared.set(name, made);
     return made as Promise<T>;
   }
 
-  /** An echo run that has ended, as it was answered and as it is now, with its thread's state. */
+  /** An echo run that has ended: as it was created and as it is now, with its thread's state. */
   echoed(): Promise<{ thread: string; created: any; ended: any; state: any; joined: any }> {
     return this.shared('echoed', async () => {
       const thread = await this.api.thread();
@@ -49,12 +49,11 @@ export class ServerUnderTest {
     });
   }
 
-  /** Creates a run. */
   create(thread: string, body: object): Promise<any> {
     return this.api.create(thread, body);
   }
 
-  /** A run whose first step is done and whose second waits, on a thread of its own. */
+  /** A run on a thread of its own, with its first step done and its second waiting. */
   async busy(text = '60000', more: object = {}): Promise<{ thread: string; run: any; path: string }> {
     const thread = await this.api.thread();
     const run = await this.create(thread, { assistant_id: 'steps', input: { text }, ...more });
@@ -62,7 +61,7 @@ export class ServerUnderTest {
     return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
   }
 
-  /** Ends a busy run, whatever became of it. */
+  /** Ends a busy run in any state. */
   async end(path: string): Promise<void> {
     await this.api.send('POST', `${path}/cancel?wait=1`).then((response) => response.text());
   }
@@ -73,13 +72,13 @@ export class ServerUnderTest {
     return (await collectEvents(response)).filter(({ event }) => event !== ':');
   }
 
-  /** The links of a run with those feedback keys. */
+  /** The feedback links of a run with these keys. */
   async feedbackLinks(keys: readonly string[]): Promise<Record<string, string>> {
     const events = await this.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: keys });
     return (events.find(({ event }) => event === 'feedback')?.data ?? {}) as Record<string, string>;
   }
 
-  /** The status of an answer, and its body as JSON where it is some. */
+  /** The status of an answer, and its body, as JSON if possible. */
   async answer(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> {
     const response = await this.api.send(method, path, body);
     const text = await response.text();
@@ -90,7 +89,7 @@ export class ServerUnderTest {
     }
   }
 
-  /** Begins a request, waits until `ready`, and goes away. */
+  /** Sends a request, waits for `ready`, and disconnects. */
   async leave(method: string, path: string, body: unknown, ready: () => Promise<unknown>): Promise<void> {
     const gone = new AbortController();
     const asked = this.api

@@ -6,7 +6,7 @@ import { RULE_ROWS } from './rules.ts';
 import { STATE_ROWS } from './states.ts';
 import { STREAM_ROWS } from './streams.ts';
 
-/** The conformance table: every row of contract 001 with what holds it. */
+/** The conformance table: every row of contract 001 with its check. */
 export const ROWS: readonly Row[] = [
   ...RESOURCE_ROWS,
   ...STATE_ROWS,

@@ -59,7 +59,7 @@ export const RULE_ROWS: readonly Row[] = [
   }),
 ];
 
-/** Cancelling a run that has ended fails, and changes nothing. */
+/** Canceling a run that has ended fails, and changes nothing. */
 export async function overAlready(server: ServerUnderTest): Promise<void> {
   const { thread, ended } = await server.echoed();
   const path = `/threads/${thread}/runs/${ended.run_id}`;

@@ -126,7 +126,9 @@ function state(row: string, check: Row['check']): Row {
   return { section: 'States and transitions', row, check };
 }
 
-/** A client that said `cancel` goes away: the run is cancelled. A POST makes its run, a GET follows one. */
+/**
+ * A client with `on_disconnect=cancel` disconnects: the run is canceled. A POST creates its run, a GET follows one.
+ */
 function disconnect(
   what: string,
   request: (thread: string, run: string) => [string, string, ('cancel' | undefined)?],

@@ -119,7 +119,7 @@ export const STREAM_ROWS: readonly Row[] = [
 
 const CHAT = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'count' }] } };
 
-/** A run is followed from the join on: what its first step wrote is not delivered, what its second writes is. */
+/** A join follows a run from that moment: it delivers the second step's events, but not the first step's. */
 export async function followsFromNowOn(server: ServerUnderTest): Promise<void> {
   const hold = gate();
   const { path } = await server.busy(hold.path, { stream_mode: ['updates'] });
@@ -132,7 +132,7 @@ function event(row: string, check: Row['check']): Row {
   return { section: 'Events', row, check };
 }
 
-/** A stream mode alone: it carries its own events, what belongs to every stream, and nothing else. */
+/** A single stream mode: the stream has its events and those of every stream, and no others. */
 function mode(
   row: string,
   check: (events: (graph: string, mode: string) => Promise<ReadEvent[]>) => Promise<void>,

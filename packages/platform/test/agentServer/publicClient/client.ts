@@ -3,8 +3,7 @@ import { Client } from '@langchain/langgraph-sdk';
 type Room = 'threads' | 'runs' | 'assistants' | 'store' | 'crons';
 
 /**
- * The public client, unchanged but for a note of what was called of its rooms. Nothing is tried twice: the first answer
- * counts.
+ * The public client, which also records the called methods of its parts. It does not retry: the first answer counts.
  */
 export function usePublicClient(url: () => string, rooms: readonly Room[]) {
   const called = new Set<string>();

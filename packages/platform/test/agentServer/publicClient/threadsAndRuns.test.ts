@@ -155,7 +155,7 @@ describe('the public client', () => {
       'metadata short',
       'updates say',
     ]);
-    // Who comes back goes on behind what was seen, also with runs that came and went meanwhile.
+    // A client that reconnects continues after its last event, even if runs have come and gone meanwhile.
     await runs.wait(thread, 'echo', { input: { text: 'y' }, multitaskStrategy: 'enqueue' });
     await runs.join(thread, (await short()).run_id);
     told.length = 0;
@@ -179,7 +179,7 @@ describe('the public client', () => {
     const { thread_id: thread } = await threads.create({ graphId: 'steps' });
     const hold = gate();
     const run = await runs.create(thread, 'steps', { input: { text: hold.path } });
-    // Every field of what is told, as the public Python server has them; of a state its values.
+    // All fields of an event, as in the public Python server. Of a state, only its values.
     const wholeOf = (data: Record<string, unknown>) =>
       'state' in data ? { ...data, state: (data['state'] as { values: unknown }).values } : data;
     const told: unknown[] = [];

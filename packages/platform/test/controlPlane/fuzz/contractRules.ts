@@ -1,11 +1,11 @@
 /**
- * The rules of contract 000, written down by hand from its tables: what a control plane must not accept. It knows nothing
- * of the schemas that the platform checks by, so that one does not repeat the other's mistakes. It names what the
- * contract forbids and nothing else: bounds that are the platform's own decisions are not in it.
+ * The rules of contract 000, written by hand from its tables: what a control plane must not accept. They are
+ * independent of the platform's schemas, so that they do not repeat the schemas' mistakes. They contain only what the
+ * contract forbids, and none of the platform's own bounds.
  */
 type Json = unknown;
 type Fields = Readonly<Record<string, Json>>;
-/** What a value must be, where it is neither null nor absent. Gives the places at which it is not. */
+/** A rule for a value that is neither null nor absent. Returns the places that break it. */
 type Rule = (value: Json, place: string) => string[];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
@@ -34,7 +34,7 @@ const listOf =
     Array.isArray(value) ? value.flatMap((each: Json, index) => rule(each, `${place}.${index}`)) : [place];
 const textByText: Rule = (value, place) =>
   isFields(value) ? Object.entries(value).flatMap(([name, each]) => text(each, `${place}.${name}`)) : [place];
-/** An object: `required` fields are there, `optional` ones may be null. */
+/** An object: `required` fields are present, `optional` ones may be null. */
 const fields =
   (required: Readonly<Record<string, Rule>>, optional: Readonly<Record<string, Rule>> = {}): Rule =>
   (value, place) => {
@@ -172,7 +172,10 @@ const REVISION_CONFIG: Readonly<Record<string, Rule>> = named(
 const SECRETS = listOf(fields({ name: text, value: text }));
 const REFERENCES = listOf(fields({ name: text, secret_name: text, secret_key: text }));
 
-/** Which sources each field is for; `image_uri` for `internal_image` is the platform's decision, and not forbidden. */
+/**
+ * The sources that may have each field. The platform allows `image_uri` for `internal_image`, and the contract does
+ * not forbid it.
+ */
 const ONLY_FOR: readonly (readonly [config: string, field: string, sources: readonly string[]])[] = [
   ...['integration_id', 'repo_url', 'deployment_type', 'build_on_push'].map(
     (field) => ['source_config', field, ['repo_host']] as const,
@@ -188,7 +191,7 @@ const ONLY_FOR: readonly (readonly [config: string, field: string, sources: read
 
 const IMMUTABLE = ['integration_id', 'repo_url', 'deployment_type', 'listener_id'];
 
-/** Where a request to create breaks the contract; nothing where it may be accepted. */
+/** Where a request to create a deployment breaks the contract; empty if it may be accepted. */
 export function forbiddenInCreate(body: Json): string[] {
   const broken = fields(
     {
@@ -206,12 +209,12 @@ export function forbiddenInCreate(body: Json): string[] {
   if (['repo_host', 'internal_source'].includes(source) && revision['graph_config_path'] == null) {
     broken.push('body.source_revision_config.graph_config_path');
   }
-  // Nothing can have been uploaded for a deployment that does not exist.
+  // There can be no uploads for a deployment that does not exist.
   if (revision['source_tarball_path'] != null) broken.push('body.source_revision_config.source_tarball_path');
   return [...broken, ...foreign(source, body), ...tagRule(body['source_config'] as Fields, revision)];
 }
 
-/** Where a PATCH of a deployment (as it was answered) breaks the contract; `uploaded` tells the paths that were. */
+/** Where a PATCH of a deployment (as it was returned) breaks the contract. `uploaded`: whether a path was uploaded. */
 export function forbiddenInPatch(body: Json, current: Fields, uploaded: (path: string) => boolean): string[] {
   const broken = fields(
     {},
@@ -247,7 +250,7 @@ export function forbiddenInPatch(body: Json, current: Fields, uploaded: (path: s
   ];
 }
 
-/** Fields of another source. One that says what is there already changes nothing, and what was read may be sent back. */
+/** Fields of another source. A field with an unchanged value is allowed, so that a deployment can be sent back. */
 function foreign(source: string, body: Fields, current: Fields = {}): string[] {
   const at = (from: Fields, config: string, field: string): Json =>
     (from[config] as Fields | undefined)?.[field];
@@ -266,7 +269,7 @@ function tagRule(config: Fields, revision: Fields): string[] {
   return isTag && config['build_on_push'] !== false ? ['body.source_config.build_on_push'] : [];
 }
 
-/** Uuids are the same in either case. */
+/** Uuids are compared without case. */
 function same(left: Json, right: Json): boolean {
   const plain = (value: Json): string => JSON.stringify(value ?? null).toLowerCase();
   return plain(left) === plain(right);

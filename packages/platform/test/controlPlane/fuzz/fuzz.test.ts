@@ -11,18 +11,18 @@ import { type FuzzedRequest, requestsTo } from './requests.ts';
 import { Stock } from './stock.ts';
 import { checkUpload, type Send, uploads } from './uploads.ts';
 
-/** How many requests each endpoint gets: `npm run test:fuzz`. Without it, a batch or as many as its share says. */
+/** How many requests each endpoint gets in `npm run test:fuzz`. Otherwise one batch, or its share of batches. */
 const RUNS = Number(process.env['SLIPWAY_FUZZ_RUNS'] || Number.NaN);
 const IS_LONG = Number.isFinite(RUNS);
-/** The long run makes up others each time; the same again: `SLIPWAY_FUZZ_SEED=<seed>`, as it was printed. */
+/** The long run generates other requests each time. To repeat one: `SLIPWAY_FUZZ_SEED=<seed>`, as printed. */
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] || (IS_LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
-/** Requests that are made from one seed; the next ones are made from the seed that follows. */
+/** Requests from one seed. The next batch uses the next seed. */
 const BATCH = IS_LONG ? 100 : 10;
-/** No request takes longer, even on a machine that is busy with other things. */
+/** No request takes longer, even on a busy machine. */
 const HANGS_MS = 30_000;
 const CLEAN_EVERY = 100;
 const NOBODY = '00000000-0000-4000-8000-000000000000';
-/** How many batches the short form asks of the endpoints where most can be said. */
+/** How many batches the short form sends to the endpoints with the most fields. */
 const SHARES: Readonly<Record<string, number>> = {
   createDeployment: 6,
   patchDeployment: 6,
@@ -38,7 +38,7 @@ let stock: Stock;
 const answered = new Map<string, Map<number, number>>();
 
 beforeAll(async () => {
-  // From here on nothing is built: what is looked at here is what is let in.
+  // Builds are off from here on: this tests only which requests are accepted.
   stock = await Stock.fill(platform, { buildSlots: 0, vocabulary: 'contract', gitPollMs: 0 });
 });
 
@@ -53,7 +53,7 @@ function count(name: string, status: number): void {
   answered.set(name, statuses.set(status, (statuses.get(status) ?? 0) + 1));
 }
 
-/** How many requests an endpoint, or all of them, were sent; `isCounted` picks by status. */
+/** How many requests an endpoint, or all of them, got; `isCounted` selects by status. */
 function sent(name?: string, isCounted: (status: number) => boolean = () => true): number {
   const statuses = name === undefined ? [...answered.values()] : [answered.get(name) ?? []];
   return statuses
@@ -65,7 +65,7 @@ async function send(request: FuzzedRequest): Promise<Response> {
   return sendBare({ ...request, headers: { ...request.headers, 'x-api-key': 'test-key' } });
 }
 
-/** As it is, without a key. */
+/** Sends a request unchanged, without a key. */
 async function sendBare(
   request: Omit<FuzzedRequest, 'body'> & { body: NonNullable<RequestInit['body']> | undefined },
 ): Promise<Response> {
@@ -85,7 +85,7 @@ async function sendBare(
   }
 }
 
-/** Holds that an error has one of the contract's shapes, and that its places are places of the request. */
+/** Expects that an error has one of the contract's shapes, and that its places are in the request. */
 function expectContractError(method: string, status: number, text: string, body: unknown): void {
   const { detail } = JSON.parse(text) as { detail: unknown };
   if (status !== 422) {
@@ -106,8 +106,8 @@ function expectContractError(method: string, status: number, text: string, body:
 }
 
 /**
- * Whether a place is in the body, or is a field that its object lacks. In a PATCH the object may be lacking, too: a rule
- * for several fields is broken by those that were sent together with those that are carried over.
+ * Whether a place is in the body, or is a missing field of an object. In a PATCH the object may be missing too,
+ * because rules for several fields combine the sent fields with the stored ones.
  */
 function leadsSomewhere(body: unknown, path: readonly (string | number)[], isPatch: boolean): boolean {
   let current = body;
@@ -120,7 +120,7 @@ function leadsSomewhere(body: unknown, path: readonly (string | number)[], isPat
   return true;
 }
 
-/** What the contract forbids in a body that was accepted. */
+/** What the contract forbids in an accepted body. */
 async function forbidden(
   name: string,
   request: FuzzedRequest,
@@ -140,7 +140,7 @@ async function forbidden(
   return forbiddenInPatch(body, before as Record<string, unknown>, (path) => paths.has(path));
 }
 
-/** The deployment that a PATCH is about, as it is before it. */
+/** The deployment of a PATCH, before the PATCH. */
 async function readBefore(name: string, { path, headers }: FuzzedRequest): Promise<unknown> {
   if (name !== 'patchDeployment') return undefined;
   const response = await send({ method: 'GET', path: path.split('?')[0] ?? '', headers, body: undefined });
@@ -175,7 +175,7 @@ function parsed(body: string | undefined): unknown {
   }
 }
 
-/** Away with what was accepted, so that the ten-thousandth request meets no more than the first. */
+/** Removes accepted objects, so that later requests meet no more of them than the first. */
 async function clean(): Promise<void> {
   const { kysely } = platform;
   const { deployments, revisions, listeners, integrations, keys } = stock.kept;
@@ -196,7 +196,7 @@ async function clean(): Promise<void> {
     .execute();
 }
 
-/** Tries a property as often as its endpoint is given. */
+/** Checks a property as often as its endpoint's share. */
 async function assertEnough<Ts>(name: string, property: fc.IAsyncProperty<Ts>): Promise<void> {
   const enough = IS_LONG ? RUNS : BATCH * (SHARES[name] ?? 1);
   let seed = SEED;
@@ -207,8 +207,8 @@ async function assertEnough<Ts>(name: string, property: fc.IAsyncProperty<Ts>): 
 }
 
 describe('generated requests get no 5xx, no silence, and nothing in that the contract forbids:', () => {
-  // In the long run up to a second for each, where a rotation of secrets takes the longest. A test that ran out of time
-  // would go on beside the next one, and clean up what that one counts.
+  // In the long run up to 1 s per request; a rotation of secrets takes the longest. A test that timed out would
+  // continue beside the next one, and delete its objects.
   const timeout = (IS_LONG ? RUNS : 0) * 1_000 + 600_000;
 
   it.each(ENDPOINTS)('%s', { timeout }, async (name, endpoint) => {
@@ -219,7 +219,7 @@ describe('generated requests get no 5xx, no silence, and nothing in that the con
     );
   });
 
-  /** What takes no key, as its permission is in the request: every answer has the document's shape all the same. */
+  /** These take no key, because the request contains the permission. Every answer still has the document's shape. */
   const sendTo =
     (name: string): Send =>
     async (request, read) => {

@@ -23,7 +23,7 @@ const WORDS = [
   'null',
 ];
 
-/** The usual, so many times as often as any of the others. */
+/** The usual value, so many times as often as each of the others. */
 export function mostly<T, O>(
   weight: number,
   usual: T | fc.Arbitrary<T>,
@@ -39,7 +39,7 @@ export function mostly<T, O>(
 
 const NUMBERS = [0, -1, 0.05, 0.1, 1.25, 8, 8.01, 16, 17, 1e9, 1e308];
 
-/** Values of any kind, most of them wrong wherever they stand. */
+/** Values of any kind, mostly invalid in every place. */
 export const garbage: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom<unknown>(null, true, false, ...NUMBERS) },
   { weight: 3, arbitrary: fc.constantFrom<unknown>(...WORDS) },
@@ -49,7 +49,7 @@ export const garbage: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<unknown>([], {}, [null], [[]], { name: 1 }, 'x'.repeat(5_000)) },
 );
 
-/** One change of a value: at the place that `where` picks, `how` is done with `value`. */
+/** A change of a value: `where` picks the place, `how` is the change, `value` its operand. */
 export interface Mutation {
   readonly where: number;
   readonly how: 'replace' | 'remove' | 'add' | 'wrap' | 'repeat';
@@ -62,13 +62,13 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   value: garbage,
 });
 
-/** The names that the contract knows, for fields that are added where they do not belong. */
+/** The contract's field names, for fields that are added in wrong places. */
 const FIELDS =
   'name source secrets secret_references repo_ref repo_url image_uri source_tarball_path graph_config_path build_on_push custom_url resource_spec listener_id listener_config cpu memory_mb value valueFrom volumes langgraph_config_path __proto__ constructor'.split(
     ' ',
   );
 
-/** A copy of a body, changed. */
+/** A changed copy of a body. */
 export function mutated(body: unknown, { where, how, value }: Mutation): unknown {
   const root = { body: structuredClone(body) };
   const places: { holder: Record<string, unknown>; key: string }[] = [];

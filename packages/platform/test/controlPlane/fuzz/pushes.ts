@@ -9,19 +9,19 @@ import type { FuzzedRequest } from './requests.ts';
 import type { FollowedStock } from './stock.ts';
 import type { Send } from './uploads.ts';
 
-/** One made-up delivery of a webhook. */
+/** One generated webhook delivery. */
 interface FuzzedPush {
-  /** Whose: the integration's that has a secret, another one's, or nobody's. */
+  /** The integration: one with a secret, one without, a missing one, or no id. */
   readonly to: 'signed' | 'without a secret' | 'nobody' | 'no id';
   readonly ref: string;
-  /** From where to where the branch went: `at` stands for the commit that it was followed to. */
+  /** The branch's old and new commit. `at` stands for the last followed commit. */
   readonly before: string;
   readonly after: string;
   readonly isElsewhere: boolean;
   readonly mutations: readonly Mutation[];
-  /** The body as it is sent; absent: the push as JSON. */
+  /** The raw body; absent: the push as JSON. */
   readonly raw: string | undefined;
-  /** `right`, `none`, `by another secret`, `of another body`, or as it is sent. */
+  /** `right`, `none`, `by another secret`, `of another body`, or any other text unchanged. */
   readonly signature: string;
   readonly event: string;
   readonly type: string;
@@ -31,7 +31,7 @@ interface FuzzedPush {
 const commit = fc.constantFrom('a', 'b', 'c').map((digit) => digit.repeat(40));
 const noCommit = fc.constantFrom('0'.repeat(40), 'x', '', 'a'.repeat(39), 'A'.repeat(40), '\0'.repeat(40));
 
-/** Deliveries, some of them of a push that is built. */
+/** Deliveries, some of them of a push that causes a build. */
 export const pushes: fc.Arbitrary<FuzzedPush> = fc.record({
   to: mostly(10, 'signed', 'without a secret', 'nobody', 'no id'),
   ref: mostly(6, 'refs/heads/main', 'refs/heads/other', 'refs/tags/main', 'main', 'refs/heads/', '', '\0'),
@@ -58,8 +58,8 @@ export const pushes: fc.Arbitrary<FuzzedPush> = fc.record({
 });
 
 /**
- * Sends one, and holds that nothing comes of one that the integration's secret did not sign, that a revision is made
- * exactly where the branch goes on from where it was followed to, and once.
+ * Sends a delivery. Expects no effect unless the integration's secret signed it, and exactly one revision if the
+ * branch continues from the last followed commit.
  */
 export async function checkPush(
   platform: TestPlatform,
@@ -86,7 +86,7 @@ export async function checkPush(
   const isSigned = fuzzed.to === 'signed' && isRight(request, followed.secret);
   if (!isSigned) expect(status, text).toBeGreaterThanOrEqual(400);
   const isBuilt = (JSON.parse(text) as { decision?: string }).decision === 'built';
-  // The same delivery again is answered the same, and makes nothing.
+  // Repeating a delivery gets the same answer, and has no effect.
   if (isBuilt && made === 0) expect(fuzzed.delivery, text).toMatch(/./u);
   else expect(made, text).toBe(isBuilt ? 1 : 0);
   if (made === 0) return;
@@ -123,7 +123,7 @@ function requestOf(
   };
 }
 
-/** What a delivery's body says, if it says anything. */
+/** The parsed body of a delivery, if it is valid. */
 function readAs({ headers, body }: { headers: FuzzedRequest['headers']; body: Uint8Array }): unknown {
   const text = new TextDecoder().decode(body);
   const isForm = headers['content-type']?.includes('form') === true;
@@ -165,7 +165,7 @@ async function countRevisions(platform: TestPlatform, deploymentId: string): Pro
   return rows.length;
 }
 
-/** The commit that the deployment's newest revision is of. */
+/** The commit of the deployment's newest revision. */
 async function followedTo(platform: TestPlatform, deploymentId: string): Promise<unknown> {
   const { source_revision_config: config } = await platform.deployment(deploymentId);
   return config['repo_commit_sha'] ?? null;

@@ -5,16 +5,16 @@ import { garbage, mostly, mutated, mutation } from './mutations.ts';
 import { rightBodies } from './rightBodies.ts';
 import type { Known } from './stock.ts';
 
-/** One generated request; a body that is a text is sent as it is. */
+/** One generated request. A text body is sent unchanged. */
 export interface FuzzedRequest {
   readonly method: string;
-  /** Places that stand for real ids, `{listener_id:3}`, are filled when it is sent (`Stock.resolve`). */
+  /** Placeholders for real ids, such as `{listener_id:3}`, are filled in before sending (`Stock.resolve`). */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
 }
 
-/** Requests to one endpoint: right by the grammar with one or several changes, and garbage. */
+/** Requests to one endpoint: valid ones with one or several changes, and garbage. */
 export function requestsTo(name: string, endpoint: Endpoint, known: Known): fc.Arbitrary<FuzzedRequest> {
   const segments = endpoint.path
     .split('/')
@@ -30,7 +30,7 @@ export function requestsTo(name: string, endpoint: Endpoint, known: Known): fc.A
   }));
 }
 
-/** Mostly a real id; else one of nothing, or no id at all. */
+/** Mostly a real id; else an unknown id, or an invalid one. */
 function placeOf(name: string): fc.Arbitrary<string> {
   const real = fc.nat(1_000).map((number) => `{${name}:${number}}`);
   const none = fc.constantFrom('x', '%00', '%2e%2e', 'null', '0'.repeat(300), '%F0%9F%9A%80');
@@ -94,5 +94,5 @@ const strangeHeaders = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Mostly none: a body is read only where the headers are right. */
+/** Mostly none, because a body is read only if the headers are valid. */
 const headers = mostly(8, {}, strangeHeaders);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 import type { Known } from './stock.ts';
 
-/** Bodies that are right by the grammar; what is generated otherwise for an endpoint is garbage. */
+/** Valid bodies by endpoint. Endpoints without one get only garbage. */
 export function rightBodies(known: Known): Readonly<Record<string, fc.Arbitrary<unknown>>> {
   return {
     createDeployment: createBody(known),
@@ -19,7 +19,7 @@ export function rightBodies(known: Known): Readonly<Record<string, fc.Arbitrary<
   };
 }
 
-/** An object any of whose fields may be left out. */
+/** An object whose fields are all optional. */
 const optional = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(fields, { requiredKeys: [] });
 

@@ -3,32 +3,32 @@ import { join } from 'node:path';
 
 import type { TestPlatform } from '../testPlatform.ts';
 
-/** What exists while requests are made, and stays: ids and names that are worth sending in a body. */
+/** What exists during all requests: ids and names that are useful in a body. */
 export interface Known {
   readonly listeners: readonly string[];
   readonly integrations: readonly string[];
   readonly objectPaths: readonly string[];
 }
 
-/** A deployment, and those of its revisions that requests are made about. */
+/** A deployment, and the revisions that requests use. */
 interface StockedDeployment {
   readonly id: string;
   revisions: string[];
 }
 
-/** A deployment that follows a branch, and the integration that its pushes are signed for. */
+/** A deployment that follows a branch, and the integration that signs its pushes. */
 export interface FollowedStock {
   readonly deploymentId: string;
   readonly url: string;
   readonly integrationId: string;
   readonly secret: string;
-  /** An integration that has no webhook secret. */
+  /** An integration without a webhook secret. */
   readonly silentId: string;
 }
 
-/** How many of each kind there are of what requests take away. */
+/** How many objects of each kind exist for removing requests. */
 const TO_REMOVE = 3;
-/** One of so many requests about a revision names one of another deployment. */
+/** One in so many requests about a revision names another deployment's revision. */
 const ASTRAY = 12;
 
 const LISTENER = { compute_type: 'cluster', compute_config: { cluster_namespaces: ['default', 'a'] } };
@@ -36,8 +36,8 @@ const INTEGRATION = { url_prefix: 'https://git.invalid/' };
 const KEY = { scope: 'read' };
 
 /**
- * The real ids that stand for the places of a path, such as `{listener_id:3}`: made before the first request, and anew
- * for an endpoint whose requests use them up.
+ * The real ids for the placeholders in paths, such as `{listener_id:3}`. They are made before the first request, and
+ * again if an endpoint's requests use them up.
  */
 export class Stock {
   known!: Known;
@@ -47,7 +47,7 @@ export class Stock {
   #built!: StockedDeployment;
   #listeners: string[] = [];
   #integrations: string[] = [];
-  /** By the endpoint that removes them. */
+  /** By the removing endpoint. */
   readonly #toRemove: Record<string, string[]> = {
     deleteDeployment: [],
     deleteListener: [],
@@ -60,7 +60,7 @@ export class Stock {
     this.#platform = platform;
   }
 
-  /** Fills a stock; with `settings` the platform is then started again, as after a kill. */
+  /** Fills a stock. With `settings`, the platform is then restarted, as after a kill. */
   static async fill(platform: TestPlatform, settings: Parameters<TestPlatform['start']>[0]): Promise<Stock> {
     const stock = new Stock(platform);
     await stock.#fill(settings);
@@ -100,12 +100,12 @@ export class Stock {
     this.followed = await this.#follow(this.#integrations[0]!);
   }
 
-  /** The deployment that sources are uploaded for. */
+  /** The deployment for uploads. */
   get withUploads(): string {
     return this.#deployments[3]!.id;
   }
 
-  /** The repository is nowhere: where it is asked for its branches, it has none. */
+  /** The repository does not exist, so it has no branches. */
   async #follow(silentId: string): Promise<FollowedStock> {
     const secret = 'the webhook secret';
     const file = join(this.#platform.home, 'webhook-secret');
@@ -124,7 +124,7 @@ export class Stock {
     return { deploymentId, url, integrationId, secret, silentId };
   }
 
-  /** What a cleaning between requests leaves. */
+  /** The objects that a cleanup between requests keeps. */
   get kept(): {
     deployments: string[];
     revisions: string[];
@@ -148,14 +148,14 @@ export class Stock {
     };
   }
 
-  /** Makes what the next request to an endpoint may be about, where earlier ones used it up. */
+  /** Makes the objects for the next request to an endpoint, if earlier ones used them up. */
   async replenish(endpoint: string): Promise<void> {
     if (endpoint === 'interruptRevision') await this.#somethingWaits();
     const rest = this.#toRemove[removed(endpoint)];
     while (rest !== undefined && rest.length < TO_REMOVE) rest.push(await this.#removable(removed(endpoint)));
   }
 
-  /** A request was let in: what it was about may be gone. */
+  /** A request was accepted, so its object may be gone. */
   used(endpoint: string, path: string): void {
     const rest = this.#toRemove[removed(endpoint)];
     for (const [id] of path.matchAll(/[0-9a-f-]{36}/gu)) {
@@ -163,7 +163,7 @@ export class Stock {
     }
   }
 
-  /** A path with ids in its places. */
+  /** A path with its placeholders filled in. */
   resolve(endpoint: string, path: string): string {
     let deployment: StockedDeployment | undefined;
     return path.replaceAll(/\{(\w+):(\d+)\}/gu, (_, name: string, digits: string) => {
@@ -192,13 +192,13 @@ export class Stock {
     });
   }
 
-  /** Uploads are for one source alone, and one deployment has a revision that waits: most requests ask for those. */
+  /** Uploads exist for one source only, and one deployment has a waiting revision. Most requests use those. */
   #deploymentsFor(endpoint: string, number: number): StockedDeployment[] {
     const isForOne = endpoint === 'interruptRevision' || endpoint.startsWith('createUploadUrl');
     return isForOne && number % ASTRAY > 0 ? this.#deployments.slice(3) : this.#deployments;
   }
 
-  /** Where the latest revision was stopped there is another one, which waits for a build. */
+  /** If the latest revision was stopped, makes another one that waits for a build. */
   async #somethingWaits(): Promise<void> {
     const buildable = this.#deployments[3]!;
     const latest = buildable.revisions.at(-1)!;
@@ -230,7 +230,7 @@ export class Stock {
   }
 }
 
-/** Deployments are removed one by one, and several at once. */
+/** Deployments are removed one by one, or several at once. */
 function removed(endpoint: string): string {
   return endpoint === 'deleteDeployments' ? 'deleteDeployment' : endpoint;
 }

@@ -9,22 +9,22 @@ import type { TestPlatform } from '../testPlatform.ts';
 import { mostly } from './mutations.ts';
 import type { FuzzedRequest } from './requests.ts';
 
-/** One made-up upload: to a URL that was asked for, or to what somebody made of one. */
+/** One generated upload: to a requested URL, or to a forged variant of one. */
 interface FuzzedUpload {
-  /** The length that the URL is asked for with: that of the body and this many bytes more; null: with none. */
+  /** The length that the URL was requested for: the body's plus this many bytes; null: none. */
   readonly offeredMore: number | null;
   readonly token: TokenChange;
   readonly chunks: readonly Uint8Array[];
-  /** `content-length`: `right` is that of the body, with `none` there is none. */
+  /** `content-length`: `right` is the body's, `none` omits it. */
   readonly declared: string;
-  /** Whether the same is sent once more. */
+  /** Whether it is sent twice. */
   readonly twice: boolean;
 }
 
-/** What becomes of a token before it is used. */
+/** How a token is changed before use. */
 type TokenChange =
   | { readonly kind: 'genuine' }
-  /** Another character at this place. */
+  /** Another character at one position. */
   | { readonly kind: 'altered'; readonly at: number; readonly by: string }
   | { readonly kind: 'cut'; readonly at: number }
   | { readonly kind: 'longer'; readonly by: string }
@@ -54,7 +54,7 @@ const token: fc.Arbitrary<TokenChange> = mostly<TokenChange, TokenChange>(
     .map((garbage) => ({ kind: 'garbage', token: garbage })),
 );
 
-/** Uploads, most of them wrong somewhere. */
+/** Uploads, most of them invalid. */
 export const uploads: fc.Arbitrary<FuzzedUpload> = fc.record({
   offeredMore: mostly(3, fc.constantFrom(null, 0), fc.integer({ min: -3, max: 3 })),
   token,
@@ -67,15 +67,15 @@ export const uploads: fc.Arbitrary<FuzzedUpload> = fc.record({
   twice: fc.boolean(),
 });
 
-/** Sends requests without a key, and answers what came. `read` is what the body is read as, where that is JSON. */
+/** Sends requests without a key, and returns the answer. `read`: the body parsed as JSON, if it is JSON. */
 export type Send = (
   request: Omit<FuzzedRequest, 'body'> & { body: ReadableStream | Uint8Array },
   read?: unknown,
 ) => Promise<{ status: number; text: string }>;
 
 /**
- * Sends one, and holds that it is stored as it is where it may be, and that nothing of it is left where it may not: the
- * URL was given out, was not used, and is for a body of that length.
+ * Sends an upload. Expects that it is stored unchanged if it is allowed, and leaves nothing otherwise. It is allowed
+ * if the URL was issued, is unused, and is for a body of that length.
  */
 export async function checkUpload(
   platform: TestPlatform,
@@ -116,7 +116,7 @@ export async function checkUpload(
       before = await contentOf(stored);
       expect(before).toEqual(content);
     }
-    // One of which nothing says otherwise is taken.
+    // An upload without a problem is accepted.
     if (mayBeStored && ['right', 'none'].includes(upload.declared)) expect(before, text).toBeDefined();
     expect(await readdir(join(platform.home, 'incoming')).catch(() => [])).toEqual([]);
   }

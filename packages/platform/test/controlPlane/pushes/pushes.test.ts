@@ -18,7 +18,7 @@ let integrationId: string;
 
 beforeAll(async () => {
   server = await GitServer.start(root);
-  // Looks at the repositories happen where a test asks for them.
+  // Repositories are polled only when a test does so.
   await writeFile(join(root, 'webhook-secret'), `${SECRET}\n`);
   const { json } = await platform.call('POST', '/v1/integrations/github/install', {
     name: 'host',
@@ -32,7 +32,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** A repository and a deployment that follows its branch, deployed. */
+/** A repository, and a deployed deployment that follows its branch. */
 class Followed {
   readonly id: string;
   readonly repository: Repository;
@@ -61,7 +61,7 @@ class Followed {
     return followed;
   }
 
-  /** The commits that pushes made revisions of, oldest first. */
+  /** The commits of the revisions that pushes created, oldest first. */
   async pushed(): Promise<unknown[]> {
     const rows = await platform.kysely
       .selectFrom('revisions')
@@ -73,7 +73,7 @@ class Followed {
     return rows.map((row) => row.source_revision_config['repo_commit_sha']);
   }
 
-  /** What the host tells of a push. */
+  /** The host's push event. */
   push(before: string, after: string, more: Record<string, unknown> = {}): Record<string, unknown> {
     return {
       ref: 'refs/heads/main',
@@ -112,7 +112,7 @@ async function deliver(
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
-/** Has the platform ask all repositories, over and over, as the clock does, until the test has ended. */
+/** Makes the platform poll all repositories repeatedly, like its clock, until the test has ended. */
 async function poll(): Promise<void> {
   await platform.controlPlane.close();
   await platform.start({ gitPollMs: 60 });
@@ -142,7 +142,7 @@ describe('a push that a webhook tells of', () => {
       repo_ref: 'main',
       graph_config_path: 'graph.json',
     });
-    // The same delivery again, also at once; and the same push under other ids.
+    // The same delivery again, also concurrently; and the same push with other ids.
     const again = await Promise.all([1, 2, 3].map(() => deliver(push, { id: 'the-same' })));
     for (const each of again) expect(each.json).toEqual(first.json);
     const others = await Promise.all([1, 2, 3].map(() => deliver(push)));
@@ -272,7 +272,7 @@ describe('a push that the platform finds by asking', () => {
       const before = await followed.repository.head();
       const after = await followed.repository.commit({ 'new.txt': String(each) });
       commits.push(after);
-      // Every other push is told of too.
+      // A webhook also delivers every other push.
       if (each % 2 === 0) await Promise.all([1, 2].map(() => deliver(followed.push(before, after))));
       await vi.waitFor(async () => expect(await followed.pushed()).toEqual(commits), { timeout: 10_000 });
     }
@@ -287,7 +287,7 @@ describe('a push that the platform finds by asking', () => {
     const first = await followed.repository.commit({ first: '' });
     await deliver(followed.push(before, first), { id: 'before-the-kill' });
     const second = await followed.repository.commit({ second: '' });
-    // As after kill -9: what the earlier one is at never comes to anything.
+    // As after `kill -9`: the earlier platform's work has no effect.
     await platform.start({ gitPollMs: 60 });
     onTestFinished(async () => {
       await platform.controlPlane.close();

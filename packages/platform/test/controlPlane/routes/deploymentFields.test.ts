@@ -26,7 +26,7 @@ async function register(path: string, body: unknown): Promise<string> {
   return json.id;
 }
 
-/** Every field that a deployment of the source may be created with. */
+/** Every field of a request to create a deployment of the source. */
 function wholeOf(source: SourceName): Record<string, Record<string, unknown> | unknown[] | string> {
   const commands = { install_command: 'npm ci', build_command: 'npm run build' };
   const always = { source, secrets: [{ name: 'A', value: 'b' }], image_version: '3.11' };
@@ -78,7 +78,7 @@ async function create(source: SourceName, more: Record<string, unknown> = {}): P
   return json;
 }
 
-/** Stands for the path of what is uploaded to the deployment. */
+/** A placeholder for the path of an upload to the deployment. */
 const upload = (id: string): Promise<string> => platform.upload(id);
 
 describe('a deployment', () => {

@@ -8,7 +8,7 @@ import { type Answer, createBody, TestPlatform } from '../testPlatform.ts';
 const platform = TestPlatform.use();
 afterAll(() => platform.close());
 
-/** What the public deploy command sends, but for its name. */
+/** The public deploy command's request, except for its name. */
 const commandCreates = (name: string = randomUUID()): Record<string, unknown> => ({
   name,
   source: 'internal_source',
@@ -64,7 +64,7 @@ describe('a platform that speaks both vocabularies', () => {
     const named = { ...createBody(), source: 'repo_host', source_config: { deployment_type: type } };
     const refused = await platform.call('POST', '/v2/deployments', named);
     expect(issues(refused).map(([loc]) => loc)).toContain('source_config.deployment_type');
-    // The published document, by which other answers are checked, does not know these types yet.
+    // The published document, which checks other answers, does not have these types yet.
     await platform.call('DELETE', path);
     await vi.waitFor(async () => expect((await platform.call('GET', path)).status).toBe(404), 20_000);
   });

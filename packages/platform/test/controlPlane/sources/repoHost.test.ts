@@ -56,7 +56,7 @@ async function deploy(
   return { id, ...(await ended(id)) };
 }
 
-/** The newest revision of a deployment, when it has ended, and what it wrote. */
+/** A deployment's newest revision after its end, and its log. */
 async function ended(id: string): Promise<{ revision: AnswerBody; log: string }> {
   const { latest_revision_id: revisionId } = await platform.deployment(id);
   await platform.settles(id, revisionId);
@@ -160,7 +160,7 @@ describe('a revision of repo_host', () => {
     await platform.redeploy(id, revision.id);
     await platform.settles(id, revision.id);
     expect(built).toEqual([['graph.json', 'old.txt']]);
-    // A new revision, on the other hand, takes what the branch has by now.
+    // A new revision, however, uses the branch's present commit.
     await platform.call('PATCH', `/v2/deployments/${id}`, { secrets: [] });
     const { revision: next } = await ended(id);
     expect(next.source_revision_config['repo_commit_sha']).toBe(await moving.head());
@@ -169,7 +169,7 @@ describe('a revision of repo_host', () => {
 });
 
 describe('a revision of repo_host fails with a reason', () => {
-  // What git cannot do is in `git/commitTarball.test.ts`.
+  // Other failures of git are in `git/commitTarball.test.ts`.
   it('for a branch that is not there', async () => {
     const { revision, log } = await deploy({ integration_id: onDisk, repo_url: repository.path }, 'nowhere');
     expect(revision.status).toBe('BUILD_FAILED');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
 
-/** A container as the stand-in keeps it: `told` are the lines `OPTION=VALUE` of its `docker run`. */
+/** A container of the stand-in. `told`: the lines `OPTION=VALUE` of its `docker run`. */
 export interface StandInContainer {
   readonly name: string;
   readonly pid: number;
@@ -14,7 +14,7 @@ export interface StandInContainer {
   readonly revisionId: string | undefined;
 }
 
-/** A machine with a container engine, as far as the docker command shows it (`fixtures/docker.sh`). */
+/** A stand-in for a container engine behind the docker command (`fixtures/docker.sh`). */
 export class EngineStandIn {
   readonly command = fileURLToPath(new URL('fixtures/docker.sh', import.meta.url));
   readonly home: string;
@@ -29,13 +29,13 @@ export class EngineStandIn {
     return new EngineStandIn(home);
   }
 
-  /** What the registry has: the name of an image, and how it behaves (`fixtures/image.mjs`). */
+  /** Sets the registry's content: image names, and their behavior (`fixtures/image.mjs`). */
   async registry(images: Record<string, string>): Promise<void> {
     await rm(join(this.home, 'registry'), { recursive: true, force: true });
     for (const [name, behavior] of Object.entries(images)) await this.#put('registry', name, behavior);
   }
 
-  /** An image that the engine has without a registry. */
+  /** Adds an image to the engine, without a registry. */
   async hold(name: string, behavior: string): Promise<void> {
     await this.#put('images', name, behavior);
   }
@@ -54,7 +54,7 @@ export class EngineStandIn {
     for (const name of await this.#namesIn('containers')) {
       const read = (file: string) =>
         readFile(join(this.home, 'containers', name, file), 'utf8').catch(() => '');
-      // Its options are written last: without them it is being started or removed.
+      // Its options are written last. Without them, it is being started or removed.
       const told = (await read('told')).split('\n');
       if (told.length === 1) continue;
       const labeled = (label: string) =>
@@ -70,7 +70,7 @@ export class EngineStandIn {
     return found;
   }
 
-  /** The arguments of every call of the command so far. */
+  /** The arguments of all calls of the command so far. */
   async calls(): Promise<string> {
     return readFile(join(this.home, 'calls'), 'utf8');
   }
@@ -79,14 +79,14 @@ export class EngineStandIn {
     return readdir(join(this.home, folder)).catch(() => []);
   }
 
-  /** Whether the engine behind the command answers. */
+  /** Sets whether the engine behind the command answers. */
   async answers(isUp: boolean): Promise<void> {
     const file = join(this.home, 'engine-is-down');
     if (isUp) await rm(file, { force: true });
     else await writeFile(file, '');
   }
 
-  /** Ends what runs still. */
+  /** Stops all running containers. */
   async close(): Promise<void> {
     for (const { pid } of await this.containers()) {
       try {

@@ -16,8 +16,8 @@ import { BUILT_COMMAND } from '../../../../../test/support/builtCommand.ts';
 import { startByCommand } from '../../simplePlatform.ts';
 
 /*
- * Agents in containers of a real engine: SLIPWAY_TEST_ENGINE names its command, such as `podman`. Without it, or where the
- * engine does not answer, nothing is built, or the image of agents is not there, these are skipped.
+ * Agents in containers of a real engine. SLIPWAY_TEST_ENGINE names its command, such as `podman`. Skipped without it,
+ * or if the engine does not answer, there is no build, or the agents' image is missing.
  */
 const ENGINE = process.env['SLIPWAY_TEST_ENGINE'] ?? '';
 const IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
@@ -26,7 +26,7 @@ const canRun =
 
 const NODE_MODULES = fileURLToPath(new URL('../../../../../node_modules', import.meta.url));
 
-/** An agent that tries what it may not, and says how each try ended. */
+/** An agent that tries forbidden actions, and reports how each try ended. */
 const INTRUDER = `
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
