@@ -12,7 +12,7 @@ interface IntervenedIn {
   readonly name: string;
   readonly progress: Progress;
   readonly standing: Standing;
-  /** Which revision serves now, and which one after it has ended `released`. Sentences. */
+  /** Sentences: which revision serves now, and which one will serve if it ends `released`. */
   readonly serving: readonly string[];
 }
 
