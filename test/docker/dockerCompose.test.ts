@@ -84,7 +84,13 @@ describe('docker-compose.yml', () => {
 
   it('uses commands and options that slipway has', () => {
     const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
-    expect(calls.map(([name]) => name).sort()).toEqual(['dashboard', 'doctor', 'hooks', 'platform', 'worker']);
+    expect(calls.map(([name]) => name).sort()).toEqual([
+      'dashboard',
+      'doctor',
+      'hooks',
+      'platform',
+      'worker',
+    ]);
     const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
     for (const [name, ...options] of calls) {
       const command = commands.find((known) => known.name() === name);
