@@ -27,7 +27,7 @@ import { LEASE_MS, ProcessLease, RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
 import type { RunLimits } from './runs/runSlots.ts';
 import { ThreadRemoval } from './runs/threadRemoval.ts';
-import { watchEnds, watchThreads } from './runs/watch.ts';
+import { pollRunEnds, pollThreadChanges } from './runs/changePoller.ts';
 import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
 import { AssistantStore } from './store/assistantStore.ts';
 import { CheckpointHistory } from './store/checkpointHistory.ts';
@@ -90,9 +90,9 @@ export interface AgentServer {
   readonly url: string;
   /**
    * Accepts no new runs. Pending runs are handed over at once to the next process of the deployment, running ones
-   * after `timeoutMs` or when `hurry` is aborted. Resolves when no run executes here.
+   * after `timeoutMs` or when `hurrySignal` is aborted. Resolves when no run executes here.
    */
-  drain(timeoutMs: number, hurry?: AbortSignal): Promise<void>;
+  drain(timeoutMs: number, hurrySignal?: AbortSignal): Promise<void>;
   /** Drains with a timeout of 0, stops listening, and closes the database. */
   close(): Promise<void>;
 }
@@ -109,24 +109,24 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const webhooks = new Webhooks({ ...options.webhooks, log });
   const { graphs, cors } = await loadGraphs(options.agentDir, options.graphConfigPath, log);
   let closing = false;
-  const onTrouble = (error: Error): void => {
+  const onConnectionError = (error: Error): void => {
     // While closing, the embedded server also ends connections that are closing already.
     if (!closing) log.warn({ err: error }, 'a database connection broke');
   };
   const opened: { close(): Promise<void> }[] = [];
   const closeDatabase = async () => {
     closing = true;
-    for (const each of opened.reverse()) await each.close();
+    for (const resource of opened.reverse()) await resource.close();
   };
   try {
     let { databaseUrl } = options;
     if (databaseUrl === undefined) {
       const home = options.home ?? join(options.agentDir, '.slipway', 'agent');
-      const embedded = await openEmbeddedPostgres(home, onTrouble);
+      const embedded = await openEmbeddedPostgres(home, onConnectionError);
       opened.push(embedded);
       databaseUrl = embedded.connectionString;
     }
-    const database = await openAgentDatabase(databaseUrl, onTrouble);
+    const database = await openAgentDatabase(databaseUrl, onConnectionError);
     opened.push(database);
     const tracing = await openTracing(database.kysely);
     const checkpoints = new CheckpointStore(database.pool, deploymentId);
@@ -140,9 +140,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const events = new EventStore(deployment);
     const threads = new ThreadStore(deployment);
     const assistants = new Assistants(graphs, new AssistantStore(deployment));
-    const lease = new ProcessLease({ processes, leaseMs, onVoid: () => service.loseAll(), log });
+    const lease = new ProcessLease({ processes, leaseMs, onExpired: () => service.stopLostRuns(), log });
     const items = new ItemStore(deployment);
-    const stores = { checkpoints, longTerm: new GraphStore({ items, holds: () => lease.holds }) };
+    const stores = { checkpoints, longTerm: new GraphStore({ items, isLeaseHeld: () => lease.isHeld }) };
     const states = new ThreadStates({ threads, assistants, stores });
     const runGraphs = new RunGraphs(assistants, stores);
     const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
@@ -154,10 +154,10 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       lease,
       checkpoints,
       footprint,
-      endsElsewhere: watchEnds(records, log),
+      remoteRunEnds: pollRunEnds(records, log),
       outcomes,
       execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
-      linkFeedback: (runId, keys) =>
+      createFeedbackLinks: (runId, keys) =>
         tracing.createFeedbackLinks({
           tracingUrl: options.tracingUrl ?? url,
           runId,
@@ -190,11 +190,11 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         deployment_id: deploymentId,
         revision_id: options.revisionId ?? null,
         project_name: options.projectName ?? null,
-        graphs: assistants.ofGraphs.map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
-        serving: await isServing(database),
+        graphs: assistants.systemAssistants.map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
+        serving: await isDatabaseReachable(database),
       }),
     );
-    const changes = watchThreads(threads, log);
+    const changes = pollThreadChanges(threads, log);
     const history = new CheckpointHistory(database.pool, deploymentId);
     const removal = new ThreadRemoval({ ...parts, history });
     const { keepAliveMs } = options;
@@ -204,7 +204,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.route('/', runRoutes({ ...parts, keepAliveMs, spans }));
     app.route('/', threadStreamRoutes({ ...parts, changes, keepAliveMs }));
     app.route('/', storeRoutes(items));
-    app.all('*', refuseUnserved);
+    app.all('*', rejectUnsupported);
 
     // Before the server accepts runs: others claim a run whose owner is not in the list of processes.
     await lease.start();
@@ -217,8 +217,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     await ownership.start();
     return {
       url,
-      drain: async (timeoutMs, hurry) => {
-        await service.drain(timeoutMs, hurry);
+      drain: async (timeoutMs, hurrySignal) => {
+        await service.drain(timeoutMs, hurrySignal);
         changes.stop();
       },
       close: async () => {
@@ -239,7 +239,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
 }
 
 /** Whether the server could accept a run now. The graphs are loaded, so this depends only on the database. */
-function isServing({ pool }: AgentDatabase): Promise<boolean> {
+function isDatabaseReachable({ pool }: AgentDatabase): Promise<boolean> {
   return pool.query('select 1').then(
     () => true,
     () => false,
@@ -247,7 +247,7 @@ function isServing({ pool }: AgentDatabase): Promise<boolean> {
 }
 
 /** What the public client can request but this server does not serve, and the alternative. All are decisions. */
-const UNSERVED: readonly (readonly [path: RegExp, instead: string])[] = [
+const UNSUPPORTED_PATHS: readonly (readonly [path: RegExp, instead: string])[] = [
   [
     /^(?:\/threads\/[^/]+)?\/runs\/crons(?:\/|$)/u,
     'Cron jobs are not served: let a scheduler of yours create runs.',
@@ -260,8 +260,8 @@ const UNSERVED: readonly (readonly [path: RegExp, instead: string])[] = [
 ];
 
 /** Answers 404 with a sentence that says what is not served. A bare "Not Found" would look like a mistake. */
-const refuseUnserved: MiddlewareHandler = (c, next) => {
-  const unserved = UNSERVED.find(([path]) => path.test(c.req.path));
+const rejectUnsupported: MiddlewareHandler = (c, next) => {
+  const unserved = UNSUPPORTED_PATHS.find(([path]) => path.test(c.req.path));
   if (unserved === undefined) return next();
   throw new HttpProblem(404, unserved[1]);
 };

@@ -47,7 +47,7 @@ export class LogFollowing {
 
   /** Ends every stream without an `end` event: readers reconnect and resume. */
   close(): void {
-    for (const follower of this.#followers) follower.leave();
+    for (const follower of this.#followers) follower.close();
   }
 }
 
@@ -91,11 +91,11 @@ class Follower implements EventReader {
       if (performance.now() >= idleAt) return 'idle';
       await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
     }
-    this.leave();
+    this.close();
     return undefined;
   }
 
-  leave(): void {
+  close(): void {
     this.#left.abort();
     this.#options.onLeave();
   }

@@ -7,7 +7,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Logger } from 'pino';
 
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
-import { isDatabaseAway } from '../store/databaseAway.ts';
+import { isDatabaseUnavailable } from '../store/databaseUnavailable.ts';
 
 /**
  * An error answer that a handler throws, and {@link respondWithProblem} sends: `{"detail": "…"}`, or `{"detail":
@@ -53,7 +53,7 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
     log?.error(failure, 'the disk is full');
     return c.json({ detail: 'The disk of this platform is full.' }, 507);
   }
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     log?.error(failure, 'the database does not answer');
     const detail = 'The database of this platform does not answer right now. Try again in 1 s.';
     return c.json({ detail }, 503, { 'retry-after': '1' });

@@ -8,7 +8,7 @@ export interface EventReader {
   /** Bytes in memory that wait for this reader, if it has a queue. */
   readonly queuedBytes?: number;
   /** Called when the reader has left: nothing is kept for it. */
-  leave(): void;
+  close(): void;
 }
 
 const encoder = new TextEncoder();
@@ -66,7 +66,7 @@ export function eventStreamResponse(reader: EventReader, options: LongAnswerOpti
         else controller.enqueue(frame === 'idle' ? HEARTBEAT : frame);
       },
       cancel: () => {
-        reader.leave();
+        reader.close();
         options.onDisconnect();
       },
     },

@@ -80,7 +80,7 @@ it('what the agents of a deployment stored is removed from every table, and noth
     );
     await checkpoints.putWrites(put, [['text', 'y']], randomUUID());
     const runs = new RunStore({ db: agents.kysely, deploymentId, processId: processes.processId });
-    expect(await runs.begin(run)).toMatchObject({ run: { attempt: 1 }, keptPending: true });
+    expect(await runs.begin(run)).toMatchObject({ run: { attempt: 1 }, hasSavedWrites: true });
   }
   const counts = async (): Promise<number[]> =>
     Promise.all(

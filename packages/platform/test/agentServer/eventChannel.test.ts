@@ -16,7 +16,7 @@ async function read(subscriber: Subscriber): Promise<string[]> {
 
 function join(channel: EventChannel, options: Parameters<EventChannel['subscribe']>[0] = {}): Subscriber {
   const subscriber = channel.subscribe(options);
-  subscriber.release([]);
+  subscriber.startReading([]);
   return subscriber;
 }
 
@@ -40,7 +40,7 @@ describe('an event channel', () => {
     const subscriber = channel.subscribe();
     channel.publish('values', '1');
     expect(await subscriber.next(1)).toBe('idle');
-    subscriber.release([new TextEncoder().encode('first')]);
+    subscriber.startReading([new TextEncoder().encode('first')]);
     expect(await read(subscriber)).toEqual(['first', frame(1, 'values', '1')]);
   });
 
@@ -48,7 +48,7 @@ describe('an event channel', () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
     for (const id of [4, 5, 6]) channel.publish('values', String(id), id);
-    subscriber.release([new TextEncoder().encode('1 to 5')], 5);
+    subscriber.startReading([new TextEncoder().encode('1 to 5')], 5);
     expect(await read(subscriber)).toEqual(['1 to 5', frame(6, 'values', '6')]);
   });
 
@@ -90,7 +90,7 @@ describe('an event channel', () => {
     const channel = new EventChannel();
     const subscriber = join(channel);
     channel.publish('values', '1');
-    subscriber.leave();
+    subscriber.close();
     channel.publish('values', '2');
     expect(subscriber.queuedBytes).toBe(0);
     expect(await read(subscriber)).toEqual([]);

@@ -30,11 +30,11 @@ async function openLog(memory: ReturnType<typeof storeInMemory>, attempt = 1, ke
   const log = await EventLog.open({
     store: memory.store,
     fence: { runId: 'r', attempt, owner: 'o' },
-    holds: () => true,
-    onLost: () => lost++,
-    deliver: (event) => delivered.push(event),
-    keptBytes,
-    waitingBytes: 10,
+    isLeaseHeld: () => true,
+    onRunLost: () => lost++,
+    sendToReaders: (event) => delivered.push(event),
+    maxStoredBytes: keptBytes,
+    maxPendingBytes: 10,
   });
   return { log, delivered, lost: () => lost };
 }
@@ -50,7 +50,7 @@ describe('the log of a resumable run', () => {
     expect(delivered.map(({ id }) => id)).toEqual([1]);
     expect(memory.calls[1]?.count).toBe(2);
     memory.calls[1]?.answer();
-    await log.settled();
+    await log.waitUntilStored();
     expect(delivered.map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
@@ -61,10 +61,10 @@ describe('the log of a resumable run', () => {
     const log = await EventLog.open({
       store: memory.store,
       fence: { runId: 'r', attempt: 2, owner: 'o' },
-      holds: () => true,
-      onLost: () => undefined,
-      deliver: ({ id }) => delivered.push(id),
-      sentBefore: () => sent,
+      isLeaseHeld: () => true,
+      onRunLost: () => undefined,
+      sendToReaders: ({ id }) => delivered.push(id),
+      lastSentId: () => sent,
     });
     sent = 12;
     log.publish('values', '13');
@@ -72,7 +72,7 @@ describe('the log of a resumable run', () => {
     memory.calls[0]?.answer();
     await expect.poll(() => memory.calls.length).toBe(2);
     memory.calls[1]?.answer();
-    await log.settled();
+    await log.waitUntilStored();
     expect(delivered).toEqual([13, 14]);
   });
 
@@ -80,7 +80,7 @@ describe('the log of a resumable run', () => {
     const memory = storeInMemory([{ id: 7, event: 'values', data: '7' }]);
     const { log, delivered } = await openLog(memory, 2);
     memory.calls[0]?.answer();
-    await log.settled();
+    await log.waitUntilStored();
     expect(delivered).toEqual([{ id: 8, event: 'metadata', data: '{"run_id":"r","attempt":2}' }]);
   });
 
@@ -90,7 +90,7 @@ describe('the log of a resumable run', () => {
     for (let id = 1; id <= 4; id++) {
       log.publish('values', '1234');
       memory.calls.at(-1)?.answer();
-      await log.settled();
+      await log.waitUntilStored();
     }
     expect(memory.ids()).toEqual([3, 4]);
   });
@@ -100,7 +100,7 @@ describe('the log of a resumable run', () => {
     const { log, delivered, lost } = await openLog(memory);
     log.publish('values', '1');
     memory.calls[0]?.answer(false);
-    await log.settled();
+    await log.waitUntilStored();
     expect([delivered, lost()]).toEqual([[], 1]);
   });
 
@@ -111,7 +111,7 @@ describe('the log of a resumable run', () => {
     memory.calls[0]?.fail(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
     await expect.poll(() => memory.calls.length).toBe(2);
     memory.calls[1]?.answer();
-    await log.settled();
+    await log.waitUntilStored();
     expect(delivered.map(({ id }) => id)).toEqual([1]);
   });
 
@@ -119,10 +119,10 @@ describe('the log of a resumable run', () => {
     const memory = storeInMemory();
     const { log } = await openLog(memory);
     log.publish('values', '1');
-    await log.room();
+    await log.waitForCapacity();
     log.publish('values', '2345678901234567890');
     let room = false;
-    const waits = log.room().then(() => (room = true));
+    const waits = log.waitForCapacity().then(() => (room = true));
     await Promise.resolve();
     expect(room).toBe(false);
     memory.calls[0]?.answer();

@@ -7,10 +7,10 @@ const never = new AbortController().signal;
 describe('places for runs', () => {
   it('are given in order, and each once', async () => {
     const slots = new RunSlots(1);
-    const first = await slots.take(never);
+    const first = await slots.acquire(never);
     const order: string[] = [];
-    const second = slots.take(never).then((leave) => (order.push('second'), leave));
-    const third = slots.take(never).then((leave) => (order.push('third'), leave));
+    const second = slots.acquire(never).then((leave) => (order.push('second'), leave));
+    const third = slots.acquire(never).then((leave) => (order.push('third'), leave));
     expect(order).toEqual([]);
     first?.();
     first?.();
@@ -18,18 +18,18 @@ describe('places for runs', () => {
     expect(order).toEqual(['second']);
     leaveSecond?.();
     (await third)?.();
-    expect(await slots.take(never)).toBeTypeOf('function');
+    expect(await slots.acquire(never)).toBeTypeOf('function');
   });
 
   it('are not waited for by who was stopped, and not lost to it', async () => {
     const slots = new RunSlots(1);
-    const leave = await slots.take(never);
+    const leave = await slots.acquire(never);
     const stopped = new AbortController();
-    const waiting = slots.take(stopped.signal);
+    const waiting = slots.acquire(stopped.signal);
     stopped.abort();
     expect(await waiting).toBeUndefined();
-    expect(await slots.take(stopped.signal)).toBeUndefined();
+    expect(await slots.acquire(stopped.signal)).toBeUndefined();
     leave?.();
-    expect(await slots.take(never)).toBeTypeOf('function');
+    expect(await slots.acquire(never)).toBeTypeOf('function');
   });
 });

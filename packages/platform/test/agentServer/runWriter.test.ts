@@ -1,7 +1,7 @@
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
 import { describe, expect, it } from 'vitest';
 
-import { type CompiledGraph, startsPlainly } from '../../src/agentServer/graphs/compiledGraph.ts';
+import { type CompiledGraph, usesDefaultStart } from '../../src/agentServer/graphs/compiledGraph.ts';
 import type { CheckpointRows } from '../../src/agentServer/store/fencedWrites.ts';
 import { RunWriter } from '../../src/agentServer/store/runWriter.ts';
 
@@ -11,14 +11,14 @@ function writerUnderTest(startsAsPlainly: boolean) {
   let lost = 0;
   const fence = { runId: 'r', attempt: 1, owner: 'o' };
   const writer = new RunWriter(
-    { fence, holds: () => true, onLost: () => lost++, blank: true },
+    { fence, isLeaseHeld: () => true, onRunLost: () => lost++, isThreadEmpty: true },
     (rows) =>
       new Promise((answer) => {
         const ids = [...rows.checkpoints.map(({ id }) => id), ...rows.writes.map(({ taskId }) => taskId)];
         statements.push({ ids, answer });
       }),
   );
-  writer.startsPlainly = startsAsPlainly;
+  writer.usesDefaultStart = startsAsPlainly;
   return { writer, statements, lost: () => lost };
 }
 
@@ -44,7 +44,7 @@ describe('what a run writes', () => {
     expect(stored).toBe(false);
     statements[0]?.answer(true);
     await node;
-    expect(await writer.settled()).toBeUndefined();
+    expect(await writer.waitUntilSettled()).toBeUndefined();
   });
 
   it('is waited for from its input on where its first step may be code of the agent', async () => {
@@ -63,7 +63,7 @@ describe('what a run writes', () => {
     await expect.poll(() => statements.length).toBe(1);
     statements[0]?.answer(false);
     await expect(writer.store(write('node', 'entry'))).rejects.toThrow('is executed elsewhere');
-    expect(await writer.settled()).toBeInstanceOf(Error);
+    expect(await writer.waitUntilSettled()).toBeInstanceOf(Error);
     expect([lost(), statements.length]).toEqual([1, 1]);
   });
 
@@ -85,9 +85,9 @@ it('a graph starts plainly unless conditional edges decide where', () => {
   const routed = node()
     .addConditionalEdges(START, () => 'node')
     .compile();
-  expect([plain, routed].map((graph) => startsPlainly(graph as unknown as CompiledGraph))).toEqual([
+  expect([plain, routed].map((graph) => usesDefaultStart(graph as unknown as CompiledGraph))).toEqual([
     true,
     false,
   ]);
-  expect(startsPlainly({} as CompiledGraph)).toBe(false);
+  expect(usesDefaultStart({} as CompiledGraph)).toBe(false);
 });

@@ -64,7 +64,7 @@ describe('a thread', () => {
         ),
       );
       expect(finished).toEqual([true, true, true, true]);
-      expect(await records.activeOfThread(threadId)).toEqual([]);
+      expect(await records.activeRuns(threadId)).toEqual([]);
       expect((await threads.get(threadId)).status).toBe('idle');
     }
   });
@@ -77,17 +77,21 @@ describe('a thread', () => {
       ),
     );
     expect(answers.filter((answer) => answer === 409)).toHaveLength(7);
-    expect(await records.activeOfThread(threadId)).toHaveLength(1);
+    expect(await records.activeRuns(threadId)).toHaveLength(1);
     await expect(runs.accept(newRun(randomUUID(), 'reject'))).rejects.toBeInstanceOf(HttpProblem);
   });
 
   it('has a run begin with its acceptance where nothing else is active, and it may', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     const first = await runs.accept(newRun(threadId, 'enqueue'), true);
-    expect(first.begun).toMatchObject({ blank: true, keptPending: false, run: { attempt: 1 } });
+    expect(first.begunRun).toMatchObject({ blank: true, hasSavedWrites: false, run: { attempt: 1 } });
     expect(first.run.status).toBe('running');
     const second = await runs.accept(newRun(threadId, 'enqueue'), true);
-    expect([second.begun, second.run.status, second.before.length]).toEqual([undefined, 'pending', 1]);
+    expect([second.begunRun, second.run.status, second.earlierRuns.length]).toEqual([
+      undefined,
+      'pending',
+      1,
+    ]);
     const delayed = { ...newRun(threadId, 'enqueue'), stateless: true, delaySeconds: 60 };
     expect((await runs.accept(delayed, true)).run).toMatchObject({ status: 'pending', attempt: 0 });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { EventChannel } from '../../src/agentServer/runs/eventChannel.ts';
-import { type ThreadSight, ThreadStream } from '../../src/agentServer/runs/threadStream.ts';
+import { type ThreadSource, ThreadStream } from '../../src/agentServer/runs/threadStream.ts';
 import type { RunRecord } from '../../src/agentServer/store/runRecords.ts';
 
 const MIB = 1_048_576;
@@ -10,7 +10,7 @@ const MIB = 1_048_576;
 function threadOf() {
   const channels = new Map<string, EventChannel>();
   const runs: RunRecord[] = [];
-  let hearer: Parameters<ThreadSight['hear']>[0] = () => undefined;
+  let hearer: Parameters<ThreadSource['onNewRun']>[0] = () => undefined;
   let change: (isThere: boolean) => void = () => undefined;
   const run = (sequence: number, { heard = true } = {}): EventChannel => {
     const record = { run_id: `run-${sequence}`, sequence: String(sequence) } as RunRecord;
@@ -20,21 +20,21 @@ function threadOf() {
     if (heard) hearer({ record });
     return channel;
   };
-  const sight: ThreadSight = {
-    hear: (given) => {
+  const sight: ThreadSource = {
+    onNewRun: (given) => {
       hearer = given;
       return () => (hearer = () => undefined);
     },
-    newest: () => Promise.resolve(0n),
-    active: () => Promise.resolve([]),
-    behind: (sequence) => Promise.resolve(runs.filter((each) => BigInt(each.sequence) > sequence)),
-    follow: (record) => {
+    newestSequence: () => Promise.resolve(0n),
+    activeRuns: () => Promise.resolve([]),
+    runsAfter: (sequence) => Promise.resolve(runs.filter((each) => BigInt(each.sequence) > sequence)),
+    openRunStream: (record) => {
       const reader = channels.get(record.run_id)!.subscribe();
-      reader.release([]);
+      reader.startReading([]);
       return Promise.resolve(reader);
     },
-    changed: () => new Promise((resolve) => (change = resolve)),
-    state: () => Promise.resolve({ json: '{}', checkpointId: null }),
+    waitForChange: () => new Promise((resolve) => (change = resolve)),
+    readState: () => Promise.resolve({ json: '{}', checkpointId: null }),
   };
   return { sight, run, change: (isThere: boolean) => change(isThere) };
 }
@@ -47,7 +47,7 @@ async function read(stream: ThreadStream): Promise<string | undefined> {
 describe('the stream of a thread', () => {
   it('keeps no more than a bounded part of what a reader does not read, over all of its runs', async () => {
     const { sight, run } = threadOf();
-    const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
+    const stream = await new ThreadStream(sight, ['run_modes']).start(undefined);
     for (const sequence of [1, 2]) {
       const channel = run(sequence);
       await Promise.resolve();
@@ -61,7 +61,7 @@ describe('the stream of a thread', () => {
 
   it('tells the runs in their order, each to its end, with ids that name run and event', async () => {
     const { sight, run, change } = threadOf();
-    const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
+    const stream = await new ThreadStream(sight, ['run_modes']).start(undefined);
     // The first one ran in another process: it is found when the thread has changed.
     const elsewhere = run(1, { heard: false });
     change(true);
@@ -85,7 +85,7 @@ describe('the stream of a thread', () => {
 
   it('ends where the thread is removed', async () => {
     const { sight, change } = threadOf();
-    const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
+    const stream = await new ThreadStream(sight, ['run_modes']).start(undefined);
     const end = read(stream);
     change(false);
     expect(await end).toBeUndefined();

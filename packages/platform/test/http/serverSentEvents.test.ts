@@ -18,7 +18,7 @@ describe('long answers', () => {
   it('carry a sign of life while a stream is silent', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
-    subscriber.release([]);
+    subscriber.startReading([]);
     const response = eventStreamResponse(subscriber, { onDisconnect: () => undefined, keepAliveMs: 5 });
     expect(response.headers.get('content-type')).toMatch('text/event-stream');
     expect(await readUntil(response, 'heartbeat')).toBe(': heartbeat\n\n');
@@ -27,7 +27,7 @@ describe('long answers', () => {
   it('hear of the client that leaves a stream, and keep nothing for it', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
-    subscriber.release([]);
+    subscriber.startReading([]);
     let left = 0;
     const response = eventStreamResponse(subscriber, { onDisconnect: () => left++ });
     await response.body?.cancel();

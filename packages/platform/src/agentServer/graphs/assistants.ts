@@ -44,34 +44,34 @@ export class Assistants {
 
   /** The assistant with this graph name or id. @throws HttpProblem 404 */
   async get(assistant: string): Promise<AssistantRecord> {
-    const known = this.#systemOf(assistant);
+    const known = this.#findSystemAssistant(assistant);
     if (known !== undefined) return known;
-    const made = UUID.test(assistant) ? await this.#store.find(assistant.toLowerCase()) : undefined;
-    if (made === undefined) throw assistantNotFound(assistant);
-    return made;
+    const created = UUID.test(assistant) ? await this.#store.find(assistant.toLowerCase()) : undefined;
+    if (created === undefined) throw assistantNotFound(assistant);
+    return created;
   }
 
   /** The graph of that name. @throws HttpProblem 404 */
-  graphNamed(name: string): LoadedGraph {
+  getGraph(name: string): LoadedGraph {
     const graph = this.#graphs.get(name);
     if (graph === undefined) throw new HttpProblem(404, `This revision serves no graph named ${name}.`);
     return graph;
   }
 
-  find(name: string): LoadedGraph | undefined {
+  findGraph(name: string): LoadedGraph | undefined {
     return this.#graphs.get(name);
   }
 
-  get only(): LoadedGraph | undefined {
+  get onlyGraph(): LoadedGraph | undefined {
     return this.#graphs.size === 1 ? [...this.#graphs.values()][0] : undefined;
   }
 
-  get ofGraphs(): AssistantRecord[] {
+  get systemAssistants(): AssistantRecord[] {
     return [...this.#system.values()];
   }
 
   search(query: AssistantQuery): Promise<{ found: AssistantRecord[]; total: number }> {
-    return this.#store.search(query, this.ofGraphs);
+    return this.#store.search(query, this.systemAssistants);
   }
 
   /** @throws HttpProblem 404 for an unknown graph, 409 if the id exists and `ifExists` is `raise`. */
@@ -79,8 +79,9 @@ export class Assistants {
     content: AssistantContent,
     options: { assistantId?: string; ifExists: 'raise' | 'do_nothing' },
   ): Promise<AssistantRecord> {
-    this.graphNamed(content.graph_id);
-    const known = options.assistantId === undefined ? undefined : this.#systemOf(options.assistantId);
+    this.getGraph(content.graph_id);
+    const known =
+      options.assistantId === undefined ? undefined : this.#findSystemAssistant(options.assistantId);
     if (known === undefined) return this.#store.create(content, options);
     if (options.ifExists === 'raise')
       throw new HttpProblem(409, `Assistant ${known.assistant_id} exists already.`);
@@ -89,13 +90,13 @@ export class Assistants {
 
   /** Stores a new version. @throws HttpProblem 404; 409 for a system assistant. */
   async update(assistant: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
-    if (patch.graph_id !== undefined) this.graphNamed(patch.graph_id);
-    return this.#store.revise(this.#madeId(assistant), patch);
+    if (patch.graph_id !== undefined) this.getGraph(patch.graph_id);
+    return this.#store.revise(this.#createdAssistantId(assistant), patch);
   }
 
   /** @throws HttpProblem 404; 409 for a system assistant. */
   async remove(assistant: string): Promise<string> {
-    const id = this.#madeId(assistant);
+    const id = this.#createdAssistantId(assistant);
     await this.#store.remove(id);
     return id;
   }
@@ -103,25 +104,25 @@ export class Assistants {
   /** The versions, newest first; a system assistant has one. @throws HttpProblem 404 */
   async versions(assistant: string, query: VersionQuery): Promise<AssistantRecord[]> {
     const found = await this.get(assistant);
-    if (this.#systemOf(assistant) !== undefined) return query.offset === 0 ? [found] : [];
+    if (this.#findSystemAssistant(assistant) !== undefined) return query.offset === 0 ? [found] : [];
     return this.#store.versions(found.assistant_id, query);
   }
 
   /** @throws HttpProblem 404 for an unknown assistant or version, 409 for a system assistant. */
   async setVersion(assistant: string, version: number): Promise<AssistantRecord> {
-    return this.#store.setVersion(this.#madeId(assistant), version);
+    return this.#store.setVersion(this.#createdAssistantId(assistant), version);
   }
 
-  #systemOf(assistant: string): AssistantRecord | undefined {
+  #findSystemAssistant(assistant: string): AssistantRecord | undefined {
     const named = this.#system.get(assistant);
     if (named !== undefined) return named;
     const id = assistant.toLowerCase();
-    return this.ofGraphs.find((each) => each.assistant_id === id);
+    return this.systemAssistants.find((each) => each.assistant_id === id);
   }
 
   /** The id of an assistant that a caller created. @throws HttpProblem 404, 409 */
-  #madeId(assistant: string): string {
-    const known = this.#systemOf(assistant);
+  #createdAssistantId(assistant: string): string {
+    const known = this.#findSystemAssistant(assistant);
     if (known !== undefined) {
       throw new HttpProblem(
         409,

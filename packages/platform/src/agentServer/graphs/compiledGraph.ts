@@ -86,7 +86,7 @@ export function isGraphBuilder(value: unknown): value is GraphBuilder {
 }
 
 /** Whether a run's first step is LangGraph's own `__start__` and runs no code of the agent. Conditional edges would. */
-export function startsPlainly({ nodes, builder }: CompiledGraph): boolean {
+export function usesDefaultStart({ nodes, builder }: CompiledGraph): boolean {
   return (
     nodes?.['__start__'] !== undefined && Object.keys(builder?.branches?.['__start__'] ?? {}).length === 0
   );

@@ -32,17 +32,17 @@ export interface ExecutionResult {
 export async function* executeGraph(
   request: ExecutionRequest,
 ): AsyncGenerator<ExecutionEvent, ExecutionResult> {
-  const asked = new Set(request.streamModes);
+  const requestedModes = new Set(request.streamModes);
   const result: ExecutionResult = { values: undefined, interrupts: [] };
-  for await (const part of openStream(request, asked)) {
+  for await (const part of openStream(request, requestedModes)) {
     if ('trace' in part) {
       yield { event: 'events', data: toWireJson(part.trace, { strict: false, root: 'event' }) };
       continue;
     }
     const { namespace, mode, chunk } = part;
-    if (mode === 'values' && namespace.length === 0) noteValues(result, chunk);
+    if (mode === 'values' && namespace.length === 0) collectValues(result, chunk);
     const wireMode = mode === 'messages' ? 'messages-tuple' : mode;
-    if (!asked.has(wireMode)) {
+    if (!requestedModes.has(wireMode)) {
       // Encoded all the same, so that a state is refused whether it is streamed or not.
       if (mode === 'values') toWireJson(chunk, { strict: true, root: 'values' });
       continue;
@@ -59,16 +59,17 @@ type StreamPart =
 /** `streamEvents` carries everything but costs an event per step of every runnable, so it is used only for `events`. */
 async function* openStream(
   request: ExecutionRequest,
-  asked: ReadonlySet<string>,
+  requestedModes: ReadonlySet<string>,
 ): AsyncGenerator<StreamPart> {
   const modes = new Set(['values']);
-  for (const mode of asked) if (mode !== 'events') modes.add(mode === 'messages-tuple' ? 'messages' : mode);
+  for (const mode of requestedModes)
+    if (mode !== 'events') modes.add(mode === 'messages-tuple' ? 'messages' : mode);
   const options: GraphCallOptions = {
     ...request.options,
     streamMode: [...modes],
     subgraphs: request.subgraphs,
   };
-  if (!asked.has('events')) {
+  if (!requestedModes.has('events')) {
     for await (const chunk of await request.graph.stream(request.input, options)) {
       yield toPart(chunk, request.subgraphs);
     }
@@ -96,7 +97,7 @@ function toPart(chunk: unknown, subgraphs: boolean): StreamPart & { mode: string
   return { namespace: [], mode, chunk: value };
 }
 
-function noteValues(result: ExecutionResult, chunk: unknown): void {
+function collectValues(result: ExecutionResult, chunk: unknown): void {
   if (typeof chunk !== 'object' || chunk === null) return;
   const { __interrupt__: interrupts, ...values } = chunk as Record<string, unknown>;
   if (Array.isArray(interrupts)) result.interrupts.push(...(interrupts as unknown[]));
@@ -112,14 +113,17 @@ function encodeChunk(mode: string, chunk: unknown): string {
       return toWireJson([message, withoutPrivate(named)], { strict: false, root: 'message' });
     }
     case 'debug':
-      return toWireJson(plainDebug(chunk as Record<string, unknown>), { strict: false, root: 'debug' });
+      return toWireJson(serializableDebug(chunk as Record<string, unknown>), {
+        strict: false,
+        root: 'debug',
+      });
     default:
       return toWireJson(chunk, { strict: true, root: mode });
   }
 }
 
 /** The configurations inside a `debug` checkpoint carry the runtime's own objects. Only the addresses matter. */
-function plainDebug(chunk: Record<string, unknown>): Record<string, unknown> {
+function serializableDebug(chunk: Record<string, unknown>): Record<string, unknown> {
   const payload = chunk['payload'];
   if (typeof payload !== 'object' || payload === null || chunk['type'] !== 'checkpoint') return chunk;
   const { config, parentConfig, ...rest } = payload as Record<string, unknown>;

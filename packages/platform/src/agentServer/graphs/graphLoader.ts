@@ -45,11 +45,11 @@ export async function loadGraphs(
   graphConfigPath: string | undefined,
   log: Logger,
 ): Promise<LoadedAgent> {
-  const file = resolve(agentDir, graphConfigPath ?? (await presentGraphConfig(agentDir)));
+  const file = resolve(agentDir, graphConfigPath ?? (await findGraphConfig(agentDir)));
   const config = await readGraphConfig(file);
   const root = dirname(file);
   if (!doesForNodeVersion(config.node_version, process.versions.node)) {
-    throw notLoaded(
+    throw graphNotLoaded(
       `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}.`,
       file,
     );
@@ -65,7 +65,7 @@ export async function loadGraphs(
 }
 
 /** The name of the configuration file in a folder. If both exist, or neither, it is the contract's. */
-async function presentGraphConfig(agentDir: string): Promise<string> {
+async function findGraphConfig(agentDir: string): Promise<string> {
   const { contract, public: relative } = VOCABULARY.graphConfigFile;
   const isOther = !(await exists(join(agentDir, contract))) && (await exists(join(agentDir, relative)));
   return isOther ? relative : contract;
@@ -73,18 +73,18 @@ async function presentGraphConfig(agentDir: string): Promise<string> {
 
 async function readGraphConfig(file: string): Promise<GraphConfig> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw notLoaded(`${file} could not be read: ${reasonOf(error)}`, file, error);
+    throw graphNotLoaded(`${file} could not be read: ${reasonOf(error)}`, file, error);
   });
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw notLoaded(`${file} is not valid JSON: ${reasonOf(error)}`, file, error);
+    throw graphNotLoaded(`${file} is not valid JSON: ${reasonOf(error)}`, file, error);
   }
   const parsed = GraphConfig.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw notLoaded(
+  throw graphNotLoaded(
     `${file} is not right: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
     file,
     parsed.error,
@@ -109,7 +109,7 @@ async function readEnvFile(
     return parseEnv(await readFile(file, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw notLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
+      throw graphNotLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
     }
     log.warn(
       `The graph configuration names the env file ${name}, and there is none: the agent starts without it. ` +
@@ -134,7 +134,7 @@ async function registerTypeScript(root: string): Promise<void> {
 async function loadGraph(name: string, path: string, root: string): Promise<LoadedGraph['resolve']> {
   const graphName = `Graph "${name}" (${path})`;
   const fail = (reason: string, cause?: unknown) =>
-    notLoaded(`${graphName} could not be loaded: ${reason}`, path, cause);
+    graphNotLoaded(`${graphName} could not be loaded: ${reason}`, path, cause);
   const colon = path.lastIndexOf(':');
   const file = await existingFile(resolve(root, path.slice(0, colon)));
   if (file === undefined) throw fail('the file does not exist');
@@ -201,7 +201,7 @@ async function exists(file: string): Promise<boolean> {
   );
 }
 
-function notLoaded(message: string, place: string, cause?: unknown): PlatformError {
+function graphNotLoaded(message: string, place: string, cause?: unknown): PlatformError {
   return new PlatformError('SLIPWAY_GRAPH_NOT_LOADED', message, {
     place,
     hint: 'Install the agent’s packages (npm ci), and fix the graph or its entry in graph.json. To try it on this machine: slipway agent DIR',
@@ -220,15 +220,15 @@ function reasonOf(error: unknown): string {
  * that is the agent's refusal, not a failure of the server.
  * @throws HttpProblem 409 with the message of the agent's function.
  */
-export async function graphForReading(
+export async function resolveForInspection(
   loaded: LoadedGraph,
   config: Record<string, unknown>,
 ): Promise<CompiledGraph> {
   try {
     return await loaded.resolve(config);
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    throw new HttpProblem(409, `The graph ${loaded.name} could not be made outside of a run: ${said}`, {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new HttpProblem(409, `The graph ${loaded.name} could not be made outside of a run: ${message}`, {
       cause: error,
     });
   }

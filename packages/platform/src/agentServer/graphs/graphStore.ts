@@ -13,7 +13,7 @@ import { StorableObject } from '@slipway/contract/scalars';
 import type { z } from 'zod';
 
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import { throughOutage } from '../store/databaseAway.ts';
+import { retryDuringOutage } from '../store/databaseRetry.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
 import type { Kwargs } from '../runs/newRun.ts';
 import type { Assistants } from './assistants.ts';
@@ -27,12 +27,12 @@ import type { CompiledGraph } from './compiledGraph.ts';
  */
 export class GraphStore extends BaseStore {
   readonly #items: ItemStore;
-  readonly #holds: () => boolean;
+  readonly #isLeaseHeld: () => boolean;
 
-  constructor(options: { items: ItemStore; holds: () => boolean }) {
+  constructor(options: { items: ItemStore; isLeaseHeld: () => boolean }) {
     super();
     this.#items = options.items;
-    this.#holds = options.holds;
+    this.#isLeaseHeld = options.isLeaseHeld;
   }
 
   /** Reads run before the writes of the same batch, as in LangGraph's own stores. */
@@ -41,12 +41,12 @@ export class GraphStore extends BaseStore {
     const results = await Promise.all(
       operations.map(async (operation) => (isPut(operation) ? undefined : this.#read(operation))),
     );
-    if (changes.length > 0) await throughOutage(() => this.#items.change(changes), this.#holds);
+    if (changes.length > 0) await retryDuringOutage(() => this.#items.change(changes), this.#isLeaseHeld);
     return results as OperationResults<Op>;
   }
 
   #read(operation: Exclude<Operation, PutOperation>): Promise<unknown> {
-    return throughOutage(async () => {
+    return retryDuringOutage(async () => {
       if ('namespacePrefix' in operation) {
         return (await this.#items.search(searchOf(operation))).map(itemOf);
       }
@@ -55,7 +55,7 @@ export class GraphStore extends BaseStore {
         return found === undefined ? null : itemOf(found);
       }
       return this.#items.namespaces(namespacesOf(operation));
-    }, this.#holds);
+    }, this.#isLeaseHeld);
   }
 }
 
@@ -69,16 +69,16 @@ function isGet(operation: GetOperation | ListNamespacesOperation): operation is 
 
 function changeOf({ namespace, key, value }: PutOperation) {
   return {
-    namespace: checked(Namespace, namespace, 'namespace'),
-    key: checked(ItemKey, key, 'key'),
-    value: value === null ? null : checked(StorableObject, value, 'value'),
+    namespace: parseOrThrow(Namespace, namespace, 'namespace'),
+    key: parseOrThrow(ItemKey, key, 'key'),
+    value: value === null ? null : parseOrThrow(StorableObject, value, 'value'),
   };
 }
 
 function searchOf(operation: SearchOperation) {
   return {
     prefix: operation.namespacePrefix,
-    filter: checked(ItemFilter, operation.filter ?? {}, 'filter'),
+    filter: parseOrThrow(ItemFilter, operation.filter ?? {}, 'filter'),
     limit: operation.limit ?? 10,
     offset: operation.offset ?? 0,
     refreshTtl: true,
@@ -88,7 +88,7 @@ function searchOf(operation: SearchOperation) {
 function namespacesOf(operation: ListNamespacesOperation) {
   return {
     conditions: (operation.matchConditions ?? []).map(({ matchType, path }) => ({
-      at: matchType,
+      matchType,
       labels: path,
     })),
     maxDepth: operation.maxDepth,
@@ -102,7 +102,7 @@ function itemOf({ namespace, key, value, created_at, updated_at }: StoredItem): 
 }
 
 /** A value that the store cannot hold fails the graph. */
-function checked<S extends z.ZodType>(schema: S, given: unknown, what: string): z.output<S> {
+function parseOrThrow<S extends z.ZodType>(schema: S, given: unknown, what: string): z.output<S> {
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   throw new TypeError(`The store takes no such ${what}: ${parsed.error.issues[0]?.message ?? ''}`);
@@ -119,10 +119,10 @@ export interface GraphStores {
  * keep a store that the author compiled it with, because it may search by meaning, which ours does not. Replace an
  * in-memory store, because its items would be lost with the process and differ between revisions.
  */
-export function served(graph: CompiledGraph, stores: GraphStores): CompiledGraph {
+export function attachStores(graph: CompiledGraph, stores: GraphStores): CompiledGraph {
   const { checkpoints, longTerm } = stores;
   if (graph.checkpointer !== false && graph.checkpointer !== checkpoints) graph.checkpointer = checkpoints;
-  if (graph.store === undefined || isMerelyInMemory(graph.store)) graph.store = longTerm;
+  if (graph.store === undefined || isInMemoryStore(graph.store)) graph.store = longTerm;
   return graph;
 }
 
@@ -137,11 +137,11 @@ export class RunGraphs {
   }
 
   /** @throws GraphNotServed if another revision accepted the run and this one lacks its graph. */
-  async of(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
+  async resolveGraph(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
     const name = String(kwargs.config.configurable['graph_id']);
-    const loaded = this.#assistants.find(name);
+    const loaded = this.#assistants.findGraph(name);
     if (loaded === undefined) throw new GraphNotServed(name);
-    return served(await loaded.resolve(kwargs.config), this.#stores);
+    return attachStores(await loaded.resolve(kwargs.config), this.#stores);
   }
 }
 
@@ -154,7 +154,7 @@ class GraphNotServed extends Error {
 }
 
 /** Compares names, because an agent brings its own copy of LangGraph. */
-function isMerelyInMemory(store: unknown): boolean {
+function isInMemoryStore(store: unknown): boolean {
   if (typeof store !== 'object' || store === null) return false;
   const { name } = store.constructor;
   return (

@@ -3,8 +3,8 @@ import { toWireJson } from '../runs/wireJson.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
 import type { CompiledGraph, GraphConfigLike, StateSnapshot } from './compiledGraph.ts';
-import { graphForReading } from './graphLoader.ts';
-import { type GraphStores, served } from './graphStore.ts';
+import { resolveForInspection } from './graphLoader.ts';
+import { type GraphStores, attachStores } from './graphStore.ts';
 
 /** A place in a thread. Without `checkpoint_id`: the newest. */
 export interface StateAddress {
@@ -90,8 +90,8 @@ export class ThreadStates {
       );
     }
     const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
-    const next = await refusing(graph.updateState(config, update.values, update.asNode));
-    await this.#noteState(threadId, graph);
+    const next = await translateUpdateError(graph.updateState(config, update.values, update.asNode));
+    await this.#storeState(threadId, graph);
     const checkpoint = addressOf(next);
     return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
   }
@@ -100,7 +100,7 @@ export class ThreadStates {
    * Makes the first states of a new thread, one per superstep.
    * @throws HttpProblem 422 if the thread names no graph, or its graph rejects the updates.
    */
-  async make(
+  async createStates(
     threadId: string,
     supersteps: readonly { updates: readonly { values?: unknown; as_node: string }[] }[],
   ): Promise<void> {
@@ -114,11 +114,11 @@ export class ThreadStates {
       updates: updates.map(({ values, as_node: asNode }) => ({ values, asNode })),
     }));
     const config = { ...configOf(threadId, {}), metadata: { graph_id: thread.metadata['graph_id'] } };
-    await refusing(graph.bulkUpdateState(config, steps));
-    await this.#noteState(threadId, graph);
+    await translateUpdateError(graph.bulkUpdateState(config, steps));
+    await this.#storeState(threadId, graph);
   }
 
-  async #noteState(threadId: string, graph: CompiledGraph): Promise<void> {
+  async #storeState(threadId: string, graph: CompiledGraph): Promise<void> {
     const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
     await this.#threads.setState(threadId, {
       values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
@@ -130,14 +130,14 @@ export class ThreadStates {
   /** The thread's graph, or the agent's only one. */
   async #graphOf(thread: ThreadRecord): Promise<CompiledGraph | undefined> {
     const name = thread.metadata['graph_id'];
-    const loaded = typeof name === 'string' ? this.#assistants.graphNamed(name) : this.#assistants.only;
+    const loaded = typeof name === 'string' ? this.#assistants.getGraph(name) : this.#assistants.onlyGraph;
     if (loaded === undefined) return undefined;
     const configurable = thread.config['configurable'] as Record<string, unknown> | undefined;
-    const graph = await graphForReading(loaded, {
+    const graph = await resolveForInspection(loaded, {
       ...thread.config,
       configurable: { ...configurable, thread_id: thread.thread_id, graph_id: loaded.name },
     });
-    return graph.checkpointer === false ? undefined : served(graph, this.#stores);
+    return graph.checkpointer === false ? undefined : attachStores(graph, this.#stores);
   }
 }
 
@@ -233,7 +233,7 @@ function addressOf(config: GraphConfigLike | undefined): Record<string, unknown>
  * An update that the graph rejects is the caller's mistake. @throws HttpProblem 422, 404 for a namespace without a
  * subgraph
  */
-async function refusing<T>(update: Promise<T>): Promise<T> {
+async function translateUpdateError<T>(update: Promise<T>): Promise<T> {
   try {
     return await update;
   } catch (error) {

@@ -16,10 +16,10 @@ import { type Context, Hono } from 'hono';
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import type { CompiledGraph } from '../graphs/compiledGraph.ts';
-import { graphForReading } from '../graphs/graphLoader.ts';
+import { resolveForInspection } from '../graphs/graphLoader.ts';
 import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { AssistantRecord } from '../store/assistantStore.ts';
-import { selected, storable, storableIfGiven } from './wire.ts';
+import { pickFields, requireStorable, requireStorableIfGiven } from './wire.ts';
 
 /** Assistants: the routes of the public client (contract 001: "not shown"). */
 export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
@@ -32,9 +32,9 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
         graph_id: body.graph_id,
         name: body.name ?? 'Untitled',
         description: body.description ?? null,
-        config: storable(body.config ?? {}, 'config'),
-        context: storable(body.context ?? {}, 'context'),
-        metadata: storable(body.metadata ?? {}, 'metadata'),
+        config: requireStorable(body.config ?? {}, 'config'),
+        context: requireStorable(body.context ?? {}, 'context'),
+        metadata: requireStorable(body.metadata ?? {}, 'metadata'),
       },
       { assistantId: id ?? undefined, ifExists: ifExists ?? 'raise' },
     );
@@ -53,7 +53,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     const next = body.offset + found.length;
     c.header('x-pagination-total', String(total));
     if (found.length > 0 && next < total) c.header('x-pagination-next', String(next));
-    return c.json(found.map((assistant) => selected({ ...assistant }, body.select)));
+    return c.json(found.map((assistant) => pickFields({ ...assistant }, body.select)));
   });
 
   app.post('/assistants/count', async (c) => {
@@ -69,7 +69,8 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     const { assistant_id: id } = parsePath(AssistantPath, c);
     // Null means the same as an absent field.
     const body = await parseBody(AssistantPatch, c);
-    for (const field of ['config', 'context', 'metadata'] as const) storableIfGiven(body[field], field);
+    for (const field of ['config', 'context', 'metadata'] as const)
+      requireStorableIfGiven(body[field], field);
     const given = Object.entries(body).filter(([, value]) => value != null);
     return c.json(await assistants.update(id, Object.fromEntries(given)));
   });
@@ -87,7 +88,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     const { metadata, limit, offset } = await parseOptionalBody(AssistantVersions, c);
     return c.json(
       await assistants.versions(id, {
-        metadata: storableIfGiven(metadata, 'metadata'),
+        metadata: requireStorableIfGiven(metadata, 'metadata'),
         limit,
         offset,
       }),
@@ -135,7 +136,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   }
 
   async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
-    return graphForReading(assistants.graphNamed(assistant.graph_id), assistant.config);
+    return resolveForInspection(assistants.getGraph(assistant.graph_id), assistant.config);
   }
 }
 
@@ -143,7 +144,7 @@ function filterOf(body: AssistantCount) {
   return {
     graphId: body.graph_id ?? undefined,
     name: body.name ?? undefined,
-    metadata: storableIfGiven(body.metadata, 'metadata'),
+    metadata: requireStorableIfGiven(body.metadata, 'metadata'),
   };
 }
 

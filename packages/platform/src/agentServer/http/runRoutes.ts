@@ -19,7 +19,7 @@ import { ThreadPath } from '@slipway/contract/runApi/thread';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Assistants } from '../graphs/assistants.ts';
-import { type LiveRun, type RunEnding, Moved } from '../runs/liveRun.ts';
+import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
 import type { RunService } from '../runs/runService.ts';
 import type { EventStore } from '../store/eventStore.ts';
@@ -28,7 +28,7 @@ import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { type AgentSpans, traceOf, traceRun } from '../traces/agentSpans.ts';
-import { selected, storable, wireNewRun, wireRun } from './wire.ts';
+import { pickFields, requireStorable, wireNewRun, wireRun } from './wire.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -56,7 +56,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const { thread_id: threadId, run_ids: runIds, status } = body;
     const found =
       threadId != null
-        ? await records.activeOfThread(threadId, runIds ?? [])
+        ? await records.activeRuns(threadId, runIds ?? [])
         : await records.withStatus(status == null || status === 'all' ? ACTIVE : [status]);
     if ((await service.cancel(found, action)) === 0) throw new HttpProblem(404, 'No active run matches.');
     return c.body(null, 204);
@@ -65,15 +65,15 @@ export function runRoutes(parts: RunRouteParts): Hono {
   for (const prefix of ['', '/threads/:thread_id'] as const) {
     app.post(`${prefix}/runs`, async (c) => {
       const { live } = await start(c, prefix);
-      return c.json(wireNewRun(live.record), 200, addressOf(live));
+      return c.json(wireNewRun(live.record), 200, locationHeader(live));
     });
 
     app.post(`${prefix}/runs/wait`, async (c) => {
       const { live, plan } = await start(c, prefix);
-      return waitFor(service.ending(live.record), {
-        headers: addressOf(live),
+      return respondWithEnding(service.waitForEnding(live.record), {
+        headers: locationHeader(live),
         onDisconnect: () => {
-          if (plan.cancelOnDisconnect) service.cancelUnheard(live.record);
+          if (plan.cancelOnDisconnect) service.cancelAfterDisconnect(live.record);
         },
       });
     });
@@ -81,10 +81,10 @@ export function runRoutes(parts: RunRouteParts): Hono {
     app.post(`${prefix}/runs/stream`, async (c) => {
       const { live, plan } = await start(c, prefix);
       return eventStreamResponse(await live.follow(), {
-        headers: addressOf(live),
+        headers: locationHeader(live),
         keepAliveMs: parts.keepAliveMs,
         onDisconnect: () => {
-          if (plan.cancelOnDisconnect) service.cancelUnheard(live.record);
+          if (plan.cancelOnDisconnect) service.cancelAfterDisconnect(live.record);
         },
       });
     });
@@ -104,7 +104,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const { limit, offset, status, select } = parseQuery(RunsQuery, c);
     await threads.get(threadId);
     const found = await records.list(threadId, { limit, offset, status });
-    return c.json(found.map((run) => selected(wireRun(run), select)));
+    return c.json(found.map((run) => pickFields(wireRun(run), select)));
   });
 
   app.get('/threads/:thread_id/runs/:run_id', async (c) => c.json(wireRun(await runOf(c))));
@@ -119,33 +119,33 @@ export function runRoutes(parts: RunRouteParts): Hono {
   app.post('/threads/:thread_id/runs/:run_id/cancel', async (c) => {
     const { action, wait } = parseQuery(CancelQuery, c);
     const run = await runOf(c);
-    if (!isActive(run)) throw overAlready(run);
+    if (!isActive(run)) throw runNotActive(run);
     // It has ended or was removed since it was read.
-    if ((await service.cancel([run], action)) === 0) throw overAlready(await runOf(c));
+    if ((await service.cancel([run], action)) === 0) throw runNotActive(await runOf(c));
     if (!wait) return c.body(null, 202);
-    await service.ending(run);
+    await service.waitForEnding(run);
     return c.body(null, 204);
   });
 
   app.get('/threads/:thread_id/runs/:run_id/join', async (c) => {
     const query = parseQuery(JoinQuery, c);
-    const run = await runToFollow(c);
-    const gone = new AbortController();
-    return waitFor(service.ending(run, gone.signal), {
+    const run = await findRunToFollow(c);
+    const disconnected = new AbortController();
+    return respondWithEnding(service.waitForEnding(run, disconnected.signal), {
       headers: {},
       onDisconnect: () => {
-        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelUnheard(run);
-        gone.abort();
+        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelAfterDisconnect(run);
+        disconnected.abort();
       },
     });
   });
 
-  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await runToFollow(c)));
+  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await findRunToFollow(c)));
 
   // The public client follows a stateless run by its id alone.
   app.get('/runs/:run_id/stream', async (c) => {
     const { run_id: runId } = parsePath(StatelessRunPath, c);
-    const run = await records.byId(runId);
+    const run = await records.findById(runId);
     if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
     return streamOf(c, run);
   });
@@ -161,7 +161,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return eventStreamResponse(reader, {
       keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => {
-        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelUnheard(run);
+        if (query.on_disconnect ?? query.cancel_on_disconnect) service.cancelAfterDisconnect(run);
       },
     });
   }
@@ -181,20 +181,20 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   /** Checks what the schema cannot, and creates the run's thread if needed. */
   async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
-    storable(body.metadata ?? {}, 'metadata');
-    refuseWebhook(body.webhook);
+    requireStorable(body.metadata ?? {}, 'metadata');
+    requireAllowedWebhook(body.webhook);
     const assistant = await parts.assistants.get(body.assistant_id);
-    parts.assistants.graphNamed(assistant.graph_id);
+    parts.assistants.getGraph(assistant.graph_id);
     // A run without a thread may ask to keep its own.
-    const kept = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
+    const ownThreadId = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
     const { runSeconds } = service.limits;
-    const planned = planRun({ body, query, assistant, threadId: kept, runSeconds });
-    if (kept !== undefined && (kept !== threadId || planned.createThread))
-      await threads.create({ threadId: kept, ifExists: 'do_nothing' });
+    const planned = planRun({ body, query, assistant, threadId: ownThreadId, runSeconds });
+    if (ownThreadId !== undefined && (ownThreadId !== threadId || planned.createThread))
+      await threads.create({ threadId: ownThreadId, ifExists: 'do_nothing' });
     return planned;
   }
 
-  function refuseWebhook(url: string | null | undefined): void {
+  function requireAllowedWebhook(url: string | null | undefined): void {
     const refusal = url == null ? undefined : parts.webhooks.refusal(url);
     if (refusal === undefined) return;
     const msg = `No webhook is sent there: ${refusal}`;
@@ -207,18 +207,20 @@ export function runRoutes(parts: RunRouteParts): Hono {
   }
 
   /** The run to follow. If it executes here, it is not read from the database. */
-  async function runToFollow(c: Context): Promise<RunRecord> {
+  async function findRunToFollow(c: Context): Promise<RunRecord> {
     const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
-    const live = service.live(runId);
-    return live?.begun === true && live.threadId === threadId ? live.record : records.get(threadId, runId);
+    const live = service.findLive(runId);
+    return live?.isExecuting === true && live.threadId === threadId
+      ? live.record
+      : records.get(threadId, runId);
   }
 
   /**
    * The headers are already sent, so an error can only be reported in the body. If the run continues in another
    * process, the connection is broken off instead, and the client asks again.
    */
-  function lostEnding(error: unknown): string {
-    if (error instanceof Moved) throw error;
+  function encodeEndingError(error: unknown): string {
+    if (error instanceof RunMovedError) throw error;
     // After an abort the client is gone.
     if ((error as Error).name !== 'AbortError')
       parts.log.error({ err: error }, 'the end of a run could not be reported');
@@ -227,11 +229,11 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
   }
 
-  function waitFor(
+  function respondWithEnding(
     ending: Promise<RunEnding>,
     options: { headers: Record<string, string>; onDisconnect: () => void },
   ): Response {
-    return longJsonResponse(ending.then(answerOf, lostEnding), {
+    return longJsonResponse(ending.then(encodeEnding, encodeEndingError), {
       ...options,
       keepAliveMs: parts.keepAliveMs,
     });
@@ -239,11 +241,11 @@ export function runRoutes(parts: RunRouteParts): Hono {
 }
 
 /** The answer of `wait` and `join`: the final values, or `__error__` (contract 001: "not shown"). */
-function answerOf(ending: RunEnding): string {
+function encodeEnding(ending: RunEnding): string {
   return ending.failure === undefined ? ending.values : JSON.stringify({ __error__: ending.failure });
 }
 
-function overAlready(run: RunRecord): HttpProblem {
+function runNotActive(run: RunRecord): HttpProblem {
   return new HttpProblem(
     409,
     `Run ${run.run_id} cannot be cancelled: it is neither pending nor running but ${run.status}.`,
@@ -251,6 +253,6 @@ function overAlready(run: RunRecord): HttpProblem {
 }
 
 /** The run's address: clients take its ids from this header before the run ends. */
-function addressOf(live: LiveRun): Record<string, string> {
+function locationHeader(live: LiveRun): Record<string, string> {
   return { 'content-location': `/threads/${live.threadId}/runs/${live.runId}` };
 }

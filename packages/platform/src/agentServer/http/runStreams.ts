@@ -25,26 +25,26 @@ export async function joinStream(
   const { service, events } = parts;
   const resumable = (run.kwargs as { resumable?: boolean }).resumable === true;
   const lastEventId = resumable ? Number.parseInt(options.lastEventId ?? '', 10) : NaN;
-  const accepts = options.modes === undefined ? () => true : acceptorOf(options.modes);
-  const live = service.live(run.run_id);
+  const accepts = options.modes === undefined ? () => true : createEventFilter(options.modes);
+  const live = service.findLive(run.run_id);
   if (live !== undefined) {
     const replay = () => events.readAll(run.run_id, lastEventId);
     return live.follow({ accepts, replay: Number.isNaN(lastEventId) ? undefined : replay });
   }
   const prologue = [metadataFrame(run.run_id, Math.max(run.attempt, 1))];
-  if (!resumable) await events.want(run.run_id);
+  if (!resumable) await events.requestStoring(run.run_id);
   return new StoredStream({
     store: events,
     runId: run.run_id,
     after: Number.isNaN(lastEventId) ? await events.newestId(run.run_id) : lastEventId,
     accepts,
     prologue,
-    ending: (signal) => service.ending(run, signal),
+    waitForEnding: (signal) => service.waitForEnding(run, signal),
   });
 }
 
 /** Accepts the events of the requested modes, and those that belong to every stream. */
-function acceptorOf(modes: StreamModes): (event: string) => boolean {
+function createEventFilter(modes: StreamModes): (event: string) => boolean {
   const names = new Set<string>([
     ...modes.map((mode) => EVENT_OF_MODE[mode]),
     'error',
@@ -55,7 +55,7 @@ function acceptorOf(modes: StreamModes): (event: string) => boolean {
 }
 
 /** How often to poll the events of a run that another process executes, in milliseconds. */
-const LOOK_MS = 200;
+const POLL_INTERVAL_MS = 200;
 
 interface StoredStreamOptions {
   readonly store: EventStore;
@@ -64,7 +64,7 @@ interface StoredStreamOptions {
   readonly accepts: (event: string) => boolean;
   readonly prologue: readonly Uint8Array[];
   /** Waits for the run's end, in this process or another. */
-  readonly ending: (signal: AbortSignal) => Promise<RunEnding>;
+  readonly waitForEnding: (signal: AbortSignal) => Promise<RunEnding>;
 }
 
 /**
@@ -73,23 +73,23 @@ interface StoredStreamOptions {
  */
 class StoredStream implements EventReader {
   readonly #options: StoredStreamOptions;
-  readonly #left = new AbortController();
+  readonly #abort = new AbortController();
   readonly #frames: Uint8Array[];
   #after: number;
   #ending: RunEnding | undefined;
-  #problem: Error | undefined;
-  #over = false;
+  #error: Error | undefined;
+  #isFinished = false;
 
   constructor(options: StoredStreamOptions) {
     this.#options = options;
     this.#after = options.after;
     this.#frames = [...options.prologue];
-    options.ending(this.#left.signal).then(
+    options.waitForEnding(this.#abort.signal).then(
       (ending) => {
         this.#ending = ending;
       },
       (error: unknown) => {
-        this.#problem = error instanceof Error ? error : new Error(String(error));
+        this.#error = error instanceof Error ? error : new Error(String(error));
       },
     );
   }
@@ -99,32 +99,32 @@ class StoredStream implements EventReader {
     for (;;) {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
-      if (this.#over) return undefined;
+      if (this.#isFinished) return undefined;
       // Read before the events: if the run had ended by then, no event can follow these.
       const ending = this.#ending;
       const events = await this.#options.store.read(this.#options.runId, this.#after);
-      for (const event of events) this.#take(event);
+      for (const event of events) this.#addEvent(event);
       if (events.length > 0) continue;
-      if (this.#problem !== undefined) throw this.#problem;
-      if (ending !== undefined) this.#end(ending);
+      if (this.#error !== undefined) throw this.#error;
+      if (ending !== undefined) this.#finish(ending);
       else if (performance.now() >= deadline) return 'idle';
-      else await delay(LOOK_MS);
+      else await delay(POLL_INTERVAL_MS);
     }
   }
 
-  leave(): void {
-    this.#over = true;
+  close(): void {
+    this.#isFinished = true;
     this.#frames.length = 0;
-    this.#left.abort();
+    this.#abort.abort();
   }
 
-  #take({ id, event, data }: StreamEvent): void {
+  #addEvent({ id, event, data }: StreamEvent): void {
     this.#after = id;
     if (this.#options.accepts(event)) this.#frames.push(encodeEvent(event, data, id));
   }
 
-  #end({ failure }: RunEnding): void {
-    this.#over = true;
+  #finish({ failure }: RunEnding): void {
+    this.#isFinished = true;
     if (failure !== undefined) {
       this.#frames.push(encodeEvent('error', JSON.stringify(failure), this.#after + 1));
     }

@@ -42,8 +42,8 @@ export function storeRoutes(items: ItemStore): Hono {
     const body = await parseOptionalBody(NamespaceSearch, c);
     const namespaces = await items.namespaces({
       conditions: [
-        { at: 'prefix', labels: body.prefix ?? [] },
-        { at: 'suffix', labels: body.suffix ?? [] },
+        { matchType: 'prefix', labels: body.prefix ?? [] },
+        { matchType: 'suffix', labels: body.suffix ?? [] },
       ],
       maxDepth: body.max_depth ?? undefined,
       limit: body.limit,

@@ -16,14 +16,14 @@ import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/
 import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
-import { selected, storable, storableIfGiven, wireThread } from './wire.ts';
+import { pickFields, requireStorable, requireStorableIfGiven, wireThread } from './wire.ts';
 import { type Context, Hono } from 'hono';
 import { ThreadStreamQuery } from '@slipway/contract/runApi/stream';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
 import type { RunService } from '../runs/runService.ts';
-import { type ThreadSight, ThreadStream } from '../runs/threadStream.ts';
-import { asSeen, type Watch } from '../runs/watch.ts';
+import { type ThreadSource, ThreadStream } from '../runs/threadStream.ts';
+import { threadVersionKey, type ChangePoller } from '../runs/changePoller.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { RunRecords } from '../store/runRecords.ts';
 import { threadNotFound } from '../store/runStore.ts';
@@ -43,12 +43,12 @@ export function threadRoutes(options: {
     const body = await parseOptionalBody(ThreadCreate, c);
     const thread = await threads.create({
       threadId: body.thread_id ?? undefined,
-      metadata: storable(body.metadata ?? {}, 'metadata'),
+      metadata: requireStorable(body.metadata ?? {}, 'metadata'),
       ifExists: body.if_exists ?? 'raise',
     });
     if (body.supersteps == null || body.supersteps.length === 0) return c.json(wireThread(thread));
     try {
-      await states.make(thread.thread_id, body.supersteps);
+      await states.createStates(thread.thread_id, body.supersteps);
     } catch (error) {
       // If its states cannot be made, the thread is removed.
       await removal.remove(thread.thread_id);
@@ -61,7 +61,7 @@ export function threadRoutes(options: {
     const body = await parseOptionalBody(ThreadSearch, c);
     const found = await threads.search({ ...searchOf(body), limit: body.limit + 1 });
     if (found.length > body.limit) c.header('x-pagination-next', String(body.offset + body.limit));
-    return c.json(found.slice(0, body.limit).map((thread) => foundThread(thread, body)));
+    return c.json(found.slice(0, body.limit).map((thread) => projectThread(thread, body)));
   });
 
   app.post('/threads/count', async (c) => {
@@ -80,7 +80,7 @@ export function threadRoutes(options: {
   app.patch('/threads/:thread_id', async (c) => {
     const threadId = threadIdOf(c);
     const { metadata } = await parseBody(ThreadPatch, c);
-    const patched = await threads.patchMetadata(threadId, storable(metadata ?? {}, 'metadata'));
+    const patched = await threads.patchMetadata(threadId, requireStorable(metadata ?? {}, 'metadata'));
     return c.req.header('prefer') === 'return=minimal' ? c.body(null, 204) : c.json(wireThread(patched));
   });
 
@@ -117,8 +117,8 @@ function searchOf(body: ThreadSearch) {
   const { sort_by: sortBy } = body;
   return {
     ids: body.ids ?? undefined,
-    metadata: storableIfGiven(body.metadata, 'metadata'),
-    values: storableIfGiven(body.values, 'values'),
+    metadata: requireStorableIfGiven(body.metadata, 'metadata'),
+    values: requireStorableIfGiven(body.values, 'values'),
     status: body.status ?? undefined,
     limit: body.limit,
     offset: body.offset,
@@ -128,12 +128,12 @@ function searchOf(body: ThreadSearch) {
 }
 
 /** A thread as a search returns it: the selected fields and the extracted values. */
-function foundThread(
+function projectThread(
   thread: ThreadRecord,
   search: Pick<ThreadSearch, 'select' | 'extract'>,
 ): Record<string, unknown> {
   const whole = { ...wireThread(thread), state_updated_at: thread.updated_at.toISOString() };
-  const shown = selected(whole, search.select);
+  const shown = pickFields(whole, search.select);
   if (search.extract == null) return shown;
   const extracted = Object.entries(search.extract).map(([name, path]) => [name, valueAt(whole, path)]);
   return { ...shown, extracted: Object.fromEntries(extracted) as Record<string, unknown> };
@@ -193,7 +193,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
   app.patch('/threads/:thread_id/state', async (c) => {
     const threadId = threadIdOf(c);
     const { metadata } = await parseBody(ThreadPatch, c);
-    await threads.patchMetadata(threadId, storable(metadata ?? {}, 'metadata'));
+    await threads.patchMetadata(threadId, requireStorable(metadata ?? {}, 'metadata'));
     return c.body(null, 204);
   });
 
@@ -209,7 +209,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
       limit: body.limit,
       before: checkpointIdIn(body.before),
       checkpoint_ns: body.checkpoint?.checkpoint_ns,
-      metadata: body.metadata == null ? undefined : storable(body.metadata, 'metadata'),
+      metadata: body.metadata == null ? undefined : requireStorable(body.metadata, 'metadata'),
     });
     return c.body(json, 200, JSON_TYPE);
   });
@@ -233,7 +233,7 @@ interface ThreadStreamParts {
   readonly states: ThreadStates;
   readonly events: EventStore;
   readonly service: RunService;
-  readonly changes: Watch;
+  readonly changes: ChangePoller;
   readonly keepAliveMs?: number;
 }
 
@@ -244,11 +244,11 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
   app.get('/threads/:thread_id/stream', async (c) => {
     const threadId = threadIdOf(c);
     const { stream_mode: modes } = parseQuery(ThreadStreamQuery, c);
-    const stream = new ThreadStream(await sightOf(threadId), modes);
+    const stream = new ThreadStream(await createThreadSource(threadId), modes);
     try {
-      await stream.begin(c.req.header('last-event-id'));
+      await stream.start(c.req.header('last-event-id'));
     } catch (error) {
-      stream.leave();
+      stream.close();
       throw error;
     }
     return eventStreamResponse(stream, { keepAliveMs: parts.keepAliveMs, onDisconnect: () => undefined });
@@ -256,29 +256,30 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
 
   return app;
 
-  async function sightOf(threadId: string): Promise<ThreadSight> {
+  async function createThreadSource(threadId: string): Promise<ThreadSource> {
     const { threads, records, service, events, states } = parts;
     const versionNow = async () => (await threads.versions([threadId])).get(threadId);
     let version = await versionNow();
     if (version === undefined) throw threadNotFound(threadId);
     return {
-      hear: (hearer) => {
+      onNewRun: (hearer) => {
         service.newRuns.on(threadId, hearer);
         return () => service.newRuns.off(threadId, hearer);
       },
-      newest: async () => {
+      newestSequence: async () => {
         const [run] = await records.list(threadId, { limit: 1, offset: 0 });
         return BigInt(run?.sequence ?? 0);
       },
-      active: () => records.activeOfThread(threadId),
-      behind: (sequence) => records.behind(threadId, sequence),
-      follow: (run, lastEventId) => joinStream({ service, events }, run, { lastEventId, modes: undefined }),
-      changed: async (signal) => {
-        await parts.changes.come(asSeen(threadId, version), signal);
+      activeRuns: () => records.activeRuns(threadId),
+      runsAfter: (sequence) => records.runsAfter(threadId, sequence),
+      openRunStream: (run, lastEventId) =>
+        joinStream({ service, events }, run, { lastEventId, modes: undefined }),
+      waitForChange: async (signal) => {
+        await parts.changes.waitFor(threadVersionKey(threadId, version), signal);
         version = await versionNow();
         return version !== undefined;
       },
-      state: async () => {
+      readState: async () => {
         const state = await states.get(threadId, {}, false);
         const { checkpoint_id: checkpointId } = JSON.parse(state) as { checkpoint_id: unknown };
         return { json: `{"state":${state},"thread_id":${JSON.stringify(threadId)}}`, checkpointId };

@@ -40,7 +40,7 @@ export function wireThread(thread: ThreadRecord): Record<string, unknown> {
 }
 
 /** The fields that the caller selected (public client: `select`), or all. */
-export function selected(
+export function pickFields(
   whole: Record<string, unknown>,
   select: readonly string[] | null | undefined,
 ): Record<string, unknown> {
@@ -53,17 +53,17 @@ export function selected(
  * neither U+0000 nor half a surrogate pair.
  * @throws HttpProblem 422
  */
-export function storable(value: Record<string, unknown>, field: string): Record<string, unknown> {
+export function requireStorable(value: Record<string, unknown>, field: string): Record<string, unknown> {
   // Matches an escape of either, but not a backslash that the caller wrote before "u0000".
   if (!/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) return value;
   const msg = 'Input should not contain U+0000 or half a surrogate pair';
   throw invalid([{ loc: ['body', field], msg, type: 'value_error' }]);
 }
 
-/** {@link storable} of an optional field. @throws HttpProblem 422 */
-export function storableIfGiven(
+/** {@link requireStorable} of an optional field. @throws HttpProblem 422 */
+export function requireStorableIfGiven(
   value: Record<string, unknown> | null | undefined,
   field: string,
 ): Record<string, unknown> | undefined {
-  return value == null ? undefined : storable(value, field);
+  return value == null ? undefined : requireStorable(value, field);
 }

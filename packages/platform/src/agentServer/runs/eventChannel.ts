@@ -8,7 +8,7 @@ interface EncodedEvent {
 }
 
 /** The limit of events that wait for one reader, in encoded bytes. Beyond it, the reader is cut off. */
-export const READER_BYTES = 8 * 1_048_576;
+export const READER_BUFFER_MAX_BYTES = 8 * 1_048_576;
 
 /**
  * Hands a run's events to the readers in this process. A reader gets only what is published after it subscribed
@@ -25,7 +25,7 @@ export class EventChannel {
 
   /** `readerBytes` limits what waits for one reader. Default 8 MiB. */
   constructor(options: { readerBytes?: number } = {}) {
-    this.#readerBytes = options.readerBytes ?? READER_BYTES;
+    this.#readerBytes = options.readerBytes ?? READER_BUFFER_MAX_BYTES;
   }
 
   get closed(): boolean {
@@ -53,7 +53,7 @@ export class EventChannel {
   }
 
   /**
-   * Subscribes a reader. `accepts` filters the events. The reader gets nothing before {@link Subscriber.release},
+   * Subscribes a reader. `accepts` filters the events. The reader gets nothing before {@link Subscriber.startReading},
    * which sets what its stream begins with.
    */
   subscribe(options: { accepts?: (event: string) => boolean } = {}): Subscriber {
@@ -67,7 +67,7 @@ export class EventChannel {
 }
 
 /** The error of a reader that is cut off. */
-export function slowReader(limit: number): Uint8Array {
+export function slowReaderFrame(limit: number): Uint8Array {
   const message = `This reader fell more than ${limit} bytes behind and was cut off; the run continues.`;
   return encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));
 }
@@ -77,17 +77,17 @@ export class Subscriber implements EventReader {
   readonly #queue: { readonly id: number; readonly frame: Uint8Array }[] = [];
   readonly #limit: number;
   readonly #accepts: (event: string) => boolean;
-  readonly #onLeave: (subscriber: Subscriber) => void;
+  readonly #onClose: (subscriber: Subscriber) => void;
   #queuedBytes = 0;
-  #held = true;
+  #isPaused = true;
   #finished = false;
-  #broken: Error | undefined;
+  #error: Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(limit: number, accepts: (event: string) => boolean, onLeave: (subscriber: Subscriber) => void) {
+  constructor(limit: number, accepts: (event: string) => boolean, onClose: (subscriber: Subscriber) => void) {
     this.#limit = limit;
     this.#accepts = accepts;
-    this.#onLeave = onLeave;
+    this.#onClose = onClose;
   }
 
   get queuedBytes(): number {
@@ -100,41 +100,41 @@ export class Subscriber implements EventReader {
       this.#enqueue(entry);
       return;
     }
-    this.#enqueue({ id: entry.id, frame: slowReader(this.#limit) });
+    this.#enqueue({ id: entry.id, frame: slowReaderFrame(this.#limit) });
     this.finish();
-    this.#onLeave(this);
+    this.#onClose(this);
   }
 
   /**
    * Lets the reader read: first the given events, then those that were published meanwhile. Events up to the id
-   * `through` are among the given ones, so they are dropped.
+   * `throughId` are among the given ones, so they are dropped.
    */
-  release(prologue: readonly Uint8Array[], through = 0): void {
+  startReading(firstFrames: readonly Uint8Array[], throughId = 0): void {
     const waiting = this.#queue.splice(0);
     this.#queuedBytes = 0;
-    this.#held = false;
-    for (const frame of prologue) this.#enqueue({ id: 0, frame });
-    for (const entry of waiting) if (entry.id > through) this.#enqueue(entry);
+    this.#isPaused = false;
+    for (const frame of firstFrames) this.#enqueue({ id: 0, frame });
+    for (const entry of waiting) if (entry.id > throughId) this.#enqueue(entry);
     this.#wake?.();
   }
 
   /** Ends the stream: the reader still gets what waits, and then the error if one is given. */
   finish(error?: Error): void {
     this.#finished = true;
-    this.#broken = error;
-    if (!this.#held) this.#wake?.();
+    this.#error = error;
+    if (!this.#isPaused) this.#wake?.();
   }
 
-  leave(): void {
+  close(): void {
     this.#queue.length = 0;
     this.#queuedBytes = 0;
-    this.#held = false;
+    this.#isPaused = false;
     this.finish();
-    this.#onLeave(this);
+    this.#onClose(this);
   }
 
   async next(idleMs: number): Promise<Uint8Array | undefined | 'idle'> {
-    if (this.#held || (this.#queue.length === 0 && !this.#finished)) {
+    if (this.#isPaused || (this.#queue.length === 0 && !this.#finished)) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, idleMs);
         this.#wake = () => {
@@ -144,19 +144,19 @@ export class Subscriber implements EventReader {
       });
       this.#wake = undefined;
     }
-    const frame = this.#held ? undefined : this.#queue.shift()?.frame;
+    const frame = this.#isPaused ? undefined : this.#queue.shift()?.frame;
     if (frame !== undefined) {
       this.#queuedBytes -= frame.byteLength;
       return frame;
     }
     if (!this.#finished) return 'idle';
-    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#error !== undefined) throw this.#error;
     return undefined;
   }
 
   #enqueue(entry: { id: number; frame: Uint8Array }): void {
     this.#queue.push(entry);
     this.#queuedBytes += entry.frame.byteLength;
-    if (!this.#held) this.#wake?.();
+    if (!this.#isPaused) this.#wake?.();
   }
 }

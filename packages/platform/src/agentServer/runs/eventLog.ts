@@ -1,4 +1,4 @@
-import { throughOutage } from '../store/databaseAway.ts';
+import { retryDuringOutage } from '../store/databaseRetry.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import type { Fence } from '../store/fencedWrites.ts';
 
@@ -6,20 +6,20 @@ export interface EventLogOptions {
   readonly store: EventStore;
   readonly fence: Fence;
   /** Whether this process still holds its lease, as far as it knows. */
-  readonly holds: () => boolean;
+  readonly isLeaseHeld: () => boolean;
   /** Called when events can no longer be stored because another process owns the run. */
-  readonly onLost: () => void;
+  readonly onRunLost: () => void;
   /** Sends a stored event to the readers in this process. */
-  readonly deliver: (event: StreamEvent) => void;
+  readonly sendToReaders: (event: StreamEvent) => void;
   /** The id of the newest event sent to readers here, for an attempt that began without a log. */
-  readonly sentBefore?: () => number;
+  readonly lastSentId?: () => number;
   /**
    * How much of a run to keep for readers that come back, in bytes of JSON; the oldest are dropped first. Default 8
    * MiB.
    */
-  readonly keptBytes?: number;
+  readonly maxStoredBytes?: number;
   /** How much may wait to be stored before the run has to wait, in bytes. Default 1 MiB. */
-  readonly waitingBytes?: number;
+  readonly maxPendingBytes?: number;
 }
 
 /**
@@ -28,17 +28,17 @@ export interface EventLogOptions {
  */
 export class EventLog {
   readonly #options: EventLogOptions;
-  readonly #kept: { id: number; bytes: number }[];
-  #keptBytes: number;
+  readonly #storedSizes: { id: number; bytes: number }[];
+  #storedBytes: number;
   #lastId: number;
-  #waiting: StreamEvent[] = [];
-  #waitingBytes = 0;
+  #pendingEvents: StreamEvent[] = [];
+  #pendingBytes = 0;
   #storing: Promise<void> | undefined;
 
   private constructor(options: EventLogOptions, kept: { id: number; bytes: number }[]) {
     this.#options = options;
-    this.#kept = kept;
-    this.#keptBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#storedSizes = kept;
+    this.#storedBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#lastId = kept.at(-1)?.id ?? 0;
   }
 
@@ -49,44 +49,44 @@ export class EventLog {
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { runId, attempt } = options.fence;
     if (attempt <= 1) return new EventLog(options, []);
-    const kept = await throughOutage(() => options.store.kept(runId), options.holds);
+    const kept = await retryDuringOutage(() => options.store.storedSizes(runId), options.isLeaseHeld);
     const log = new EventLog(options, kept);
-    if (options.sentBefore !== undefined) return log;
+    if (options.lastSentId !== undefined) return log;
     log.publish('metadata', JSON.stringify({ run_id: runId, attempt }));
     return log;
   }
 
   /** Sends an event to every reader once it is stored; `data` is JSON already. */
   publish(event: string, data: string): void {
-    this.#lastId = Math.max(this.#lastId, this.#options.sentBefore?.() ?? 0) + 1;
-    this.#waiting.push({ id: this.#lastId, event, data });
-    this.#waitingBytes += data.length;
-    this.#storing ??= this.#storeAll().finally(() => {
+    this.#lastId = Math.max(this.#lastId, this.#options.lastSentId?.() ?? 0) + 1;
+    this.#pendingEvents.push({ id: this.#lastId, event, data });
+    this.#pendingBytes += data.length;
+    this.#storing ??= this.#storePending().finally(() => {
       this.#storing = undefined;
     });
   }
 
   /** Resolves when there is room for more: at once, unless the database is slower than the run. */
-  async room(): Promise<void> {
-    const { waitingBytes = 1_048_576 } = this.#options;
-    if (this.#waitingBytes > waitingBytes) await this.settled();
+  async waitForCapacity(): Promise<void> {
+    const { maxPendingBytes: waitingBytes = 1_048_576 } = this.#options;
+    if (this.#pendingBytes > waitingBytes) await this.waitUntilStored();
   }
 
   /** Resolves when every published event is stored and sent, or has failed for good. Never rejects. */
-  async settled(): Promise<void> {
+  async waitUntilStored(): Promise<void> {
     await this.#storing;
   }
 
-  async #storeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      this.#waitingBytes = 0;
+  async #storePending(): Promise<void> {
+    while (this.#pendingEvents.length > 0) {
+      const batch = this.#pendingEvents;
+      this.#pendingEvents = [];
+      this.#pendingBytes = 0;
       if (!(await this.#storeBatch(batch))) {
-        this.#options.onLost();
+        this.#options.onRunLost();
         return;
       }
-      for (const event of batch) this.#options.deliver(event);
+      for (const event of batch) this.#options.sendToReaders(event);
     }
   }
 
@@ -94,20 +94,20 @@ export class EventLog {
   async #storeBatch(batch: readonly StreamEvent[]): Promise<boolean> {
     for (const { id, data } of batch) {
       const bytes = Buffer.byteLength(data);
-      this.#kept.push({ id, bytes });
-      this.#keptBytes += bytes;
+      this.#storedSizes.push({ id, bytes });
+      this.#storedBytes += bytes;
     }
-    const { store, fence, holds, keptBytes = 8 * 1_048_576 } = this.#options;
+    const { store, fence, isLeaseHeld, maxStoredBytes: keptBytes = 8 * 1_048_576 } = this.#options;
     let dropThrough = 0;
-    while (this.#keptBytes > keptBytes) {
-      const oldest = this.#kept.shift();
+    while (this.#storedBytes > keptBytes) {
+      const oldest = this.#storedSizes.shift();
       if (oldest === undefined) break;
-      this.#keptBytes -= oldest.bytes;
+      this.#storedBytes -= oldest.bytes;
       dropThrough = oldest.id;
     }
     const kept = batch.filter(({ id }) => id > dropThrough);
     try {
-      return await throughOutage(() => store.append(fence, kept, dropThrough), holds);
+      return await retryDuringOutage(() => store.append(fence, kept, dropThrough), isLeaseHeld);
     } catch {
       return false;
     }

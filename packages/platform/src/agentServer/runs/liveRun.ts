@@ -1,7 +1,7 @@
 import { HttpProblem } from '../../http/problem.ts';
 import { encodeEvent } from '../../http/serverSentEvents.ts';
 import type { RunFailure } from '../store/agentDatabase.ts';
-import { isDatabaseAway, throughOutage } from '../store/databaseAway.ts';
+import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseRetry.ts';
 import type { StreamEvent } from '../store/eventStore.ts';
 import type { RunRecord } from '../store/runRecords.ts';
 import { EventChannel, type Subscriber } from './eventChannel.ts';
@@ -22,7 +22,7 @@ export interface RunEnding {
 }
 
 /** Whether the run continues in another process. */
-export function hasMoved(ending: RunEnding): boolean {
+export function continuesElsewhere(ending: RunEnding): boolean {
   return ending.status === 'handed_over' || ending.status === 'lost';
 }
 
@@ -35,7 +35,7 @@ export class LiveRun {
   readonly resumable: boolean;
   readonly channel = new EventChannel();
   /** Whether this process executes it, or is about to. */
-  begun = false;
+  isExecuting = false;
   /** Resolves when the run has ended and everything about it is stored. Never rejects. */
   readonly ended: Promise<RunEnding>;
   readonly #end: (ending: RunEnding) => void;
@@ -84,7 +84,7 @@ export class LiveRun {
   }
 
   /** Whether the run is moving to another process. */
-  get isLeaving(): boolean {
+  get isMovingToAnotherProcess(): boolean {
     return this.#stopReason === 'handover' || this.#stopReason === 'lost';
   }
 
@@ -99,21 +99,21 @@ export class LiveRun {
    */
   stop(reason: StopReason): void {
     const keepsWork = this.#stopReason === 'interrupt' || this.#stopReason === 'timeout';
-    const outdoes = reason === 'lost' || (keepsWork && reason === 'rollback');
-    if (this.#stopReason === undefined || outdoes) this.#stopReason = reason;
+    const overrides = reason === 'lost' || (keepsWork && reason === 'rollback');
+    if (this.#stopReason === undefined || overrides) this.#stopReason = reason;
     if (!this.#abort.signal.aborted)
       this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));
   }
 
   /** Aborts whatever the graph still does after the run's end. */
-  release(): void {
+  abortGraph(): void {
     if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException('The run has ended', 'AbortError'));
   }
 
   /** Ends the waits and the streams. If the run continues in another process, they are broken off. */
   finish(ending: RunEnding): void {
     this.#end(ending);
-    this.channel.close(hasMoved(ending) ? new Moved(`Run ${this.runId}`) : undefined);
+    this.channel.close(continuesElsewhere(ending) ? new RunMovedError(`Run ${this.runId}`) : undefined);
   }
 
   /** The log that stores the events of this attempt, set at its start. */
@@ -127,7 +127,7 @@ export class LiveRun {
   }
 
   /** Stores the events of this attempt from now on, for readers in other processes. */
-  storeEvents(): void {
+  startStoringEvents(): void {
     const open = this.#openLog;
     this.#openLog = undefined;
     open?.().then(
@@ -143,13 +143,13 @@ export class LiveRun {
   }
 
   /** Resolves when the published events have reached the channel or failed. */
-  async published(): Promise<void> {
-    await this.#log?.settled();
+  async waitUntilPublished(): Promise<void> {
+    await this.#log?.waitUntilStored();
   }
 
   /** Resolves when more can be published without filling memory. */
-  async room(): Promise<void> {
-    await this.#log?.room();
+  async waitForCapacity(): Promise<void> {
+    await this.#log?.waitForCapacity();
   }
 
   /**
@@ -168,7 +168,7 @@ export class LiveRun {
     if (links !== undefined) prologue.push(encodeEvent('feedback', JSON.stringify(links)));
     const stored = (await options.replay?.()) ?? [];
     for (const { id, event, data } of stored) if (accepts(event)) prologue.push(encodeEvent(event, data, id));
-    subscriber.release(prologue, stored.at(-1)?.id);
+    subscriber.startReading(prologue, stored.at(-1)?.id);
     return subscriber;
   }
 }
@@ -177,7 +177,7 @@ export class LiveRun {
 export type FeedbackLinks = Record<string, string>;
 
 /** The followed run or thread continues in another process: readers are cut off, and ask again. */
-export class Moved extends HttpProblem {
+export class RunMovedError extends HttpProblem {
   constructor(what: string) {
     super(503, `${what} continues in another process of the deployment: ask again.`, {
       headers: { 'retry-after': '1' },
@@ -191,15 +191,15 @@ export function metadataFrame(runId: string, attempt: number): Uint8Array {
 }
 
 /** Retries while the database is away and the lease holds; after that, the run is lost. @throws what the work throws */
-export async function patiently<T>(
+export async function retryWhileLeaseHeld<T>(
   live: LiveRun,
-  lease: { readonly holds: boolean },
-  work: () => Promise<T>,
+  lease: { readonly isHeld: boolean },
+  operation: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await throughOutage(work, () => lease.holds);
+    return await retryDuringOutage(operation, () => lease.isHeld);
   } catch (error) {
-    if (isDatabaseAway(error)) live.stop('lost');
+    if (isDatabaseUnavailable(error)) live.stop('lost');
     throw error;
   }
 }

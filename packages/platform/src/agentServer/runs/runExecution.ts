@@ -10,11 +10,11 @@ import type { RunFailure } from '../store/agentDatabase.ts';
 import { ATTEMPT_KEY, type CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import { EventLog } from './eventLog.ts';
-import { type LiveRun, patiently } from './liveRun.ts';
+import { type LiveRun, retryWhileLeaseHeld } from './liveRun.ts';
 import type { RunGraphs } from '../graphs/graphStore.ts';
-import { type ExecutionOutcome, failureOf, type RunOutcomes } from './runOutcome.ts';
+import { type ExecutionOutcome, toRunFailure, type RunOutcomes } from './runOutcome.ts';
 import type { CheckpointTuple } from '@langchain/langgraph-checkpoint';
-import { type CompiledGraph, startsPlainly } from '../graphs/compiledGraph.ts';
+import { type CompiledGraph, usesDefaultStart } from '../graphs/compiledGraph.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { Kwargs } from './newRun.ts';
 
@@ -24,7 +24,7 @@ interface RunExecutionParts {
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
   readonly events: EventStore;
-  readonly lease: { readonly holds: boolean };
+  readonly lease: { readonly isHeld: boolean };
 }
 
 /** Executes runs: configures the graph, publishes its events, stops it. */
@@ -37,46 +37,48 @@ export class RunExecution {
 
   /**
    * Executes a run that has begun, to its end. If the graph fails, that is an ending too. A stopped run ends by its
-   * stop reason, and its remains can store nothing. `blank`: its thread has no checkpoint yet.
+   * stop reason, and its remains can store nothing. `isThreadEmpty`: its thread has no checkpoint yet.
    * @throws the database's error if it was away for longer than the lease.
    */
-  async execute(live: LiveRun, blank: boolean): Promise<ExecutionOutcome> {
+  async execute(live: LiveRun, isThreadEmpty: boolean): Promise<ExecutionOutcome> {
     const { checkpoints, events, graphs, lease, outcomes } = this.#parts;
     const kwargs = live.record.kwargs as Kwargs;
     // Decision: each attempt gets the whole timeout, because the number of attempts is limited as well.
     const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
     const { run_id: runId, attempt, owner } = live.record;
-    const hold = {
+    const writeGuard = {
       fence: { runId, attempt, owner },
-      holds: () => lease.holds,
-      onLost: () => live.stop('lost'),
+      isLeaseHeld: () => lease.isHeld,
+      onRunLost: () => live.stop('lost'),
     };
-    const writer = checkpoints.admit(live.threadId, { ...hold, blank });
+    const writer = checkpoints.openWriter(live.threadId, { ...writeGuard, isThreadEmpty });
     let result: ExecutionResult | undefined;
     let failure: RunFailure | undefined;
     try {
-      const deliver = ({ id, event, data }: StreamEvent) => live.channel.publish(event, data, id);
-      const log = { ...hold, store: events, deliver };
+      const sendToReaders = ({ id, event, data }: StreamEvent) => live.channel.publish(event, data, id);
+      const log = { ...writeGuard, store: events, sendToReaders };
       if (live.resumable || live.record.followed) live.log = await EventLog.open(log);
-      else live.logLater = () => EventLog.open({ ...log, sentBefore: () => live.channel.lastId });
-      const graph = await graphs.of(kwargs);
-      const entry = await patiently(live, lease, () => entryOf(live, kwargs, graph, this.#parts));
-      writer.startsPlainly = entry === 'start' && kwargs.command === null && startsPlainly(graph);
+      else live.logLater = () => EventLog.open({ ...log, lastSentId: () => live.channel.lastId });
+      const graph = await graphs.resolveGraph(kwargs);
+      const entry = await retryWhileLeaseHeld(live, lease, () =>
+        chooseEntry(live, kwargs, graph, this.#parts),
+      );
+      writer.usesDefaultStart = entry === 'start' && kwargs.command === null && usesDefaultStart(graph);
       if (entry !== 'over')
-        result = await this.#follow(live, executeGraph(requestFor(live, kwargs, graph, entry)));
+        result = await this.#follow(live, executeGraph(createExecutionRequest(live, kwargs, graph, entry)));
     } catch (error) {
       // After a stop, any error follows from the stop.
-      if (live.stopReason === undefined) failure = failureOf(error);
+      if (live.stopReason === undefined) failure = toRunFailure(error);
       // The graph may still run after its error, so abort it.
-      live.release();
+      live.abortGraph();
     } finally {
       clearTimeout(timer);
       live.logLater = undefined;
-      await live.published();
-      const unstored = await checkpoints.fence(runId);
-      if (unstored !== undefined && live.stopReason === undefined) failure ??= failureOf(unstored);
+      await live.waitUntilPublished();
+      const unstored = await checkpoints.closeWriter(runId);
+      if (unstored !== undefined && live.stopReason === undefined) failure ??= toRunFailure(unstored);
     }
-    return outcomes.of(live, failure, result);
+    return outcomes.readOutcome(live, failure, result);
   }
 
   /** Publishes an execution's events. Once the run is stopped, the graph has a grace period and is then abandoned. */
@@ -84,23 +86,23 @@ export class RunExecution {
     live: LiveRun,
     events: AsyncGenerator<ExecutionEvent, ExecutionResult>,
   ): Promise<ExecutionResult> {
-    const patience = graceAfter(live.signal);
+    const grace = createGracePeriod(live.signal);
     try {
       for (;;) {
-        const step = await patience.within(events.next());
+        const step = await grace.within(events.next());
         if (step === undefined) throw new Error('The stopped graph did not end and was abandoned.');
         if (step.done === true) return step.value;
         if (live.stopReason === undefined) live.publish(step.value.event, step.value.data);
-        await live.room();
+        await live.waitForCapacity();
       }
     } finally {
-      patience.clear();
+      grace.clear();
     }
   }
 }
 
 /** Translates a run's `kwargs` for LangGraph, depending on where its attempt enters the graph. */
-function requestFor(
+function createExecutionRequest(
   live: LiveRun,
   kwargs: Kwargs,
   graph: CompiledGraph,
@@ -126,7 +128,7 @@ function requestFor(
     options: {
       ...rest,
       // If a checkpoint id is present, even null, LangGraph replays from there.
-      configurable: { ...addressed, ...withoutNulls(branch), [ATTEMPT_KEY]: live.record.attempt },
+      configurable: { ...addressed, ...omitNulls(branch), [ATTEMPT_KEY]: live.record.attempt },
       metadata: { ...metadata, ...origin },
       runId: live.runId,
       signal: live.signal,
@@ -142,7 +144,7 @@ function requestFor(
   };
 }
 
-function withoutNulls(record: Record<string, unknown>): Record<string, unknown> {
+function omitNulls(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
 }
 
@@ -165,13 +167,13 @@ const STOP_GRACE_MS = 2_000;
  * Waits for one promise after another, until a grace period after the abort. (A race against one promise that lives
  * as long as the run would retain every awaited result in memory.)
  */
-function graceAfter(signal: AbortSignal) {
+function createGracePeriod(signal: AbortSignal) {
   let timer: NodeJS.Timeout | undefined;
-  let over = false;
+  let isOver = false;
   let giveUp: () => void = () => undefined;
   const start = () => {
     timer = setTimeout(() => {
-      over = true;
+      isOver = true;
       giveUp();
     }, STOP_GRACE_MS);
   };
@@ -183,7 +185,7 @@ function graceAfter(signal: AbortSignal) {
       new Promise<T | undefined>((resolve, reject) => {
         giveUp = () => resolve(undefined);
         work.then(resolve, reject);
-        if (over) giveUp();
+        if (isOver) giveUp();
       }),
     clear: () => {
       clearTimeout(timer);
@@ -202,7 +204,7 @@ type Entry = 'start' | 'resume' | 'over';
  * Decides where an attempt enters. The first attempt starts. A further one resumes from the run's own last
  * checkpoint. If the run had written none, it starts again, after the remains of its command are rolled back.
  */
-async function entryOf(
+async function chooseEntry(
   live: LiveRun,
   kwargs: Kwargs,
   graph: CompiledGraph,
@@ -213,7 +215,8 @@ async function entryOf(
     configurable: { thread_id: live.threadId, checkpoint_ns: '' },
   });
   const isOwn = (newest?.metadata as { run_id?: unknown } | undefined)?.run_id === live.runId;
-  if (newest !== undefined && isOwn) return (await waitsForPerson(graph, newest, kwargs)) ? 'over' : 'resume';
+  if (newest !== undefined && isOwn)
+    return (await hasStoppedAtInterrupt(graph, newest, kwargs)) ? 'over' : 'resume';
   if (kwargs.command === null || (await stores.footprint.rollBackCommand(live.record))) return 'start';
   live.stop('lost');
   return 'over';
@@ -224,7 +227,7 @@ async function entryOf(
  * stored. LangGraph would continue a run that is resumed without an input, and so pass the place where a person must
  * look. This follows LangGraph's own rule: something is new since the last interrupt, and the node is named.
  */
-async function waitsForPerson(
+async function hasStoppedAtInterrupt(
   graph: CompiledGraph,
   tuple: CheckpointTuple,
   kwargs: Kwargs,
@@ -242,19 +245,19 @@ async function waitsForPerson(
   });
   if (!isNew) return false;
   const { next } = await graph.getState(tuple.config);
-  if (namesOneOf(before, next)) return true;
+  if (includesAnyNode(before, next)) return true;
   if (after.length === 0 || tuple.parentConfig === undefined || tuple.metadata?.source !== 'loop')
     return false;
   const parent = await graph.getState(tuple.parentConfig);
   return (
     next.length > 0 &&
-    namesOneOf(
+    includesAnyNode(
       after,
       parent.tasks.map((task) => task.name),
     )
   );
 }
 
-function namesOneOf(nodes: readonly string[] | '*', names: readonly string[]): boolean {
+function includesAnyNode(nodes: readonly string[] | '*', names: readonly string[]): boolean {
   return nodes === '*' ? names.length > 0 : names.some((name) => nodes.includes(name));
 }

@@ -5,10 +5,10 @@ import type { ExecutionResult } from '../graphs/graphExecution.ts';
 import { interruptsByTask } from '../graphs/threadStates.ts';
 import type { RunFailure } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import { isDatabaseAway } from '../store/databaseAway.ts';
+import { isDatabaseUnavailable } from '../store/databaseRetry.ts';
 import type { ThreadOutcome } from '../store/runEnds.ts';
 import type { RunRecord } from '../store/runRecords.ts';
-import { type LiveRun, patiently, type RunEnding } from './liveRun.ts';
+import { type LiveRun, retryWhileLeaseHeld, type RunEnding } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
 import type { RunGraphs } from '../graphs/graphStore.ts';
 import { toWireJson } from './wireJson.ts';
@@ -27,27 +27,27 @@ export class RunOutcomes {
   readonly #parts: {
     graphs: RunGraphs;
     checkpoints: CheckpointStore;
-    lease: { readonly holds: boolean };
+    lease: { readonly isHeld: boolean };
     log: Logger;
   };
 
   constructor(parts: {
     graphs: RunGraphs;
     checkpoints: CheckpointStore;
-    lease: { readonly holds: boolean };
+    lease: { readonly isHeld: boolean };
     log: Logger;
   }) {
     this.#parts = parts;
   }
 
   /** The ending of a run and the state of its thread, read from the thread's newest checkpoint. */
-  async of(
+  async readOutcome(
     live: LiveRun,
     failure: RunFailure | undefined,
     result?: ExecutionResult,
   ): Promise<ExecutionOutcome> {
     let problem = failure ?? stoppedFailure(live);
-    if (live.isLeaving) {
+    if (live.isMovingToAnotherProcess) {
       return {
         ending: { status: statusOf(live, problem), values: 'null', failure: problem },
         thread: undefined,
@@ -58,17 +58,17 @@ export class RunOutcomes {
     let values = 'null';
     try {
       if (!live.stateless || result === undefined) {
-        snapshot = await patiently(live, this.#parts.lease, () => this.#snapshot(live));
+        snapshot = await retryWhileLeaseHeld(live, this.#parts.lease, () => this.#snapshot(live));
       }
-      const shown =
+      const answerValues =
         snapshot === undefined
           ? withInterrupts(result?.values ?? {}, result?.interrupts ?? [])
-          : shownValues(snapshot);
-      values = toWireJson(shown, { strict: true, root: 'values' });
+          : valuesWithInterrupts(snapshot);
+      values = toWireJson(answerValues, { strict: true, root: 'values' });
     } catch (error) {
-      if (isDatabaseAway(error)) throw error;
+      if (isDatabaseUnavailable(error)) throw error;
       this.#parts.log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
-      problem ??= failureOf(error);
+      problem ??= toRunFailure(error);
     }
     const ending: RunEnding = { status: statusOf(live, problem), values, failure: problem };
     return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot), result };
@@ -76,7 +76,7 @@ export class RunOutcomes {
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint. */
   async storedValues(record: RunRecord): Promise<string> {
-    const graph = await this.#parts.graphs.of(record.kwargs as Kwargs);
+    const graph = await this.#parts.graphs.resolveGraph(record.kwargs as Kwargs);
     if (graph.checkpointer === false) return 'null';
     const thread = { thread_id: record.thread_id, checkpoint_ns: '' };
     let configurable: Record<string, unknown> = { thread_id: record.thread_id };
@@ -84,11 +84,14 @@ export class RunOutcomes {
     for await (const tuple of this.#parts.checkpoints.list({ configurable: thread }, { filter, limit: 1 })) {
       configurable = { ...thread, checkpoint_id: tuple.checkpoint.id };
     }
-    return toWireJson(shownValues(await graph.getState({ configurable })), { strict: false, root: 'values' });
+    return toWireJson(valuesWithInterrupts(await graph.getState({ configurable })), {
+      strict: false,
+      root: 'values',
+    });
   }
 
   async #snapshot(live: LiveRun): Promise<StateSnapshot | undefined> {
-    const graph = await this.#parts.graphs.of(live.record.kwargs as Kwargs);
+    const graph = await this.#parts.graphs.resolveGraph(live.record.kwargs as Kwargs);
     if (graph.checkpointer === false) return undefined;
     return graph.getState({ configurable: { thread_id: live.threadId } });
   }
@@ -100,7 +103,7 @@ function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
 }
 
 /** The answer of `wait` and `join` for a state: its values and its pending interrupts. */
-function shownValues(snapshot: StateSnapshot): unknown {
+function valuesWithInterrupts(snapshot: StateSnapshot): unknown {
   return withInterrupts(snapshot.values as Record<string, unknown>, pendingInterrupts(snapshot));
 }
 
@@ -134,20 +137,20 @@ function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): 
   const waiting = (snapshot?.next.length ?? 0) > 0;
   return {
     status: failed ? 'error' : waiting ? 'interrupted' : 'idle',
-    values: snapshot === undefined ? undefined : stateOnly(snapshot),
+    values: snapshot === undefined ? undefined : stateValuesJson(snapshot),
     interrupts: interruptsByTask(snapshot),
   };
 }
 
 /** A thread without a checkpoint has no values: null, as at creation. */
-function stateOnly(snapshot: StateSnapshot): string {
+function stateValuesJson(snapshot: StateSnapshot): string {
   return snapshot.createdAt === undefined
     ? 'null'
     : toWireJson(snapshot.values, { strict: false, root: 'values' });
 }
 
 /** An error as a run reports it: its name and its message. */
-export function failureOf(error: unknown): RunFailure {
+export function toRunFailure(error: unknown): RunFailure {
   if (error instanceof Error || (typeof error === 'object' && error !== null && 'message' in error)) {
     const { name, message } = error as { name?: string; message: string };
     return { error: name ?? 'Error', message };

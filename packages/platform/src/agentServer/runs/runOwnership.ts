@@ -6,18 +6,18 @@ import type { ItemStore } from '../store/itemStore.ts';
 import type { ProcessStore } from '../store/processStore.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { CancelAction, RunService } from './runService.ts';
-import { jittered } from './watch.ts';
+import { jittered } from './changePoller.ts';
 
 /** How often this process looks for unowned runs, in milliseconds. */
-const CLAIM_MS = 1_000;
+const CLAIM_INTERVAL_MS = 1_000;
 
 /**
  * How often to read other processes' requests about this process's runs, in milliseconds, while there are such runs.
  */
-const REQUESTS_MS = 500;
+const REQUEST_POLL_INTERVAL_MS = 500;
 
 /** How often expired rows are removed, in milliseconds. */
-const FORGET_MS = 60_000;
+const CLEANUP_INTERVAL_MS = 60_000;
 
 interface RunOwnershipParts {
   readonly runs: RunStore;
@@ -52,9 +52,9 @@ export class RunOwnership {
   async start(): Promise<void> {
     const claim = () => (this.#claiming = this.#claim());
     await claim();
-    this.#every(CLAIM_MS, claim);
-    this.#every(REQUESTS_MS, () => this.#obeyRequests());
-    this.#every(FORGET_MS, () => this.#forget());
+    this.#repeat(CLAIM_INTERVAL_MS, claim);
+    this.#repeat(REQUEST_POLL_INTERVAL_MS, () => this.#handleRequests());
+    this.#repeat(CLEANUP_INTERVAL_MS, () => this.#removeExpired());
   }
 
   /** Stops claiming runs and handling requests. */
@@ -66,43 +66,43 @@ export class RunOwnership {
 
   async #claim(): Promise<void> {
     const { lease, processes, runs, service } = this.#parts;
-    if (this.#stopped || service.closing || !lease.holds) return;
+    if (this.#stopped || service.closing || !lease.isHeld) return;
     await processes.removeDead();
-    const unsettled = service.takeUnsettled();
+    const unsettled = service.takeReconciliationRequest();
     try {
       // In this order: a run accepted meanwhile is registered in this process before it is stored.
       const owned = unsettled ? await runs.owned() : [];
-      const dropped = owned.filter((runId) => service.live(runId) === undefined);
-      for (const run of await runs.claim(dropped)) service.adopt(run);
+      const dropped = owned.filter((runId) => service.findLive(runId) === undefined);
+      for (const run of await runs.claim(dropped)) service.executeClaimed(run);
     } catch (error) {
-      if (unsettled) service.noteUnsettled();
+      if (unsettled) service.requestReconciliation();
       throw error;
     }
   }
 
-  async #obeyRequests(): Promise<void> {
+  async #handleRequests(): Promise<void> {
     const { runs, service } = this.#parts;
     if (service.isIdle) return;
-    for (const { run_id: runId, cancel_action: action, followed } of await runs.requests()) {
-      if (followed) service.live(runId)?.storeEvents();
+    for (const { run_id: runId, cancel_action: action, followed } of await runs.pendingRequests()) {
+      if (followed) service.findLive(runId)?.startStoringEvents();
       if (action !== null) service.stop(runId, action as CancelAction);
     }
   }
 
-  async #forget(): Promise<void> {
+  async #removeExpired(): Promise<void> {
     const { checkpoints, events, items, runs } = this.#parts;
-    await events.dropOld();
+    await events.removeExpired();
     await items.dropExpired();
     for (const threadId of await runs.removeExpired()) await checkpoints.deleteThread(threadId);
   }
 
   /** Logs a failure (the database is away) and tries again in the next round. Rounds never overlap. */
-  #every(milliseconds: number, work: () => Promise<void>): void {
+  #repeat(milliseconds: number, task: () => Promise<void>): void {
     const next = () => {
       if (this.#stopped) return;
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
-        work()
+        task()
           .catch((error: unknown) =>
             this.#parts.log.warn({ err: error }, 'keeping up with other processes failed'),
           )
@@ -123,37 +123,37 @@ export class RunOwnership {
 export const LEASE_MS = 20_000;
 
 /** Heartbeats per lease: several may be lost. */
-const BEATS_PER_LEASE = 8;
+const RENEWALS_PER_LEASE = 8;
 
 /**
  * This process's lease on all of its runs: one statement every few seconds, whatever their number. While it {@link
- * holds}, no other process claims them. If the process cannot renew it in time, it stops its runs itself (`onVoid`),
+ * holds}, no other process claims them. If the process cannot renew it in time, it stops its runs itself (`onExpired`),
  * because others may be executing them. A process that was frozen first asks the database.
  */
 export class ProcessLease {
   readonly #options: {
     processes: ProcessStore;
     leaseMs: number;
-    onVoid: () => void;
+    onExpired: () => void;
     log: Logger;
   };
   #timer: NodeJS.Timeout | undefined;
   #renewedAt = -Infinity;
   #tickedAt = 0;
-  #beating = false;
+  #isRenewing = false;
 
-  constructor(options: { processes: ProcessStore; leaseMs: number; onVoid: () => void; log: Logger }) {
+  constructor(options: { processes: ProcessStore; leaseMs: number; onExpired: () => void; log: Logger }) {
     this.#options = options;
   }
 
   /** Whether no other process can have claimed this process's runs, as far as this process can know. */
-  get holds(): boolean {
+  get isHeld(): boolean {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
   }
 
   /** Registers this process, and renews its lease periodically. */
   async start(): Promise<void> {
-    await this.#beat();
+    await this.#renew();
     this.#tickedAt = performance.now();
     this.#timer = setInterval(() => this.#tick(), this.#interval);
     this.#timer.unref();
@@ -162,11 +162,11 @@ export class ProcessLease {
   /** Gives up the lease, so that other processes may claim the remaining runs. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#options.processes.leave();
+    await this.#options.processes.unregister();
   }
 
   get #interval(): number {
-    return this.#options.leaseMs / BEATS_PER_LEASE;
+    return this.#options.leaseMs / RENEWALS_PER_LEASE;
   }
 
   #tick(): void {
@@ -174,23 +174,23 @@ export class ProcessLease {
     // Frozen (stopped, starved, blocked by its own code): it could not renew, and its lease may still be valid.
     const wasFrozen = now - this.#tickedAt > 2 * this.#interval;
     this.#tickedAt = now;
-    if (!this.holds && !wasFrozen) this.#options.onVoid();
-    if (this.#beating) return;
-    this.#beat().catch((error: unknown) => {
+    if (!this.isHeld && !wasFrozen) this.#options.onExpired();
+    if (this.#isRenewing) return;
+    this.#renew().catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'the lease on the runs of this process could not be renewed');
     });
   }
 
-  async #beat(): Promise<void> {
+  async #renew(): Promise<void> {
     const sentAt = performance.now();
     const isFirst = this.#renewedAt === -Infinity;
-    this.#beating = true;
+    this.#isRenewing = true;
     try {
       const answer = await this.#options.processes.heartbeat();
-      if (answer === 'entered' && !isFirst) this.#options.onVoid();
+      if (answer === 'entered' && !isFirst) this.#options.onExpired();
       this.#renewedAt = sentAt;
     } finally {
-      this.#beating = false;
+      this.#isRenewing = false;
     }
   }
 }

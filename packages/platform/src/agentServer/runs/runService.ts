@@ -5,23 +5,36 @@ import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { isActive, type RunRecord } from '../store/runRecords.ts';
-import type { Accepted } from '../store/runStore.ts';
+import type { AcceptedRun } from '../store/runStore.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import { type FeedbackLinks, hasMoved, LiveRun, type RunEnding, Moved, type StopReason } from './liveRun.ts';
+import {
+  type FeedbackLinks,
+  continuesElsewhere,
+  LiveRun,
+  type RunEnding,
+  RunMovedError,
+  type StopReason,
+} from './liveRun.ts';
 import type { RunPlan } from './newRun.ts';
 import type { RunOutcomes } from './runOutcome.ts';
-import { GONE, LOST, RunLife, type RunLifeParts, type Started } from './runLife.ts';
+import {
+  REMOVED_ENDING,
+  LOST_ENDING,
+  RunLifecycle,
+  type RunLifecycleParts,
+  type StartedRun,
+} from './runLifecycle.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
-import type { Watch } from './watch.ts';
+import type { ChangePoller } from './changePoller.ts';
 import { wireRun } from '../http/wire.ts';
 
 /** How a client may cancel an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
 
-export interface RunServiceParts extends RunLifeParts {
+export interface RunServiceParts extends RunLifecycleParts {
   /** Waits for the ends of runs in other processes. */
-  readonly endsElsewhere: Watch;
-  readonly linkFeedback: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
+  readonly remoteRunEnds: ChangePoller;
+  readonly createFeedbackLinks: (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
   readonly webhooks: Webhooks;
   readonly limits?: Partial<RunLimits>;
 }
@@ -36,12 +49,12 @@ export class RunService {
   readonly newRuns = new EventEmitter<Record<string, [LiveRun]>>().setMaxListeners(0);
   readonly limits: RunLimits;
   readonly #parts: RunServiceParts;
-  readonly #life: RunLife;
+  readonly #lifecycle: RunLifecycle;
   readonly #slots: RunSlots;
   readonly #log: Logger;
   readonly #live = new Map<string, LiveRun>();
   #closing = false;
-  #unsettled = false;
+  #needsReconciliation = false;
 
   constructor(parts: RunServiceParts) {
     this.#parts = parts;
@@ -53,7 +66,9 @@ export class RunService {
       runSeconds: limits.runSeconds ?? runSeconds,
     };
     this.#slots = new RunSlots(this.limits.concurrentRuns);
-    this.#life = new RunLife(parts, this.#slots, (record, signal) => this.#over(record, signal));
+    this.#lifecycle = new RunLifecycle(parts, this.#slots, (record, signal) =>
+      this.#waitForEnd(record, signal),
+    );
     this.#log = parts.log;
   }
 
@@ -62,14 +77,14 @@ export class RunService {
   }
 
   get #pendingCount(): number {
-    return [...this.#live.values()].filter((live) => !live.begun && !live.channel.closed).length;
+    return [...this.#live.values()].filter((live) => !live.isExecuting && !live.channel.closed).length;
   }
 
   get closing(): boolean {
     return this.#closing;
   }
 
-  live(runId: string): LiveRun | undefined {
+  findLive(runId: string): LiveRun | undefined {
     return this.#live.get(runId);
   }
 
@@ -89,40 +104,40 @@ export class RunService {
         { headers: { 'retry-after': '1' } },
       );
     const { newRun } = plan;
-    const live = this.#enter(newRun.runId, newRun.threadId, {
+    const live = this.#register(newRun.runId, newRun.threadId, {
       temporary: newRun.stateless,
       resumable: plan.resumable,
       feedback_keys: plan.feedbackKeys,
     });
-    const leaveSlot = this.#slots.takeFree();
-    let accepted: Accepted | undefined;
+    const releaseSlot = this.#slots.tryAcquire();
+    let accepted: AcceptedRun | undefined;
     try {
-      accepted = await this.#parts.runs.accept(newRun, leaveSlot !== undefined);
+      accepted = await this.#parts.runs.accept(newRun, releaseSlot !== undefined);
     } catch (error) {
       this.#live.delete(live.runId);
-      live.finish(GONE);
+      live.finish(REMOVED_ENDING);
       // It may have been stored all the same. Then it is claimed like any run that no process executes.
-      if (!(error instanceof HttpProblem)) this.noteUnsettled();
+      if (!(error instanceof HttpProblem)) this.requestReconciliation();
       throw error;
     } finally {
-      if (accepted?.begun === undefined) leaveSlot?.();
+      if (accepted?.begunRun === undefined) releaseSlot?.();
     }
-    const { run, before, begun } = accepted;
+    const { run, earlierRuns, begunRun } = accepted;
     live.record = run;
-    live.begun = begun !== undefined;
+    live.isExecuting = begunRun !== undefined;
     void live.makeFeedbackLinks();
     const strategy = newRun.multitaskStrategy;
     if (strategy === 'interrupt' || strategy === 'rollback') {
-      for (const earlier of before) this.stop(earlier.run_id, strategy);
+      for (const earlier of earlierRuns) this.stop(earlier.run_id, strategy);
     }
     this.newRuns.emit(live.threadId, live);
-    void this.#run(live, before, begun && leaveSlot && { ...begun, leaveSlot });
+    void this.#run(live, earlierRuns, begunRun && releaseSlot && { ...begunRun, releaseSlot });
     return live;
   }
 
   /** Executes a claimed run, which another process accepted or began. */
-  adopt(record: RunRecord): void {
-    const live = this.#enter(record.run_id, record.thread_id, record.kwargs);
+  executeClaimed(record: RunRecord): void {
+    const live = this.#register(record.run_id, record.thread_id, record.kwargs);
     live.record = record;
     if (record.cancel_action !== null) live.stop(record.cancel_action as CancelAction);
     this.#log.info(
@@ -146,7 +161,7 @@ export class RunService {
   }
 
   /** Interrupts a run whose client disconnected. A failure is only logged. */
-  cancelUnheard(record: RunRecord): void {
+  cancelAfterDisconnect(record: RunRecord): void {
     this.cancel([record], 'interrupt').catch((error: unknown) => {
       this.#log.error(
         { err: error, runId: record.run_id },
@@ -160,78 +175,81 @@ export class RunService {
   }
 
   /** The lease has expired: other processes may be executing this process's runs, so all that have begun stop here. */
-  loseAll(): void {
-    for (const live of this.#live.values()) if (live.begun && !live.isLeaving) live.stop('lost');
-    this.noteUnsettled();
+  stopLostRuns(): void {
+    for (const live of this.#live.values())
+      if (live.isExecuting && !live.isMovingToAnotherProcess) live.stop('lost');
+    this.requestReconciliation();
   }
 
   /** The database may disagree with this process about its runs: compare them soon. */
-  noteUnsettled(): void {
-    this.#unsettled = true;
+  requestReconciliation(): void {
+    this.#needsReconciliation = true;
   }
 
   /** Whether to compare them; resets the flag. */
-  takeUnsettled(): boolean {
-    const unsettled = this.#unsettled;
-    this.#unsettled = false;
-    return unsettled;
+  takeReconciliationRequest(): boolean {
+    const isRequested = this.#needsReconciliation;
+    this.#needsReconciliation = false;
+    return isRequested;
   }
 
   /**
    * Waits for the end of a run, in this process or another. `signal` ends the wait.
    * @throws Moved if this process hands the run over and ends.
    */
-  async ending(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
+  async waitForEnding(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
     const ending = await this.#live.get(record.run_id)?.ended;
-    if (ending !== undefined && !hasMoved(ending)) return ending;
-    await this.#over(record, signal);
+    if (ending !== undefined && !continuesElsewhere(ending)) return ending;
+    await this.#waitForEnd(record, signal);
     const current = await this.#parts.records.find(record.thread_id, record.run_id);
-    return current === undefined ? GONE : storedEnding(current, this.#parts.outcomes);
+    return current === undefined ? REMOVED_ENDING : storedEnding(current, this.#parts.outcomes);
   }
 
   /**
-   * Accepts no new runs. Lets running ones continue for up to `timeoutMs` or until `hurry`, then hands them over to
+   * Accepts no new runs. Lets running ones continue for up to `timeoutMs` or until `hurrySignal`, then hands them over to
    * the next process of the deployment; no attempt counts as lost. Runs that have not begun are handed over at once.
    */
-  async drain(timeoutMs: number, hurry?: AbortSignal): Promise<void> {
+  async drain(timeoutMs: number, hurrySignal?: AbortSignal): Promise<void> {
     this.#closing = true;
     const lives = [...this.#live.values()];
     // Also those that are still being accepted: they have not begun either.
-    for (const live of lives) if (!live.begun) live.stop('handover');
+    for (const live of lives) if (!live.isExecuting) live.stop('handover');
     const all = Promise.all(lives.map((live) => live.ended));
-    const over = new AbortController();
-    const noLonger = AbortSignal.any(hurry === undefined ? [over.signal] : [over.signal, hurry]);
-    await Promise.race([all, delay(timeoutMs, undefined, { signal: noLonger }).catch(() => undefined)]);
-    over.abort();
+    const drained = new AbortController();
+    const waitSignal = AbortSignal.any(
+      hurrySignal === undefined ? [drained.signal] : [drained.signal, hurrySignal],
+    );
+    await Promise.race([all, delay(timeoutMs, undefined, { signal: waitSignal }).catch(() => undefined)]);
+    drained.abort();
     for (const live of lives) live.stop('handover');
     await all;
-    this.#parts.endsElsewhere.stop();
+    this.#parts.remoteRunEnds.stop();
   }
 
-  async #over(record: RunRecord, signal?: AbortSignal): Promise<void> {
+  async #waitForEnd(record: RunRecord, signal?: AbortSignal): Promise<void> {
     if (!isActive(record)) return;
     const ending = await this.#live.get(record.run_id)?.ended;
-    if (ending !== undefined && !hasMoved(ending)) return;
-    if (this.#closing) throw new Moved(`Run ${record.run_id}`);
-    await this.#parts.endsElsewhere.come(record.run_id, signal);
+    if (ending !== undefined && !continuesElsewhere(ending)) return;
+    if (this.#closing) throw new RunMovedError(`Run ${record.run_id}`);
+    await this.#parts.remoteRunEnds.waitFor(record.run_id, signal);
   }
 
-  #enter(runId: string, threadId: string, kwargs: RunTraits): LiveRun {
+  #register(runId: string, threadId: string, kwargs: LiveRunKwargs): LiveRun {
     const keys = kwargs.feedback_keys ?? [];
     const live = new LiveRun({
       runId,
       threadId,
       stateless: kwargs.temporary === true,
       resumable: kwargs.resumable === true,
-      feedback: async () => (keys.length === 0 ? undefined : this.#linksOf(runId, keys)),
+      feedback: async () => (keys.length === 0 ? undefined : this.#createFeedbackLinks(runId, keys)),
     });
     this.#live.set(runId, live);
     return live;
   }
 
-  async #linksOf(runId: string, keys: readonly string[]): Promise<FeedbackLinks | undefined> {
+  async #createFeedbackLinks(runId: string, keys: readonly string[]): Promise<FeedbackLinks | undefined> {
     try {
-      return await this.#parts.linkFeedback(runId, keys);
+      return await this.#parts.createFeedbackLinks(runId, keys);
     } catch (error) {
       this.#log.error({ err: error, runId }, 'feedback links could not be made');
       return undefined;
@@ -239,18 +257,22 @@ export class RunService {
   }
 
   /** Takes a run from acceptance or claim to its end. Never throws. */
-  async #run(live: LiveRun, before: readonly RunRecord[], started: Started | undefined): Promise<void> {
+  async #run(
+    live: LiveRun,
+    earlierRuns: readonly RunRecord[],
+    started: StartedRun | undefined,
+  ): Promise<void> {
     let ending: RunEnding;
     try {
-      ending = await this.#life.endingOf(live, before, started);
+      ending = await this.#lifecycle.runToEnd(live, earlierRuns, started);
     } catch (error) {
       this.#log.error({ err: error, runId: live.runId }, 'the end of a run could not be stored');
-      ending = LOST;
+      ending = LOST_ENDING;
     }
-    const moved = hasMoved(ending);
+    const moved = continuesElsewhere(ending);
     if (ending.status === 'lost')
       this.#log.warn({ runId: live.runId }, 'this process lost a run: it stopped it');
-    if (moved) this.noteUnsettled();
+    if (moved) this.requestReconciliation();
     else if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
     const { webhook } = live.record.kwargs as { webhook?: string | null };
@@ -261,7 +283,7 @@ export class RunService {
 }
 
 /** The `kwargs` that decide how a process keeps the run. */
-interface RunTraits {
+interface LiveRunKwargs {
   readonly temporary?: boolean;
   readonly resumable?: boolean;
   readonly feedback_keys?: readonly string[] | null;

@@ -3,47 +3,47 @@ export class RunSlots {
   #free: number;
   readonly #waiting = new Set<() => void>();
 
-  constructor(places: number) {
-    this.#free = places;
+  constructor(slots: number) {
+    this.#free = slots;
   }
 
   /** Takes a free slot now. Returns the function that releases it; a second call does nothing. */
-  takeFree(): (() => void) | undefined {
+  tryAcquire(): (() => void) | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;
-    return this.#taken();
+    return this.#createRelease();
   }
 
   /** Waits for a slot; `undefined` if the signal is aborted first. */
-  async take(signal: AbortSignal): Promise<(() => void) | undefined> {
+  async acquire(signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined;
-    return this.takeFree() ?? ((await this.#turn(signal)) ? this.#taken() : undefined);
+    return this.tryAcquire() ?? ((await this.#waitForSlot(signal)) ? this.#createRelease() : undefined);
   }
 
-  #taken(): () => void {
-    let taken = true;
+  #createRelease(): () => void {
+    let isHeld = true;
     return () => {
-      if (taken) this.#giveBack();
-      taken = false;
+      if (isHeld) this.#release();
+      isHeld = false;
     };
   }
 
-  #turn(signal: AbortSignal): Promise<boolean> {
+  #waitForSlot(signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const come = () => {
-        signal.removeEventListener('abort', leave);
+      const onSlot = () => {
+        signal.removeEventListener('abort', onAbort);
         resolve(true);
       };
-      const leave = () => {
-        this.#waiting.delete(come);
+      const onAbort = () => {
+        this.#waiting.delete(onSlot);
         resolve(false);
       };
-      this.#waiting.add(come);
-      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.add(onSlot);
+      signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 
-  #giveBack(): void {
+  #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;

@@ -27,9 +27,9 @@ export class ThreadRemoval {
   /** @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
     await this.#parts.threads.get(threadId);
-    const active = await this.#parts.records.activeOfThread(threadId);
+    const active = await this.#parts.records.activeRuns(threadId);
     await this.#parts.service.cancel(active, 'interrupt');
-    await Promise.all(active.map((run) => this.#parts.service.ending(run)));
+    await Promise.all(active.map((run) => this.#parts.service.waitForEnding(run)));
     await this.#parts.threads.remove(threadId);
     await this.#parts.checkpoints.deleteThread(threadId);
   }
@@ -44,7 +44,7 @@ export class ThreadRemoval {
       sortOrder: 'asc',
     } as const;
     for (let found = await this.#parts.threads.search(search); found.length > 0;) {
-      for (const { thread_id: threadId } of found) await whereThere(this.remove(threadId));
+      for (const { thread_id: threadId } of found) await ignoreNotFound(this.remove(threadId));
       found = await this.#parts.threads.search(search);
     }
   }
@@ -59,7 +59,7 @@ export class ThreadRemoval {
     for (const threadId of new Set(threadIds)) {
       const isPruned =
         strategy === 'delete'
-          ? await whereThere(this.remove(threadId))
+          ? await ignoreNotFound(this.remove(threadId))
           : await this.#parts.history.dropAllButNewest(threadId);
       if (isPruned) pruned += 1;
     }
@@ -68,7 +68,7 @@ export class ThreadRemoval {
 }
 
 /** False if another request has removed the thread meanwhile. */
-async function whereThere(work: Promise<void>): Promise<boolean> {
+async function ignoreNotFound(work: Promise<void>): Promise<boolean> {
   try {
     await work;
     return true;

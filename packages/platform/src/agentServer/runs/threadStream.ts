@@ -1,25 +1,25 @@
 import type { ThreadStreamMode } from '@slipway/contract/runApi/stream';
 import { encodeEvent, eventNameOf, type EventReader, withId } from '../../http/serverSentEvents.ts';
 import type { RunRecord } from '../store/runRecords.ts';
-import { READER_BYTES, slowReader } from './eventChannel.ts';
+import { READER_BUFFER_MAX_BYTES, slowReaderFrame } from './eventChannel.ts';
 import type { LiveRun } from './liveRun.ts';
 
 /** How a {@link ThreadStream} observes its thread. */
-export interface ThreadSight {
-  /** Calls `hearer` for each run that this process gets. Returns the function that ends that. */
-  readonly hear: (hearer: (live: Pick<LiveRun, 'record'>) => void) => () => void;
+export interface ThreadSource {
+  /** Calls `listener` for each run that this process accepts or claims. Returns the function that unsubscribes it. */
+  readonly onNewRun: (listener: (live: Pick<LiveRun, 'record'>) => void) => () => void;
   /** The sequence of the thread's newest run; 0 before the first run. */
-  readonly newest: () => Promise<bigint>;
+  readonly newestSequence: () => Promise<bigint>;
   /** The thread's active runs, oldest first. */
-  readonly active: () => Promise<RunRecord[]>;
+  readonly activeRuns: () => Promise<RunRecord[]>;
   /** The thread's runs after a sequence, oldest first. */
-  readonly behind: (sequence: bigint) => Promise<RunRecord[]>;
+  readonly runsAfter: (sequence: bigint) => Promise<RunRecord[]>;
   /** The stream of a run, after an event of it if one is given. */
-  readonly follow: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
+  readonly openRunStream: (run: RunRecord, lastEventId: string | undefined) => Promise<EventReader>;
   /** Resolves when any process has changed the thread since the last call, with whether it still exists. */
-  readonly changed: (signal: AbortSignal) => Promise<boolean>;
+  readonly waitForChange: (signal: AbortSignal) => Promise<boolean>;
   /** The thread's state as JSON text, with the id of its checkpoint. */
-  readonly state: () => Promise<{ json: string; checkpointId: unknown }>;
+  readonly readState: () => Promise<{ json: string; checkpointId: unknown }>;
 }
 
 /**
@@ -35,44 +35,45 @@ export interface ThreadSight {
  * A reader that falls more than 8 MiB behind is cut off, like a run's reader.
  */
 export class ThreadStream implements EventReader {
-  readonly #sight: ThreadSight;
+  readonly #source: ThreadSource;
   readonly #modes: ReadonlySet<ThreadStreamMode>;
-  readonly #gone = new AbortController();
-  readonly #seen = new Set<string>();
-  readonly #unhear: () => void;
-  #waiting: Followed[] = [];
-  #current: Followed | undefined;
+  readonly #abort = new AbortController();
+  readonly #seenRunIds = new Set<string>();
+  readonly #unsubscribe: () => void;
+  #queuedRuns: FollowedRun[] = [];
+  #currentRun: FollowedRun | undefined;
   #frames: Uint8Array[] = [];
-  #behind = 0n;
-  #stateAt: unknown;
-  #look = false;
-  #removed = false;
-  #problem: Error | undefined;
-  #over = false;
+  #endedThrough = 0n;
+  #lastCheckpointId: unknown;
+  #needsQuery = false;
+  #isThreadRemoved = false;
+  #error: Error | undefined;
+  #isClosed = false;
   #wake: (() => void) | undefined;
 
-  constructor(sight: ThreadSight, modes: readonly ThreadStreamMode[]) {
-    this.#sight = sight;
+  constructor(source: ThreadSource, modes: readonly ThreadStreamMode[]) {
+    this.#source = source;
     this.#modes = new Set(modes);
-    this.#unhear = sight.hear((live) => this.#hear(live));
+    this.#unsubscribe = source.onNewRun((live) => this.#handleNewRun(live));
   }
 
   /** Begins with the active runs, or after the last event seen. */
-  async begin(lastEventId: string | undefined): Promise<this> {
+  async start(lastEventId: string | undefined): Promise<this> {
     const [, sequence, eventId] = /^(\d{1,18})\.(\d{1,15}|end)$/.exec(lastEventId ?? '') ?? [];
     if (sequence === undefined) {
-      this.#behind = await this.#sight.newest();
-      for (const run of await this.#sight.active()) this.#add(run, undefined);
+      this.#endedThrough = await this.#source.newestSequence();
+      for (const run of await this.#source.activeRuns()) this.#addRun(run, undefined);
     } else {
-      this.#behind = BigInt(sequence) - 1n;
-      for (const run of await this.#sight.behind(this.#behind)) {
+      this.#endedThrough = BigInt(sequence) - 1n;
+      for (const run of await this.#source.runsAfter(this.#endedThrough)) {
         const isLast = run.sequence === sequence;
-        if (isLast && eventId === 'end') this.#seen.add(run.run_id);
-        else this.#add(run, isLast ? eventId : '0');
+        if (isLast && eventId === 'end') this.#seenRunIds.add(run.run_id);
+        else this.#addRun(run, isLast ? eventId : '0');
       }
     }
-    if (this.#modes.has('state_update')) this.#stateAt = (await this.#sight.state()).checkpointId;
-    this.#watch();
+    if (this.#modes.has('state_update'))
+      this.#lastCheckpointId = (await this.#source.readState()).checkpointId;
+    this.#watchThread();
     return this;
   }
 
@@ -80,114 +81,114 @@ export class ThreadStream implements EventReader {
     for (;;) {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
-      if (this.#over) return undefined;
-      if (this.#problem !== undefined) throw this.#problem;
-      if (this.#current === undefined && this.#look) await this.#lookAgain();
-      this.#current ??= this.#waiting.shift();
-      if (this.#current !== undefined) {
-        const read = await (await this.#current.reader).next(idleMs);
+      if (this.#isClosed) return undefined;
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#currentRun === undefined && this.#needsQuery) await this.#queryNewRuns();
+      this.#currentRun ??= this.#queuedRuns.shift();
+      if (this.#currentRun !== undefined) {
+        const read = await (await this.#currentRun.reader).next(idleMs);
         if (read === 'idle') return 'idle';
-        if (read === undefined) await this.#end(this.#current);
-        else this.#take(this.#current, read);
-      } else if (this.#frames.length > 0 || this.#look) continue;
-      else if (this.#removed) return undefined;
-      else if (!(await this.#somethingNew(idleMs))) return 'idle';
+        if (read === undefined) await this.#finishRun(this.#currentRun);
+        else this.#forwardFrame(this.#currentRun, read);
+      } else if (this.#frames.length > 0 || this.#needsQuery) continue;
+      else if (this.#isThreadRemoved) return undefined;
+      else if (!(await this.#waitForWake(idleMs))) return 'idle';
     }
   }
 
-  leave(): void {
-    this.#over = true;
-    this.#unhear();
-    this.#gone.abort();
-    for (const { reader } of [this.#current, ...this.#waiting].filter((each) => each !== undefined)) {
+  close(): void {
+    this.#isClosed = true;
+    this.#unsubscribe();
+    this.#abort.abort();
+    for (const { reader } of [this.#currentRun, ...this.#queuedRuns].filter((each) => each !== undefined)) {
       reader.then(
-        (open) => open.leave(),
+        (open) => open.close(),
         () => undefined,
       );
     }
-    this.#waiting = [];
+    this.#queuedRuns = [];
     this.#wake?.();
   }
 
-  #hear(live: Pick<LiveRun, 'record'>): void {
+  #handleNewRun(live: Pick<LiveRun, 'record'>): void {
     // The limit for a slow reader covers all runs together.
-    const bytes = this.#waiting.reduce((sum, { open }) => sum + (open?.queuedBytes ?? 0), 0);
-    if (bytes <= READER_BYTES) {
+    const bytes = this.#queuedRuns.reduce((sum, { openReader: open }) => sum + (open?.queuedBytes ?? 0), 0);
+    if (bytes <= READER_BUFFER_MAX_BYTES) {
       // Another process may have an earlier run.
-      this.#look = true;
-      this.#add(live.record, '0');
+      this.#needsQuery = true;
+      this.#addRun(live.record, '0');
       return;
     }
-    this.leave();
-    this.#frames = [slowReader(READER_BYTES)];
+    this.close();
+    this.#frames = [slowReaderFrame(READER_BUFFER_MAX_BYTES)];
   }
 
-  #add(run: RunRecord, lastEventId: string | undefined): void {
-    if (this.#over || this.#seen.has(run.run_id)) return;
-    this.#seen.add(run.run_id);
+  #addRun(run: RunRecord, lastEventId: string | undefined): void {
+    if (this.#isClosed || this.#seenRunIds.has(run.run_id)) return;
+    this.#seenRunIds.add(run.run_id);
     // Opened at once, so that events published before its turn are queued for this reader.
-    const followed: Followed = {
+    const followed: FollowedRun = {
       run,
-      reader: this.#sight.follow(run, lastEventId),
-      open: undefined,
+      reader: this.#source.openRunStream(run, lastEventId),
+      openReader: undefined,
     };
     followed.reader.then(
-      (open) => (followed.open = open),
+      (open) => (followed.openReader = open),
       () => undefined,
     );
-    this.#waiting.push(followed);
-    this.#waiting.sort((left, right) => Number(BigInt(left.run.sequence) - BigInt(right.run.sequence)));
+    this.#queuedRuns.push(followed);
+    this.#queuedRuns.sort((left, right) => Number(BigInt(left.run.sequence) - BigInt(right.run.sequence)));
     this.#wake?.();
   }
 
-  #take({ run }: Followed, frame: Uint8Array): void {
-    const isTold =
+  #forwardFrame({ run }: FollowedRun, frame: Uint8Array): void {
+    const isForwarded =
       this.#modes.has('run_modes') || (this.#modes.has('lifecycle') && eventNameOf(frame) === 'metadata');
-    if (isTold) this.#frames.push(withId(frame, (id) => `${run.sequence}.${id}`));
+    if (isForwarded) this.#frames.push(withId(frame, (id) => `${run.sequence}.${id}`));
   }
 
-  async #end({ run }: Followed): Promise<void> {
-    this.#current = undefined;
+  async #finishRun({ run }: FollowedRun): Promise<void> {
+    this.#currentRun = undefined;
     const sequence = BigInt(run.sequence);
-    if (sequence > this.#behind) this.#behind = sequence;
+    if (sequence > this.#endedThrough) this.#endedThrough = sequence;
     if (this.#modes.has('run_modes') || this.#modes.has('lifecycle')) {
       const done = JSON.stringify({ status: 'run_done', run_id: run.run_id });
       this.#frames.push(encodeEvent('metadata', done, `${run.sequence}.end`));
     }
-    await this.#tellState();
+    await this.#sendStateUpdate();
   }
 
-  async #tellState(): Promise<void> {
+  async #sendStateUpdate(): Promise<void> {
     if (!this.#modes.has('state_update')) return;
-    const { json, checkpointId } = await this.#sight.state();
-    if (checkpointId === this.#stateAt) return;
-    this.#stateAt = checkpointId;
+    const { json, checkpointId } = await this.#source.readState();
+    if (checkpointId === this.#lastCheckpointId) return;
+    this.#lastCheckpointId = checkpointId;
     this.#frames.push(encodeEvent('state_update', json));
   }
 
-  async #lookAgain(): Promise<void> {
-    this.#look = false;
-    for (const run of await this.#sight.behind(this.#behind)) this.#add(run, '0');
-    if (this.#waiting.length === 0 && !this.#removed) await this.#tellState();
+  async #queryNewRuns(): Promise<void> {
+    this.#needsQuery = false;
+    for (const run of await this.#source.runsAfter(this.#endedThrough)) this.#addRun(run, '0');
+    if (this.#queuedRuns.length === 0 && !this.#isThreadRemoved) await this.#sendStateUpdate();
   }
 
-  #watch(): void {
-    this.#sight.changed(this.#gone.signal).then(
+  #watchThread(): void {
+    this.#source.waitForChange(this.#abort.signal).then(
       (isThere) => {
-        this.#look = true;
-        this.#removed = !isThere;
+        this.#needsQuery = true;
+        this.#isThreadRemoved = !isThere;
         this.#wake?.();
-        if (isThere) this.#watch();
+        if (isThere) this.#watchThread();
       },
       (error: unknown) => {
-        if (this.#over) return;
-        this.#problem = error instanceof Error ? error : new Error(String(error));
+        if (this.#isClosed) return;
+        this.#error = error instanceof Error ? error : new Error(String(error));
         this.#wake?.();
       },
     );
   }
 
-  async #somethingNew(idleMs: number): Promise<boolean> {
+  async #waitForWake(idleMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), idleMs);
       this.#wake = () => {
@@ -199,8 +200,8 @@ export class ThreadStream implements EventReader {
 }
 
 /** A run that the stream follows now or later. */
-interface Followed {
+interface FollowedRun {
   readonly run: RunRecord;
   readonly reader: Promise<EventReader>;
-  open: EventReader | undefined;
+  openReader: EventReader | undefined;
 }

@@ -34,7 +34,7 @@ export class CheckpointHistory {
   async dropAllButNewest(threadId: string): Promise<boolean> {
     const key = this.#key(threadId);
     return this.#transaction(async (run) => {
-      const { rowCount: idle } = await run(LOCK_IDLE, [this.#deploymentId, threadId]);
+      const { rowCount: idle } = await run(LOCK_IDLE_THREAD, [this.#deploymentId, threadId]);
       if (idle === 0) return false;
       for (const table of ['checkpoint_writes', 'checkpoints']) {
         await run(
@@ -72,7 +72,7 @@ export class CheckpointHistory {
 }
 
 /** A thread is `busy` exactly as long as it has active runs. */
-const LOCK_IDLE = `
+const LOCK_IDLE_THREAD = `
   SELECT 1 FROM slipway_agent.threads
   WHERE deployment_id = $1 AND thread_id = $2 AND status <> 'busy' FOR UPDATE`;
 

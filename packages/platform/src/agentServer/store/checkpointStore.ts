@@ -36,13 +36,13 @@ export class CheckpointStore extends PostgresSaver {
 
   constructor(pool: Pool, deploymentId: string) {
     super(pool, undefined, { schema: CHECKPOINT_SCHEMA });
-    this.serde = refusingNothingness(this.serde);
+    this.serde = rejectValuesWithoutJson(this.serde);
     this.#pool = pool;
     this.#deploymentId = deploymentId;
   }
 
-  /** Lets one attempt of a run at a time write its thread's checkpoints, until {@link fence}. */
-  admit(threadId: string, options: RunWriterOptions): RunWriter {
+  /** Lets one attempt of a run at a time write its thread's checkpoints, until {@link closeWriter}. */
+  openWriter(threadId: string, options: RunWriterOptions): RunWriter {
     const key = this.#key(threadId);
     const writer = new RunWriter(options, (rows, fence) => writeCheckpoints(this.#pool, key, rows, fence));
     this.#writers.set(options.fence.runId, writer);
@@ -53,8 +53,8 @@ export class CheckpointStore extends PostgresSaver {
    * Lets a run store its completed steps, and then nothing more. Resolves when no write is pending, with the error if
    * one failed.
    */
-  async fence(runId: string): Promise<unknown> {
-    const failure = await this.#writers.get(runId)?.settled();
+  async closeWriter(runId: string): Promise<unknown> {
+    const failure = await this.#writers.get(runId)?.waitUntilSettled();
     this.#writers.delete(runId);
     return failure;
   }
@@ -66,17 +66,18 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const writer = this.#writers.get(String(originOf(config)['run_id']));
-    const read = () => super.getTuple(this.#stored(config));
+    const writer = this.#writers.get(String(runMetadata(config)['run_id']));
+    const read = () => super.getTuple(this.#toStoredConfig(config));
     const tuple = await (writer === undefined ? read() : writer.read(read));
-    return tuple && this.#served(tuple);
+    return tuple && this.#toClientTuple(tuple);
   }
 
   override async *list(
     config: RunnableConfig,
     options?: CheckpointListOptions,
   ): AsyncGenerator<CheckpointTuple> {
-    for await (const tuple of super.list(this.#stored(config), options)) yield this.#served(tuple);
+    for await (const tuple of super.list(this.#toStoredConfig(config), options))
+      yield this.#toClientTuple(tuple);
   }
 
   override async put(
@@ -100,7 +101,7 @@ export class CheckpointStore extends PostgresSaver {
       id: checkpoint.id,
       parentId,
       checkpoint: rest,
-      metadata: (await this._dumpMetadata({ ...originOf(config), ...metadata })) as object,
+      metadata: (await this._dumpMetadata({ ...runMetadata(config), ...metadata })) as object,
       isInput: metadata.source === 'input',
     };
     await this.#write(config, { checkpoints: [row], values, writes: [] });
@@ -135,11 +136,11 @@ export class CheckpointStore extends PostgresSaver {
     return storedThreadId(this.#deploymentId, threadId);
   }
 
-  #stored(config: RunnableConfig): RunnableConfig {
+  #toStoredConfig(config: RunnableConfig): RunnableConfig {
     return withThreadId(config, (threadId) => this.#key(threadId));
   }
 
-  #served(tuple: CheckpointTuple): CheckpointTuple {
+  #toClientTuple(tuple: CheckpointTuple): CheckpointTuple {
     const served = (config: RunnableConfig) =>
       withThreadId(config, (threadId) => threadId.slice(this.#key('').length));
     return {
@@ -151,7 +152,7 @@ export class CheckpointStore extends PostgresSaver {
 
   /** Stores a write. A run's write is refused unless that attempt of the run is admitted. */
   async #write(config: RunnableConfig, rows: CheckpointRows): Promise<void> {
-    const runId = originOf(config)['run_id'];
+    const runId = runMetadata(config)['run_id'];
     if (typeof runId !== 'string') {
       await writeCheckpoints(this.#pool, this.#key(configurableOf(config).thread_id), rows, undefined);
       return;
@@ -171,7 +172,7 @@ export const ATTEMPT_KEY = '__slipway_attempt';
  * Makes a write of a value without JSON (a function, a symbol) fail, and with it the run, with the error's name.
  * Otherwise the value would be stored as no bytes, and the thread could never be read again.
  */
-function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
+function rejectValuesWithoutJson(serde: SerializerProtocol): SerializerProtocol {
   return {
     loadsTyped: (type, data) => serde.loadsTyped(type, data),
     dumpsTyped: async (value) => {
@@ -187,7 +188,7 @@ function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
  * The run's metadata that its checkpoints keep (contract 001, "Thread state"), without LangGraph's own per-task
  * notes.
  */
-function originOf(config: RunnableConfig): Record<string, unknown> {
+function runMetadata(config: RunnableConfig): Record<string, unknown> {
   const kept = Object.entries(config.metadata ?? {}).filter(
     ([name, value]) =>
       !/^(langgraph_|ls_|lc_|__|checkpoint_)/.test(name) &&

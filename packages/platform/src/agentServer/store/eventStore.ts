@@ -17,7 +17,7 @@ export interface StreamEvent {
 const READ_BYTES = 1_048_576;
 
 /** How long the events of a run can be read after its end, in minutes. */
-const KEPT_MINUTES = 10;
+const RETENTION_MINUTES = 10;
 
 /**
  * Stores events for readers in other processes than the run's: of resumable runs from the start, of others from the
@@ -46,7 +46,7 @@ export class EventStore extends DeploymentStore {
   }
 
   /** Requests that the events of an active run be stored from now on. Its process sees the request within a second. */
-  async want(runId: string): Promise<void> {
+  async requestStoring(runId: string): Promise<void> {
     await this.db
       .updateTable('slipway_agent.runs')
       .set({ followed: true })
@@ -79,7 +79,7 @@ export class EventStore extends DeploymentStore {
   }
 
   /** The ids and sizes of a run's stored events. */
-  async kept(runId: string): Promise<{ id: number; bytes: number }[]> {
+  async storedSizes(runId: string): Promise<{ id: number; bytes: number }[]> {
     const { rows } = await sql<{ id: string; bytes: number }>`
       SELECT id, octet_length(data) AS bytes FROM slipway_agent.run_events
       WHERE run_id = ${runId} ORDER BY id`.execute(this.db);
@@ -93,12 +93,12 @@ export class EventStore extends DeploymentStore {
     return Number(rows[0]?.id ?? 0);
   }
 
-  /** Drops the events of runs that ended more than {@link KEPT_MINUTES} ago. */
-  async dropOld(): Promise<void> {
+  /** Drops the events of runs that ended more than {@link RETENTION_MINUTES} ago. */
+  async removeExpired(): Promise<void> {
     await sql`
       DELETE FROM slipway_agent.run_events e USING slipway_agent.runs r
       WHERE r.run_id = e.run_id AND r.deployment_id = ${this.deploymentId}
         AND r.status NOT IN ('pending', 'running')
-        AND r.updated_at < now() - ${KEPT_MINUTES} * interval '1 minute'`.execute(this.db);
+        AND r.updated_at < now() - ${RETENTION_MINUTES} * interval '1 minute'`.execute(this.db);
   }
 }

@@ -64,28 +64,31 @@ export async function writeCheckpoints(
     rows.writes.filter(({ replaces }) => replaces).map((row) => [keyOf(row), row] as const),
   );
   const writes = rows.writes.filter((row) => !row.replaces || replacing.get(keyOf(row)) === row);
-  const result = await pool.query<{ held: boolean }>(fence === undefined ? OPEN : FENCED, [
-    threadKey,
-    values.map(({ namespace }) => namespace),
-    values.map(({ channel }) => channel),
-    values.map(({ version }) => version),
-    values.map(({ type }) => type),
-    values.map(({ blob }) => (blob === undefined ? null : Buffer.from(blob))),
-    checkpoints.map(({ namespace }) => namespace),
-    checkpoints.map(({ id }) => id),
-    checkpoints.map(({ parentId }) => parentId ?? null),
-    checkpoints.map(({ checkpoint }) => JSON.stringify(checkpoint)),
-    checkpoints.map(({ metadata }) => JSON.stringify(metadata)),
-    writes.map(({ namespace }) => namespace),
-    writes.map(({ checkpointId }) => checkpointId),
-    writes.map(({ taskId }) => taskId),
-    writes.map(({ index }) => index),
-    writes.map(({ channel }) => channel),
-    writes.map(({ type }) => type),
-    writes.map(({ blob }) => Buffer.from(blob)),
-    writes.map(({ replaces }) => replaces),
-    ...(fence === undefined ? [] : [fence.runId, fence.attempt, fence.owner]),
-  ]);
+  const result = await pool.query<{ held: boolean }>(
+    fence === undefined ? UNFENCED_STATEMENT : FENCED_STATEMENT,
+    [
+      threadKey,
+      values.map(({ namespace }) => namespace),
+      values.map(({ channel }) => channel),
+      values.map(({ version }) => version),
+      values.map(({ type }) => type),
+      values.map(({ blob }) => (blob === undefined ? null : Buffer.from(blob))),
+      checkpoints.map(({ namespace }) => namespace),
+      checkpoints.map(({ id }) => id),
+      checkpoints.map(({ parentId }) => parentId ?? null),
+      checkpoints.map(({ checkpoint }) => JSON.stringify(checkpoint)),
+      checkpoints.map(({ metadata }) => JSON.stringify(metadata)),
+      writes.map(({ namespace }) => namespace),
+      writes.map(({ checkpointId }) => checkpointId),
+      writes.map(({ taskId }) => taskId),
+      writes.map(({ index }) => index),
+      writes.map(({ channel }) => channel),
+      writes.map(({ type }) => type),
+      writes.map(({ blob }) => Buffer.from(blob)),
+      writes.map(({ replaces }) => replaces),
+      ...(fence === undefined ? [] : [fence.runId, fence.attempt, fence.owner]),
+    ],
+  );
   return result.rows[0]?.held === true;
 }
 
@@ -95,14 +98,14 @@ function keyOf({ namespace, checkpointId, taskId, index }: WriteRow): string {
 
 const WRITE_COLUMNS = '(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)';
 
-const OPEN = statement('SELECT 1');
+const UNFENCED_STATEMENT = writeStatement('SELECT 1');
 
 /** The run's row is locked during the write, so a claim of the run comes before or after it. */
-const FENCED = statement(`
+const FENCED_STATEMENT = writeStatement(`
   SELECT 1 FROM slipway_agent.runs
   WHERE run_id = $20::uuid AND attempt = $21 AND owner = $22 AND status = 'running' FOR SHARE`);
 
-function statement(fence: string): string {
+function writeStatement(fence: string): string {
   return `
     WITH fence AS MATERIALIZED (${fence}), stored_values AS (
       INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)

@@ -33,7 +33,10 @@ export interface ItemQuery {
 
 /** A search for namespaces; `*` matches any label. */
 export interface NamespaceQuery {
-  readonly conditions: readonly { readonly at: 'prefix' | 'suffix'; readonly labels: readonly string[] }[];
+  readonly conditions: readonly {
+    readonly matchType: 'prefix' | 'suffix';
+    readonly labels: readonly string[];
+  }[];
   readonly maxDepth: number | undefined;
   readonly limit: number;
   readonly offset: number;
@@ -49,7 +52,7 @@ export class ItemStore extends DeploymentStore {
     const { rows } = await sql<Row>`
       SELECT ${COLUMNS} FROM slipway_agent.store_items
       WHERE deployment_id = ${this.deploymentId} AND namespace = ${address.namespace}::text[]
-        AND key = ${address.key} AND ${LIVES}`.execute(this.db);
+        AND key = ${address.key} AND ${NOT_EXPIRED}`.execute(this.db);
     if (refreshTtl) await this.#refresh(rows);
     return rows[0];
   }
@@ -88,13 +91,13 @@ export class ItemStore extends DeploymentStore {
     const last = prefix.at(-1);
     // Only namespaces that begin with these labels are in this range: no text sorts between a text and the same text
     // with U+0001.
-    const below =
+    const prefixCondition =
       last === undefined
         ? sql`true`
         : sql`namespace >= ${prefix}::text[] AND namespace < ${[...prefix.slice(0, -1), `${last}\u0001`]}::text[]`;
     const { rows } = await sql<Row>`
       SELECT ${COLUMNS} FROM slipway_agent.store_items
-      WHERE deployment_id = ${this.deploymentId} AND ${LIVES} AND ${below} AND ${matching(filter)}
+      WHERE deployment_id = ${this.deploymentId} AND ${NOT_EXPIRED} AND ${prefixCondition} AND ${matching(filter)}
       ORDER BY updated_at DESC, namespace, key LIMIT ${limit} OFFSET ${offset}`.execute(this.db);
     if (query.refreshTtl) await this.#refresh(rows);
     return rows;
@@ -102,18 +105,18 @@ export class ItemStore extends DeploymentStore {
 
   /** The namespaces with items, cut at `maxDepth`, in order. */
   async namespaces(query: NamespaceQuery): Promise<string[][]> {
-    const held = query.conditions.map(({ at, labels }) => {
-      const offset = at === 'prefix' ? sql`0` : sql`cardinality(namespace) - ${labels.length}::int`;
-      const places = labels.flatMap((label, index) =>
+    const matchConditions = query.conditions.map(({ matchType, labels }) => {
+      const offset = matchType === 'prefix' ? sql`0` : sql`cardinality(namespace) - ${labels.length}::int`;
+      const labelConditions = labels.flatMap((label, index) =>
         label === '*' ? [] : [sql<boolean>`namespace[${offset} + ${index + 1}::int] = ${label}`],
       );
-      return sql<boolean>`${sql.join([sql`cardinality(namespace) >= ${labels.length}::int`, ...places], sql` AND `)}`;
+      return sql<boolean>`${sql.join([sql`cardinality(namespace) >= ${labels.length}::int`, ...labelConditions], sql` AND `)}`;
     });
     const { rows } = await sql<{ namespace: string[] }>`
       SELECT DISTINCT ${query.maxDepth === undefined ? sql`namespace` : sql`namespace[1:${query.maxDepth}::int]`}
         AS namespace
       FROM slipway_agent.store_items
-      WHERE ${sql.join([sql`deployment_id = ${this.deploymentId}`, LIVES, ...held], sql` AND `)}
+      WHERE ${sql.join([sql`deployment_id = ${this.deploymentId}`, NOT_EXPIRED, ...matchConditions], sql` AND `)}
       ORDER BY 1 LIMIT ${query.limit} OFFSET ${query.offset}`.execute(this.db);
     return rows.map(({ namespace }) => namespace);
   }
@@ -141,7 +144,7 @@ export class ItemStore extends DeploymentStore {
 const COLUMNS = sql`namespace, key, value, created_at, updated_at, ttl_minutes`;
 
 /** An expired item counts as absent even before it is dropped. */
-const LIVES = sql<boolean>`(expires_at IS NULL OR expires_at > now())`;
+const NOT_EXPIRED = sql<boolean>`(expires_at IS NULL OR expires_at > now())`;
 
 /** The SQL condition that the fields of `value` match a filter (contract: `ItemFilter`). */
 function matching(filter: Record<string, unknown>): RawBuilder<boolean> {

@@ -46,28 +46,30 @@ export class ProcessStore extends DeploymentStore {
   async removeDead(): Promise<void> {
     const rows = await this.db
       .selectFrom('slipway_agent.processes')
-      .select(['process_id', 'host', 'pid', SILENT.as('silent')])
+      .select(['process_id', 'host', 'pid', LEASE_EXPIRED.as('silent')])
       .where('deployment_id', '=', this.deploymentId)
       .where('process_id', '!=', this.processId)
       .execute();
-    const dead = rows.filter((row) => row.silent || (row.host === HOST && !isAnothersLife(row.pid)));
+    const dead = rows.filter((row) => row.silent || (row.host === HOST && !isAnotherLiveProcess(row.pid)));
     if (dead.length === 0) return;
-    const gone = dead.filter((row) => !row.silent).map((row) => row.process_id);
+    const exited = dead.filter((row) => !row.silent).map((row) => row.process_id);
     // A silent process may have come back since the query.
     await this.db
       .deleteFrom('slipway_agent.processes')
       .where('process_id', 'in', [...dead.map((row) => row.process_id)])
-      .where((where) => where.or([SILENT, where('process_id', '=', sql<string>`ANY(${gone}::text[])`)]))
+      .where((where) =>
+        where.or([LEASE_EXPIRED, where('process_id', '=', sql<string>`ANY(${exited}::text[])`)]),
+      )
       .execute();
   }
 
   /** Removes this process from the list: it executes nothing any more. */
-  async leave(): Promise<void> {
+  async unregister(): Promise<void> {
     await this.db.deleteFrom('slipway_agent.processes').where('process_id', '=', this.processId).execute();
   }
 }
 
-const SILENT = sql<boolean>`heartbeat_at < now() - lease_ms * interval '1 millisecond'`;
+const LEASE_EXPIRED = sql<boolean>`heartbeat_at < now() - lease_ms * interval '1 millisecond'`;
 
 /** The scope in which pids are comparable: the machine, and on Linux its pid namespace. */
 const HOST = `${hostname()} ${pidNamespace()}`;
@@ -81,6 +83,6 @@ function pidNamespace(): string {
 }
 
 /** A container's only process always has the same pid, so our own pid does not prove that an earlier process lives. */
-function isAnothersLife(pid: number): boolean {
+function isAnotherLiveProcess(pid: number): boolean {
   return pid !== process.pid && isAlive(pid);
 }

@@ -13,7 +13,7 @@ export interface ThreadOutcome {
 }
 
 /** The endings that satisfy an interrupt: the run was stopped, and its work stays. */
-const STOPPED = ['interrupted', 'timeout'];
+const STOPPED_STATUSES = ['interrupted', 'timeout'];
 
 /**
  * Ends runs and frees their threads, in one statement each. Returns whether this process owned the run in this
@@ -36,10 +36,10 @@ export class RunEnds extends DeploymentStore {
     ending: { status: string; error?: RunFailure; output?: string; thread: ThreadOutcome | undefined },
   ): Promise<boolean> {
     const { status, error, output, thread } = ending;
-    const wished = STOPPED.includes(status)
+    const cancelCondition = STOPPED_STATUSES.includes(status)
       ? sql`(cancel_action IS NULL OR cancel_action = 'interrupt')`
       : sql`cancel_action IS NULL`;
-    const expires = thread === undefined ? FORGET_STATELESS_AT : sql`expires_at`;
+    const expires = thread === undefined ? STATELESS_EXPIRY : sql`expires_at`;
     return this.#end(
       run,
       thread,
@@ -48,7 +48,7 @@ export class RunEnds extends DeploymentStore {
       UPDATE slipway_agent.runs
       SET status = ${status}, updated_at = now(), error = ${error === undefined ? null : JSON.stringify(error)}::json,
         output = ${output ?? null}::json, expires_at = ${expires}
-      WHERE ${condition} AND ${wished}`,
+      WHERE ${condition} AND ${cancelCondition}`,
     );
   }
 
@@ -67,31 +67,31 @@ export class RunEnds extends DeploymentStore {
     error: RunFailure | undefined,
     change: (condition: RawBuilder<unknown>) => RawBuilder<unknown>,
   ): Promise<boolean> {
-    const mine = sql`run_id = ${run.run_id} AND owner = ${this.#processId} AND attempt = ${run.attempt}
+    const ownRunCondition = sql`run_id = ${run.run_id} AND owner = ${this.#processId} AND attempt = ${run.attempt}
       AND status IN ('pending', 'running')`;
     if (thread === undefined) {
-      const { rows } = await sql`${change(mine)} RETURNING run_id`.execute(this.db);
+      const { rows } = await sql`${change(ownRunCondition)} RETURNING run_id`.execute(this.db);
       return rows.length > 0;
     }
-    const place = sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`;
-    const others = sql`SELECT 1 FROM slipway_agent.runs WHERE ${place} AND run_id <> ${run.run_id}
+    const threadCondition = sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.thread_id}`;
+    const otherActiveRuns = sql`SELECT 1 FROM slipway_agent.runs WHERE ${threadCondition} AND run_id <> ${run.run_id}
       AND status IN ('pending', 'running')`;
     // The thread's row is locked first, as in accepting a run. A statement sees the runs as of its start, so if the
     // thread has changed since, it does nothing and is repeated.
     for (;;) {
       const { rows } = await sql<{ fresh: boolean; ended: boolean }>`
         WITH thread AS MATERIALIZED (
-          SELECT t.updated_at = (SELECT s.updated_at FROM slipway_agent.threads s WHERE ${place}) AS fresh
-          FROM slipway_agent.threads t WHERE ${place} FOR UPDATE
+          SELECT t.updated_at = (SELECT s.updated_at FROM slipway_agent.threads s WHERE ${threadCondition}) AS fresh
+          FROM slipway_agent.threads t WHERE ${threadCondition} FOR UPDATE
         ), ended AS (
-          ${change(sql`${mine} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING run_id
+          ${change(sql`${ownRunCondition} AND coalesce((SELECT fresh FROM thread), true)`)} RETURNING run_id
         ), left_behind AS (
           UPDATE slipway_agent.threads
-          SET status = CASE WHEN EXISTS (${others}) THEN 'busy' ELSE ${thread.status} END, updated_at = now(),
+          SET status = CASE WHEN EXISTS (${otherActiveRuns}) THEN 'busy' ELSE ${thread.status} END, updated_at = now(),
             interrupts = ${thread.interrupts}::json,
             error = ${thread.status === 'error' && error !== undefined ? JSON.stringify(error) : null}::json,
             "values" = ${thread.values === undefined ? sql`"values"` : sql`${thread.values}::json`}
-          WHERE ${place} AND EXISTS (SELECT 1 FROM ended)
+          WHERE ${threadCondition} AND EXISTS (SELECT 1 FROM ended)
         )
         SELECT coalesce((SELECT fresh FROM thread), true) AS fresh, EXISTS (SELECT 1 FROM ended) AS ended
       `.execute(this.db);
@@ -102,4 +102,4 @@ export class RunEnds extends DeploymentStore {
 }
 
 /** The record of a stateless run can be read for an hour after its end, because no thread keeps it. */
-const FORGET_STATELESS_AT = sql`now() + interval '1 hour'`;
+const STATELESS_EXPIRY = sql`now() + interval '1 hour'`;

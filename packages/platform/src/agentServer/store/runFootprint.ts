@@ -9,8 +9,8 @@ import { ACTIVE, type RunRecord } from './runRecords.ts';
  */
 export class RunFootprint extends DeploymentStore {
   /** Drops the kept writes of a run that has ended and is not rolled back. */
-  async drop(runId: string): Promise<void> {
-    await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(this.db);
+  async dropSavedWrites(runId: string): Promise<void> {
+    await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(this.db);
   }
 
   /**
@@ -29,8 +29,8 @@ export class RunFootprint extends DeploymentStore {
       await sql`DELETE FROM ${CHECKPOINTS} WHERE thread_id = ${key} AND metadata->>'run_id' = ${runId}`.execute(
         transaction,
       );
-      await restorePending(transaction, { key, runId, only: sql`true` });
-      await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(transaction);
+      await restorePendingWrites(transaction, { key, runId, only: sql`true` });
+      await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(transaction);
       await sql`
         DELETE FROM ${BLOBS} b WHERE b.thread_id = ${key} AND NOT EXISTS (
           SELECT 1 FROM ${CHECKPOINTS} c
@@ -47,7 +47,7 @@ export class RunFootprint extends DeploymentStore {
   async rollBackCommand(run: RunRecord): Promise<boolean> {
     const key = storedThreadId(this.deploymentId, run.thread_id);
     return this.#asOwner(run, (transaction) =>
-      restorePending(transaction, { key, runId: run.run_id, only: OF_A_COMMAND }),
+      restorePendingWrites(transaction, { key, runId: run.run_id, only: COMMAND_WRITES }),
     );
   }
 
@@ -57,7 +57,7 @@ export class RunFootprint extends DeploymentStore {
     change: (transaction: Transaction<AgentTables>) => Promise<void>,
   ): Promise<boolean> {
     return this.db.transaction().execute(async (transaction) => {
-      const held = await transaction
+      const ownedRun = await transaction
         .selectFrom('slipway_agent.runs')
         .select('run_id')
         .where('run_id', '=', run.run_id)
@@ -66,8 +66,8 @@ export class RunFootprint extends DeploymentStore {
         .where('status', 'in', ACTIVE)
         .forUpdate()
         .executeTakeFirst();
-      if (held !== undefined) await change(transaction);
-      return held !== undefined;
+      if (ownedRun !== undefined) await change(transaction);
+      return ownedRun !== undefined;
     });
   }
 }
@@ -76,17 +76,17 @@ export class RunFootprint extends DeploymentStore {
  * The statement that keeps the pending writes of a thread's newest checkpoints for the run that `run` selects (one
  * row with `run_id`, or none).
  */
-export function keepPending(run: RawBuilder<unknown>, deploymentId: string, threadId: string) {
+export function savePendingWrites(run: RawBuilder<unknown>, deploymentId: string, threadId: string) {
   const key = storedThreadId(deploymentId, threadId);
   return sql`
-    INSERT INTO ${KEPT} (run_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
+    INSERT INTO ${SAVED_WRITES} (run_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
     SELECT r.run_id, w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx, w.channel, w.type, w.blob
-    FROM (${run}) r, ${WRITES} w JOIN (${newest(key)}) n USING (checkpoint_ns, checkpoint_id)
+    FROM (${run}) r, ${WRITES} w JOIN (${newestCheckpoints(key)}) n USING (checkpoint_ns, checkpoint_id)
     WHERE w.thread_id = ${key} RETURNING 1`;
 }
 
 /** The SQL condition that a thread has no checkpoint yet. */
-export function isBlank(deploymentId: string, threadId: string): RawBuilder<boolean> {
+export function isThreadEmpty(deploymentId: string, threadId: string): RawBuilder<boolean> {
   const key = storedThreadId(deploymentId, threadId);
   return sql<boolean>`NOT EXISTS (SELECT 1 FROM ${CHECKPOINTS} WHERE thread_id = ${key})`;
 }
@@ -94,30 +94,30 @@ export function isBlank(deploymentId: string, threadId: string): RawBuilder<bool
 const CHECKPOINTS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoints`);
 const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
 const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);
-const KEPT = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
+const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 
 /** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
-const OF_A_COMMAND = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
+const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
 
 /** The newest checkpoint of each namespace of a thread. Checkpoint ids sort by time. */
-function newest(key: string) {
+function newestCheckpoints(key: string) {
   return sql`SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
     FROM ${CHECKPOINTS} WHERE thread_id = ${key} GROUP BY checkpoint_ns`;
 }
 
 /** Restores the pending writes of the newest checkpoints to the kept ones, as far as `only` matches. */
-async function restorePending(
+async function restorePendingWrites(
   transaction: Transaction<AgentTables>,
   options: { key: string; runId: string; only: RawBuilder<unknown> },
 ): Promise<void> {
   const { key, runId, only } = options;
   await sql`
-    DELETE FROM ${WRITES} w USING (${newest(key)}) n
+    DELETE FROM ${WRITES} w USING (${newestCheckpoints(key)}) n
     WHERE w.thread_id = ${key} AND w.checkpoint_ns = n.checkpoint_ns AND w.checkpoint_id = n.checkpoint_id
       AND (${only})`.execute(transaction);
   await sql`
     INSERT INTO ${WRITES} (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
     SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
-    FROM ${KEPT} w WHERE run_id = ${runId}::uuid AND (${only})
+    FROM ${SAVED_WRITES} w WHERE run_id = ${runId}::uuid AND (${only})
     ON CONFLICT DO NOTHING`.execute(transaction);
 }

@@ -13,13 +13,13 @@ export function isActive(run: Pick<RunRecord, 'status'>): boolean {
   return ACTIVE.includes(run.status);
 }
 
-/** The most runs that {@link RunRecords.behind} returns. */
-const LOOK_MAX = 100;
+/** The most runs that {@link RunRecords.runsAfter} returns. */
+const RUNS_AFTER_MAX = 100;
 
 /** Finds runs of a deployment. */
 export class RunRecords extends DeploymentStore {
   async find(threadId: string, runId: string): Promise<RunRecord | undefined> {
-    return this.#ofThread(threadId).where('run_id', '=', runId).executeTakeFirst();
+    return this.#selectOfThread(threadId).where('run_id', '=', runId).executeTakeFirst();
   }
 
   /** @throws HttpProblem 404 */
@@ -29,8 +29,8 @@ export class RunRecords extends DeploymentStore {
     return run;
   }
 
-  async byId(runId: string): Promise<RunRecord | undefined> {
-    return this.#mine().where('run_id', '=', runId).executeTakeFirst();
+  async findById(runId: string): Promise<RunRecord | undefined> {
+    return this.#selectOwn().where('run_id', '=', runId).executeTakeFirst();
   }
 
   /** A thread's runs, newest first. */
@@ -38,7 +38,7 @@ export class RunRecords extends DeploymentStore {
     threadId: string,
     options: { limit?: number; offset: number; status?: string },
   ): Promise<RunRecord[]> {
-    let query = this.#ofThread(threadId);
+    let query = this.#selectOfThread(threadId);
     if (options.status !== undefined) query = query.where('status', '=', options.status);
     if (options.limit !== undefined) query = query.limit(options.limit);
     return query.orderBy('sequence', 'desc').offset(options.offset).execute();
@@ -46,27 +46,27 @@ export class RunRecords extends DeploymentStore {
 
   /** The deployment's runs with these statuses, oldest first. */
   async withStatus(statuses: readonly string[]): Promise<RunRecord[]> {
-    return this.#mine().where('status', 'in', statuses).orderBy('sequence').execute();
+    return this.#selectOwn().where('status', 'in', statuses).orderBy('sequence').execute();
   }
 
   /** A thread's active runs, oldest first; only those in `runIds` if given. */
-  async activeOfThread(threadId: string, runIds?: readonly string[]): Promise<RunRecord[]> {
-    const active = this.#ofThread(threadId).where('status', 'in', ACTIVE).orderBy('sequence');
+  async activeRuns(threadId: string, runIds?: readonly string[]): Promise<RunRecord[]> {
+    const active = this.#selectOfThread(threadId).where('status', 'in', ACTIVE).orderBy('sequence');
     if (runIds === undefined) return active.execute();
     return active.where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`).execute();
   }
 
-  /** A thread's runs after a sequence, oldest first: at most {@link LOOK_MAX}. */
-  async behind(threadId: string, sequence: bigint): Promise<RunRecord[]> {
-    return this.#ofThread(threadId)
+  /** A thread's runs after a sequence, oldest first: at most {@link RUNS_AFTER_MAX}. */
+  async runsAfter(threadId: string, sequence: bigint): Promise<RunRecord[]> {
+    return this.#selectOfThread(threadId)
       .where('sequence', '>', String(sequence))
       .orderBy('sequence')
-      .limit(LOOK_MAX)
+      .limit(RUNS_AFTER_MAX)
       .execute();
   }
 
   /** The given runs that are still active, in any process. */
-  async stillActive(runIds: readonly string[]): Promise<Set<string>> {
+  async filterActive(runIds: readonly string[]): Promise<Set<string>> {
     const rows = await this.db
       .selectFrom('slipway_agent.runs')
       .select('run_id')
@@ -76,11 +76,11 @@ export class RunRecords extends DeploymentStore {
     return new Set(rows.map((row) => row.run_id));
   }
 
-  #ofThread(threadId: string) {
-    return this.#mine().where('thread_id', '=', threadId);
+  #selectOfThread(threadId: string) {
+    return this.#selectOwn().where('thread_id', '=', threadId);
   }
 
-  #mine() {
+  #selectOwn() {
     return this.db
       .selectFrom('slipway_agent.runs')
       .selectAll()

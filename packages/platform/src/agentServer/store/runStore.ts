@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { type AgentTables, DeploymentStore, type ProcessOfDeployment } from './agentDatabase.ts';
-import { isBlank, keepPending } from './runFootprint.ts';
+import { isThreadEmpty, savePendingWrites } from './runFootprint.ts';
 import { ACTIVE, RunRecords, type RunRecord } from './runRecords.ts';
 
 /** The fields of a new run. */
@@ -23,22 +23,22 @@ export interface NewRun {
 }
 
 /** A run that has begun. */
-export interface Begun {
+export interface BegunRun {
   readonly run: RunRecord;
   /** Whether writes were pending on its thread, and are kept for a rollback (`RunFootprint`). */
-  readonly keptPending: boolean;
-  readonly blank: boolean;
+  readonly hasSavedWrites: boolean;
+  readonly isThreadEmpty: boolean;
 }
 
-/** An accepted run. It waits for the runs in `before`, oldest first, or has `begun` already. */
-export interface Accepted {
+/** An accepted run. It waits for `earlierRuns`, oldest first, or has begun already (`begunRun`). */
+export interface AcceptedRun {
   readonly run: RunRecord;
-  readonly before: readonly RunRecord[];
-  readonly begun?: Begun;
+  readonly earlierRuns: readonly RunRecord[];
+  readonly begunRun?: BegunRun;
 }
 
 /** The multitask strategies that stop the thread's active runs. */
-const STOPPING = ['interrupt', 'rollback'];
+const STOPPING_STRATEGIES = ['interrupt', 'rollback'];
 
 /** The most runs that one query claims: after a crash, a process spreads its claims over several queries. */
 const CLAIM_MAX = 200;
@@ -58,39 +58,40 @@ export class RunStore extends DeploymentStore {
   }
 
   /**
-   * Accepts a run, and begins it in the same statement if its thread has no active run and it `mayBegin`. The
+   * Accepts a run, and begins it in the same statement if its thread has no active run and `canBegin` is true. The
    * thread's row is locked meanwhile, so runs of one thread are accepted one after another. If its strategy stops the
    * active runs, their cancel is stored in the same transaction, and so survives this process's death.
    * @throws HttpProblem 404 for an unknown thread, 409 if the strategy is `reject` and a run is active.
    */
-  async accept(run: NewRun, mayBegin = false): Promise<Accepted> {
-    const begins = mayBegin && run.delaySeconds === 0;
+  async accept(run: NewRun, canBegin = false): Promise<AcceptedRun> {
+    const begins = canBegin && run.delaySeconds === 0;
     // A thread is `busy` exactly while it has active runs, so both change together.
-    const free = sql`UPDATE slipway_agent.threads SET ${this.#used(run)}
-      WHERE ${this.#threadOf(run)} AND status <> 'busy' RETURNING 1`;
+    const free = sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
+      WHERE ${this.#threadCondition(run)} AND status <> 'busy' RETURNING 1`;
     const accepted = await this.#insert(this.db, run, run.stateless ? sql`SELECT 1` : free, begins);
-    if (accepted !== undefined) return { run: accepted.run, before: [], ...(begins && { begun: accepted }) };
+    if (accepted !== undefined)
+      return { run: accepted.run, earlierRuns: [], ...(begins && { begunRun: accepted }) };
     return this.db.transaction().execute(async (db) => {
       // The update locks the thread. If the run is rejected after all, the transaction undoes it.
-      const thread = await sql`UPDATE slipway_agent.threads SET ${this.#used(run)}
-        WHERE ${this.#threadOf(run)} RETURNING 1`.execute(db);
+      const thread = await sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
+        WHERE ${this.#threadCondition(run)} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
       const records = new RunRecords({ db, deploymentId: this.deploymentId });
-      const before = await records.activeOfThread(run.threadId);
-      const [active] = before;
+      const earlierRuns = await records.activeRuns(run.threadId);
+      const [active] = earlierRuns;
       if (active !== undefined && run.multitaskStrategy === 'reject') {
         throw new HttpProblem(
           409,
           `Thread ${run.threadId} is busy with run ${active.run_id}: wait for it, cancel it, or give another multitask_strategy.`,
         );
       }
-      if (STOPPING.includes(run.multitaskStrategy)) {
-        const runIds = before.map((each) => each.run_id);
-        await noteCancel(db, runIds, run.multitaskStrategy);
+      if (STOPPING_STRATEGIES.includes(run.multitaskStrategy)) {
+        const runIds = earlierRuns.map((each) => each.run_id);
+        await storeCancel(db, runIds, run.multitaskStrategy);
       }
       const inserted = await this.#insert(db, run, sql`SELECT 1`, false);
       if (inserted === undefined) throw new Error('An insert returned nothing.');
-      return { run: inserted.run, before };
+      return { run: inserted.run, earlierRuns };
     });
   }
 
@@ -98,8 +99,8 @@ export class RunStore extends DeploymentStore {
    * Moves a run from `pending` to `running` as the next attempt. `undefined` if this process no longer owns it as
    * pending, or an earlier run of its thread is active.
    */
-  async begin(run: RunRecord): Promise<Begun | undefined> {
-    return this.#begun(
+  async begin(run: RunRecord): Promise<BegunRun | undefined> {
+    return this.#beginRun(
       this.db,
       sql`
         UPDATE slipway_agent.runs r
@@ -158,7 +159,7 @@ export class RunStore extends DeploymentStore {
   }
 
   /** The runs of this process for which another process requested a cancel or stored events. */
-  async requests(): Promise<Pick<RunRecord, 'run_id' | 'cancel_action' | 'followed'>[]> {
+  async pendingRequests(): Promise<Pick<RunRecord, 'run_id' | 'cancel_action' | 'followed'>[]> {
     const active = this.db
       .selectFrom('slipway_agent.runs')
       .select(['run_id', 'cancel_action', 'followed'])
@@ -173,7 +174,7 @@ export class RunStore extends DeploymentStore {
 
   /** Marks runs for cancellation, in any process. Returns those that were still active. */
   async requestCancel(runIds: readonly string[], action: string): Promise<string[]> {
-    return noteCancel(this.db, runIds, action);
+    return storeCancel(this.db, runIds, action);
   }
 
   async remove(run: Pick<RunRecord, 'run_id'>): Promise<void> {
@@ -200,16 +201,16 @@ export class RunStore extends DeploymentStore {
     db: Kysely<AgentTables>,
     run: NewRun,
     thread: RawBuilder<unknown>,
-    begins: boolean,
-  ): Promise<Begun | undefined> {
+    isBegun: boolean,
+  ): Promise<BegunRun | undefined> {
     const delay = run.delaySeconds > 0 ? run.delaySeconds : null;
-    return this.#begun(
+    return this.#beginRun(
       db,
       sql`
         INSERT INTO slipway_agent.runs (run_id, deployment_id, thread_id, assistant_id, metadata, status, attempt, kwargs,
           multitask_strategy, owner, start_after)
         SELECT ${run.runId}::uuid, ${this.deploymentId}, ${run.threadId}::uuid, ${run.assistantId}::uuid,
-          ${JSON.stringify(run.metadata)}::jsonb, ${begins ? 'running' : 'pending'}, ${begins ? 1 : 0}::int,
+          ${JSON.stringify(run.metadata)}::jsonb, ${isBegun ? 'running' : 'pending'}, ${isBegun ? 1 : 0}::int,
           ${JSON.stringify(run.kwargs)}::json, ${run.multitaskStrategy}, ${this.#processId},
           now() + ${delay}::double precision * interval '1 second'
         FROM thread RETURNING *`,
@@ -219,36 +220,36 @@ export class RunStore extends DeploymentStore {
   }
 
   /** Changes a run in one statement that, for its first attempt, also keeps the pending writes of its thread. */
-  async #begun(
+  async #beginRun(
     db: Kysely<AgentTables>,
     change: RawBuilder<unknown>,
     threadId: string,
     thread: RawBuilder<unknown> = sql`SELECT 1`,
-  ): Promise<Begun | undefined> {
+  ): Promise<BegunRun | undefined> {
     const first = sql`SELECT run_id FROM begun WHERE attempt = 1 AND status = 'running'`;
     const { rows } = await sql<RunRecord & { kept: string; blank: boolean }>`
-      WITH thread AS (${thread}), begun AS (${change}), kept AS (${keepPending(first, this.deploymentId, threadId)})
-      SELECT begun.*, (SELECT count(*) FROM kept) AS kept, ${isBlank(this.deploymentId, threadId)} AS blank
+      WITH thread AS (${thread}), begun AS (${change}), kept AS (${savePendingWrites(first, this.deploymentId, threadId)})
+      SELECT begun.*, (SELECT count(*) FROM kept) AS kept, ${isThreadEmpty(this.deploymentId, threadId)} AS blank
       FROM begun`.execute(db);
     const [row] = rows;
     if (row === undefined) return undefined;
     const { kept, blank, ...run } = row;
-    return { run, keptPending: run.attempt > 1 || Number(kept) > 0, blank };
+    return { run, hasSavedWrites: run.attempt > 1 || Number(kept) > 0, isThreadEmpty: blank };
   }
 
-  #used(run: NewRun): RawBuilder<unknown> {
+  #threadUpdate(run: NewRun): RawBuilder<unknown> {
     const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
     return sql`status = 'busy', updated_at = now(), metadata = metadata || ${origin}::jsonb,
       config = ${JSON.stringify(run.threadConfig)}::json`;
   }
 
-  #threadOf(run: NewRun): RawBuilder<unknown> {
+  #threadCondition(run: NewRun): RawBuilder<unknown> {
     return sql`deployment_id = ${this.deploymentId} AND thread_id = ${run.threadId}`;
   }
 }
 
 /** Stores a cancel. A rollback overrides an interrupt, but an interrupt does not override a rollback. */
-async function noteCancel(
+async function storeCancel(
   db: Kysely<AgentTables>,
   runIds: readonly string[],
   action: string,

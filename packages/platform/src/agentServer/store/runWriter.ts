@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { isDatabaseAway, throughOutage } from './databaseAway.ts';
+import { isDatabaseUnavailable, retryDuringOutage } from './databaseRetry.ts';
 import type { CheckpointRows, Fence } from './fencedWrites.ts';
 
 export interface RunWriterOptions {
   readonly fence: Fence;
   /** Whether this process still holds its lease, as far as it knows. Until then, failed writes are retried. */
-  readonly holds: () => boolean;
+  readonly isLeaseHeld: () => boolean;
   /** Called when another process owns the run. */
-  readonly onLost: () => void;
+  readonly onRunLost: () => void;
   /** Whether its thread has no checkpoint, so that nothing needs to be read before the first write. */
-  readonly blank: boolean;
+  readonly isThreadEmpty: boolean;
 }
 
 /**
@@ -25,50 +25,50 @@ export class RunWriter {
    * after the input's. Such a run does not wait for its first two checkpoints. Until a node has ended, they hold only
    * what the run's record has, and a killed run starts again from that.
    */
-  startsPlainly = false;
-  #blank: boolean;
+  usesDefaultStart = false;
+  #isThreadEmpty: boolean;
   #inputId: string | undefined;
   #batch: CheckpointRows[] = [];
   #stored: Promise<unknown> = Promise.resolve();
-  #hurry: () => void = () => undefined;
+  #flushNow: () => void = () => undefined;
   readonly #options: RunWriterOptions;
   readonly #write: (rows: CheckpointRows, fence: Fence) => Promise<boolean>;
 
   /** `write` stores rows if the fence holds. */
   constructor(options: RunWriterOptions, write: (rows: CheckpointRows, fence: Fence) => Promise<boolean>) {
     this.fence = options.fence;
-    this.#blank = options.blank;
+    this.#isThreadEmpty = options.isThreadEmpty;
     this.#options = options;
     this.#write = write;
   }
 
-  /** Resolves when the rows are stored, or at once if the run need not wait for them ({@link startsPlainly}). */
+  /** Resolves when the rows are stored, or at once if the run need not wait for them ({@link usesDefaultStart}). */
   async store(rows: CheckpointRows): Promise<void> {
-    this.#blank = false;
-    const isOpening = this.#isOpening(rows);
+    this.#isThreadEmpty = false;
+    const isFirstStep = this.#isFirstStep(rows);
     this.#batch.push(rows);
     if (this.#batch.length === 1) {
-      const turn = isOpening
-        ? Promise.race([nextTurn(), new Promise<void>((resolve) => (this.#hurry = resolve))])
+      const batchDelay = isFirstStep
+        ? Promise.race([nextTurn(), new Promise<void>((resolve) => (this.#flushNow = resolve))])
         : undefined;
       // A failure stays: rows after missing rows are not stored.
-      this.#stored = this.#stored.then(() => turn).then(() => this.#storeBatch());
+      this.#stored = this.#stored.then(() => batchDelay).then(() => this.#storeBatch());
       this.#stored.catch(() => undefined);
     }
-    if (isOpening) return;
-    this.#hurry();
+    if (isFirstStep) return;
+    this.#flushNow();
     await this.#stored;
   }
 
   /** Reads after the run's pending writes. `undefined`: its thread has no checkpoint. */
   async read<T>(work: () => Promise<T>): Promise<T | undefined> {
-    if (this.#blank) return undefined;
+    if (this.#isThreadEmpty) return undefined;
     await this.#stored;
-    return this.#throughOutage(work);
+    return this.#retryDuringOutage(work);
   }
 
   /** Resolves when no write is pending, with the error if one failed. */
-  async settled(): Promise<unknown> {
+  async waitUntilSettled(): Promise<unknown> {
     let failure: unknown;
     for (let seen: unknown; seen !== this.#stored;) {
       seen = this.#stored;
@@ -87,15 +87,15 @@ export class RunWriter {
       values: batch.flatMap(({ values }) => values),
       writes: batch.flatMap(({ writes }) => writes),
     };
-    const { fence, onLost } = this.#options;
-    if (await this.#throughOutage(() => this.#write(rows, fence))) return;
-    onLost();
+    const { fence, onRunLost } = this.#options;
+    if (await this.#retryDuringOutage(() => this.#write(rows, fence))) return;
+    onRunLost();
     throw new Error(`Run ${fence.runId} is executed elsewhere now; nothing more of it is stored here.`);
   }
 
   /** Whether rows are the run's input, or the output of `__start__`. */
-  #isOpening({ checkpoints: [checkpoint], writes: [write] }: CheckpointRows): boolean {
-    if (!this.startsPlainly) return false;
+  #isFirstStep({ checkpoints: [checkpoint], writes: [write] }: CheckpointRows): boolean {
+    if (!this.usesDefaultStart) return false;
     if (checkpoint?.isInput === true) this.#inputId ??= checkpoint.id;
     const after =
       checkpoint?.isInput === true ? checkpoint.id : (checkpoint?.parentId ?? write?.checkpointId);
@@ -103,11 +103,11 @@ export class RunWriter {
   }
 
   /** Retries while the database is away and the lease holds; after that, the run is lost. */
-  async #throughOutage<T>(work: () => Promise<T>): Promise<T> {
+  async #retryDuringOutage<T>(operation: () => Promise<T>): Promise<T> {
     try {
-      return await throughOutage(work, this.#options.holds);
+      return await retryDuringOutage(operation, this.#options.isLeaseHeld);
     } catch (error) {
-      if (isDatabaseAway(error)) this.#options.onLost();
+      if (isDatabaseUnavailable(error)) this.#options.onRunLost();
       throw error;
     }
   }

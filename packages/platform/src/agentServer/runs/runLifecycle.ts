@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import { throughOutage } from '../store/databaseAway.ts';
+import { retryDuringOutage } from '../store/databaseRetry.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { RunEnds } from '../store/runEnds.ts';
 import { isActive, type RunRecord, type RunRecords } from '../store/runRecords.ts';
-import type { Begun, RunStore } from '../store/runStore.ts';
+import type { BegunRun, RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
 import type { RunExecution } from './runExecution.ts';
 import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
@@ -16,11 +16,11 @@ import type { RunSlots } from './runSlots.ts';
 /** The default limit of lost attempts. Without one, a run that kills its process would do so forever. */
 const ATTEMPTS_MAX = 3;
 
-export interface RunLifeParts {
+export interface RunLifecycleParts {
   readonly runs: RunStore;
   readonly records: RunRecords;
   readonly ends: RunEnds;
-  readonly lease: { readonly holds: boolean };
+  readonly lease: { readonly isHeld: boolean };
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
   readonly execution: RunExecution;
@@ -31,8 +31,8 @@ export interface RunLifeParts {
 }
 
 /** A run that began when it was accepted, with the function that returns its slot. */
-export interface Started extends Begun {
-  readonly leaveSlot: () => void;
+export interface StartedRun extends BegunRun {
+  readonly releaseSlot: () => void;
 }
 
 /**
@@ -40,114 +40,123 @@ export interface Started extends Begun {
  * change counts only while this process owns the run in the attempt it knows. It is retried while the database is
  * away and the lease holds.
  */
-export class RunLife {
-  readonly #parts: RunLifeParts;
+export class RunLifecycle {
+  readonly #parts: RunLifecycleParts;
   readonly #slots: RunSlots;
-  readonly #over: (record: RunRecord, signal: AbortSignal) => Promise<void>;
+  readonly #waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>;
 
-  /** `over` waits until a run has ended, in this process or another. */
+  /** `waitForEnd` waits until a run has ended, in this process or another. */
   constructor(
-    parts: RunLifeParts,
+    parts: RunLifecycleParts,
     slots: RunSlots,
-    over: (record: RunRecord, signal: AbortSignal) => Promise<void>,
+    waitForEnd: (record: RunRecord, signal: AbortSignal) => Promise<void>,
   ) {
     this.#parts = parts;
     this.#slots = slots;
-    this.#over = over;
+    this.#waitForEnd = waitForEnd;
   }
 
   /**
-   * Takes a run to its end, or until it continues in another process. `before`: earlier runs of its thread.
+   * Takes a run to its end, or until it continues in another process. `earlierRuns`: those of its thread.
    * `started`: set if it has begun already.
    * @throws the database's error if its end could not be stored.
    */
-  async endingOf(
+  async runToEnd(
     live: LiveRun,
-    before: readonly RunRecord[],
-    started: Started | undefined,
+    earlierRuns: readonly RunRecord[],
+    started: StartedRun | undefined,
   ): Promise<RunEnding> {
     if (started !== undefined) {
       try {
         return await this.#execute(live, started);
       } finally {
-        started.leaveSlot();
+        started.releaseSlot();
       }
     }
-    await pauseUntil(live.record.start_after, live.signal);
-    for (let earlier = before; ;) {
-      await unlessStopped(Promise.all(earlier.map((run) => this.#over(run, live.signal))), live.signal);
-      if (this.#isExhausted(live)) return this.#settle(live);
-      const leaveSlot = await this.#slots.take(live.signal);
-      if (leaveSlot === undefined) return this.#settle(live);
+    await waitUntil(live.record.start_after, live.signal);
+    for (let earlier = earlierRuns; ;) {
+      await waitUnlessAborted(
+        Promise.all(earlier.map((run) => this.#waitForEnd(run, live.signal))),
+        live.signal,
+      );
+      if (this.#isExhausted(live)) return this.#endWithoutExecuting(live);
+      const releaseSlot = await this.#slots.acquire(live.signal);
+      if (releaseSlot === undefined) return this.#endWithoutExecuting(live);
       try {
-        live.begun = true;
-        const begun = await this.#store(() => this.#parts.runs.begin(live.record));
+        live.isExecuting = true;
+        const begun = await this.#retryDuringOutage(() => this.#parts.runs.begin(live.record));
         if (begun !== undefined) {
           live.record = begun.run;
           return await this.#execute(live, begun);
         }
-        live.begun = false;
+        live.isExecuting = false;
       } finally {
-        leaveSlot();
+        releaseSlot();
       }
-      const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
-      if (current === undefined) return GONE;
+      const current = await this.#retryDuringOutage(() =>
+        this.#parts.records.find(live.threadId, live.runId),
+      );
+      if (current === undefined) return REMOVED_ENDING;
       // Another process ended or claimed it while it waited.
-      if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST;
-      const active = await this.#store(() => this.#parts.records.activeOfThread(live.threadId));
+      if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST_ENDING;
+      const active = await this.#retryDuringOutage(() => this.#parts.records.activeRuns(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
     }
   }
 
-  async #execute(live: LiveRun, { blank, keptPending }: Begun): Promise<RunEnding> {
-    return this.#conclude(live, await this.#parts.execution.execute(live, blank), keptPending);
+  async #execute(live: LiveRun, { isThreadEmpty, hasSavedWrites }: BegunRun): Promise<RunEnding> {
+    return this.#storeOutcome(live, await this.#parts.execution.execute(live, isThreadEmpty), hasSavedWrites);
   }
 
   /** Ends a run that does not begin: it was stopped before, or its attempts are used up. */
-  async #settle(live: LiveRun): Promise<RunEnding> {
+  async #endWithoutExecuting(live: LiveRun): Promise<RunEnding> {
     if (live.stopReason === 'rollback') return this.#rollBack(live);
     const { attempt, lost_attempts: lost } = live.record;
-    const exhausted = {
+    const attemptsFailure = {
       error: 'AttemptsExhausted',
       message:
         `The run was begun ${attempt} times, and ${lost} times its process died or stood still before it ` +
         `ended: it is given up after ${lost}. What it did until then remains.`,
     };
-    const outcome = await this.#parts.outcomes.of(
+    const outcome = await this.#parts.outcomes.readOutcome(
       live,
-      live.stopReason === undefined ? exhausted : undefined,
+      live.stopReason === undefined ? attemptsFailure : undefined,
     );
-    return this.#conclude(live, outcome, attempt > 0);
+    return this.#storeOutcome(live, outcome, attempt > 0);
   }
 
   /** Stores how a run ended. If a cancel was stored first, the cancel counts, and the outcome is computed again. */
-  async #conclude(live: LiveRun, outcome: ExecutionOutcome, keptPending: boolean): Promise<RunEnding> {
+  async #storeOutcome(live: LiveRun, outcome: ExecutionOutcome, hasSavedWrites: boolean): Promise<RunEnding> {
     const { ending, thread, result } = outcome;
     const { ends, runs } = this.#parts;
     if (ending.status === 'lost') return ending;
     if (ending.status === 'handed_over') {
-      await this.#store(() => runs.release(live.record));
+      await this.#retryDuringOutage(() => runs.release(live.record));
       return ending;
     }
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
     const output = live.stateless ? values : undefined;
-    const stored = await this.#store(() =>
+    const stored = await this.#retryDuringOutage(() =>
       ends.finish(live.record, { status, thread, error: failure, output }),
     );
     if (stored) {
-      await this.#tidy(live, keptPending);
+      await this.#removeLeftovers(live, hasSavedWrites);
       return ending;
     }
-    const wish = await this.#notedCancel(live);
-    if (wish === undefined) return LOST;
-    live.stop(wish);
-    return this.#conclude(live, await this.#parts.outcomes.of(live, undefined, result), keptPending);
+    const cancelAction = await this.#findStoredCancel(live);
+    if (cancelAction === undefined) return LOST_ENDING;
+    live.stop(cancelAction);
+    return this.#storeOutcome(
+      live,
+      await this.#parts.outcomes.readOutcome(live, undefined, result),
+      hasSavedWrites,
+    );
   }
 
   /** The stored cancel of a run that this process still owns in the attempt it knows. */
-  async #notedCancel(live: LiveRun): Promise<StopReason | undefined> {
-    const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
+  async #findStoredCancel(live: LiveRun): Promise<StopReason | undefined> {
+    const current = await this.#retryDuringOutage(() => this.#parts.records.find(live.threadId, live.runId));
     if (current === undefined || !isActive(current)) return undefined;
     const { owner, attempt } = live.record;
     if (current.owner !== owner || current.attempt !== attempt) return undefined;
@@ -157,20 +166,22 @@ export class RunLife {
   /** Rolls back a run: its checkpoints, its record, and its changes to the thread. */
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
-    if (!live.stateless && !(await this.#store(() => footprint.rollBack(live.record)))) return LOST;
-    const { ending, thread } = await outcomes.of(live, undefined);
-    if (!(await this.#store(() => ends.finishRolledBack(live.record, thread)))) return LOST;
-    await this.#tidy(live, false);
+    if (!live.stateless && !(await this.#retryDuringOutage(() => footprint.rollBack(live.record))))
+      return LOST_ENDING;
+    const { ending, thread } = await outcomes.readOutcome(live, undefined);
+    if (!(await this.#retryDuringOutage(() => ends.finishRolledBack(live.record, thread))))
+      return LOST_ENDING;
+    await this.#removeLeftovers(live, false);
     return ending;
   }
 
   /** Removes what an ended run leaves behind. Because the run has ended, a failure is only logged. */
-  async #tidy(live: LiveRun, keptPending: boolean): Promise<void> {
+  async #removeLeftovers(live: LiveRun, hasSavedWrites: boolean): Promise<void> {
     const { checkpoints, footprint, log } = this.#parts;
     try {
       if (live.stateless) {
         if (live.record.attempt > 0) await checkpoints.deleteThread(live.threadId);
-      } else if (keptPending) await footprint.drop(live.runId);
+      } else if (hasSavedWrites) await footprint.dropSavedWrites(live.runId);
     } catch (error) {
       log.warn({ err: error, runId: live.runId }, 'what an ended run left could not be removed');
     }
@@ -180,26 +191,26 @@ export class RunLife {
     return live.record.lost_attempts >= (this.#parts.maxAttempts ?? ATTEMPTS_MAX);
   }
 
-  async #store<T>(work: () => Promise<T>): Promise<T> {
-    return throughOutage(work, () => this.#parts.lease.holds);
+  async #retryDuringOutage<T>(operation: () => Promise<T>): Promise<T> {
+    return retryDuringOutage(operation, () => this.#parts.lease.isHeld);
   }
 }
 
 /** The ending of a run that was removed. */
-export const GONE: RunEnding = {
+export const REMOVED_ENDING: RunEnding = {
   status: 'rolled_back',
   values: 'null',
   failure: { error: 'RunRemoved', message: 'The run was rolled back or deleted.' },
 };
 
 /** The ending, in this process, of a run that another process may be executing. */
-export const LOST: RunEnding = { status: 'lost', values: 'null', failure: undefined };
+export const LOST_ENDING: RunEnding = { status: 'lost', values: 'null', failure: undefined };
 
 /** The longest that one timer can wait, in milliseconds. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Waits until a time, or until the signal is aborted. */
-async function pauseUntil(time: Date | null, signal: AbortSignal): Promise<void> {
+async function waitUntil(time: Date | null, signal: AbortSignal): Promise<void> {
   const remaining = () => (time === null ? 0 : time.getTime() - Date.now());
   for (let left = remaining(); left > 0 && !signal.aborted; left = remaining()) {
     await delay(Math.min(left, TIMER_MAX_MS), undefined, { signal }).catch((error: unknown) => {
@@ -209,7 +220,7 @@ async function pauseUntil(time: Date | null, signal: AbortSignal): Promise<void>
 }
 
 /** Waits for the work, or until the signal is aborted. */
-async function unlessStopped(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+async function waitUnlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
