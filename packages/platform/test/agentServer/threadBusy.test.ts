@@ -84,7 +84,7 @@ describe('a thread', () => {
   it('has a run begin with its acceptance where nothing else is active, and it may', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     const first = await runs.accept(newRun(threadId, 'enqueue'), true);
-    expect(first.begunRun).toMatchObject({ blank: true, hasSavedWrites: false, run: { attempt: 1 } });
+    expect(first.begunRun).toMatchObject({ isThreadEmpty: true, hasSavedWrites: false, run: { attempt: 1 } });
     expect(first.run.status).toBe('running');
     const second = await runs.accept(newRun(threadId, 'enqueue'), true);
     expect([second.begunRun, second.run.status, second.earlierRuns.length]).toEqual([
