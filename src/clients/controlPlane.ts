@@ -10,7 +10,7 @@ import type { ListenerCreate, ListenerPatch } from '@slipway/contract/controlPla
 import type { BuildLogLine, BuildLogsRequest, RevisionLogsQuery } from '@slipway/contract/controlPlane/logs';
 import { TypedDeploymentCreate } from '@slipway/contract/controlPlane/publicRequest';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
-import { translate, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import { translateResource, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues } from '@slipway/contract/httpErrors';
 import { ARTIFACT_MAX_BYTES, LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
@@ -266,7 +266,7 @@ function inPublicVocabulary(service: Service): Service {
       if (checked?.success === false) throw notSent(endpoint, toValidationIssues(checked.error, 'body'));
       const known = translated.get(endpoint) ?? withTranslatedAnswer(endpoint);
       translated.set(endpoint, known);
-      const body = translate(parts.body, 'public');
+      const body = translateResource(parts.body, 'public');
       return service.call(known as typeof endpoint, { ...parts, body }, options);
     },
   };
@@ -290,5 +290,5 @@ const RULES: ReadonlyMap<unknown, z.ZodType> = new Map<unknown, z.ZodType>([
 function withTranslatedAnswer(endpoint: Endpoint): Endpoint {
   const { response } = endpoint;
   if (response === null || response === 'stream') return endpoint;
-  return { ...endpoint, response: z.preprocess((answer) => translate(answer, 'contract'), response) };
+  return { ...endpoint, response: z.preprocess((answer) => translateResource(answer, 'contract'), response) };
 }

@@ -26,8 +26,8 @@ export interface Endpoint {
   readonly section: string;
 }
 
-type Details = Partial<Omit<Endpoint, 'service' | 'method' | 'path' | 'response' | 'section'>>;
-type Row<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
+type EndpointDetails = Partial<Omit<Endpoint, 'service' | 'method' | 'path' | 'response' | 'section'>>;
+type EndpointRow<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
   Omit<Own, 'errors'> & { readonly response: Answer; readonly errors: readonly number[] };
 
 /**
@@ -37,16 +37,19 @@ type Row<Answer, Own> = Omit<Endpoint, keyof Own | 'response'> &
 export function endpointsOf(service: Endpoint['service'], section: string) {
   const row =
     (method: Endpoint['method']) =>
-    <Answer extends Endpoint['response'], const Own extends Details = object>(
+    <Answer extends Endpoint['response'], const Own extends EndpointDetails = object>(
       path: string,
       response: Answer,
       details?: Own,
-    ): Row<Answer, Own> => {
-      const { params, query, request, errors = [] }: Details = details ?? {};
+    ): EndpointRow<Answer, Own> => {
+      const { params, query, request, errors = [] }: EndpointDetails = details ?? {};
       const isValidated = (params ?? query ?? request) !== undefined;
       const success = response === null ? 204 : 200;
       const row = { service, section, method, path, response, success, ...details };
-      return { ...row, errors: isValidated ? [...errors, 422] : errors } as unknown as Row<Answer, Own>;
+      return { ...row, errors: isValidated ? [...errors, 422] : errors } as unknown as EndpointRow<
+        Answer,
+        Own
+      >;
     };
   return {
     get: row('GET'),
@@ -61,7 +64,7 @@ export function endpointsOf(service: Endpoint['service'], section: string) {
 export const CONTRACT_001 = 'contract 001, Endpoints';
 
 /** Endpoints from contract 001's table. */
-export const ofContract = endpointsOf('runApi', CONTRACT_001);
+export const runApiEndpoints = endpointsOf('runApi', CONTRACT_001);
 
 /** Endpoints of the public API, whose client works here unchanged. */
-export const ofRelative = endpointsOf('runApi', 'facts, The Run API in the wild');
+export const publicRunApiEndpoints = endpointsOf('runApi', 'facts, The Run API in the wild');

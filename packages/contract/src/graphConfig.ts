@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { NAME_MAX } from './limits.ts';
-import { EnvironmentName, line, nonEmptyText, text } from './scalars.ts';
+import { EnvironmentName, singleLineText, nonEmptyText, text } from './scalars.ts';
 
 /**
  * The location of a graph: a source file and the name of its export, `./src/agent.ts:graph`. The path is relative to
@@ -43,7 +43,7 @@ export type CorsSettings = z.infer<typeof CorsSettings>;
  * `dockerfile_lines`, `image_distro`, `api_version`, `python_version`, …) are kept and have no effect.
  */
 export const GraphConfig = z.looseObject({
-  graphs: z.record(line(NAME_MAX), GraphEntry).refine((graphs) => Object.keys(graphs).length > 0, {
+  graphs: z.record(singleLineText(NAME_MAX), GraphEntry).refine((graphs) => Object.keys(graphs).length > 0, {
     error: 'At least one graph must be named',
     params: { type: 'too_short' },
   }),

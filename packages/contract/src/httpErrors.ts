@@ -33,30 +33,30 @@ export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';
  * this contract set.
  */
 export function toValidationIssues(error: z.ZodError, prefix: ValidationPrefix): ValidationIssue[] {
-  return error.issues.flatMap((issue) => translate(issue, [prefix]));
+  return error.issues.flatMap((issue) => translateIssue(issue, [prefix]));
 }
 
-function translate(issue: z.core.$ZodIssue, before: (string | number)[]): ValidationIssue[] {
-  const loc = [...before, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
+function translateIssue(issue: z.core.$ZodIssue, parentPath: (string | number)[]): ValidationIssue[] {
+  const loc = [...parentPath, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
   switch (issue.code) {
     case 'invalid_type':
       // Zod's issues have no input: only the message says that a field is absent.
-      if (issue.message.endsWith('received undefined')) return [missing(loc)];
+      if (issue.message.endsWith('received undefined')) return [missingField(loc)];
       return [wrongType(issue, loc)];
     case 'too_small':
       return [{ loc, ...tooSmall(issue) }];
     case 'too_big':
       return [{ loc, ...tooBig(issue) }];
     case 'invalid_value':
-      if (issue.message === FIELD_REQUIRED) return [missing(loc)];
+      if (issue.message === FIELD_REQUIRED) return [missingField(loc)];
       return [{ loc, msg: `Input should be one of: ${issue.values.map(String).join(', ')}`, type: 'enum' }];
     case 'invalid_format':
       return [{ loc, msg: formatMessage(issue), type: 'string_format' }];
     case 'invalid_union':
-      return union(issue, loc);
+      return unionIssues(issue, loc);
     case 'invalid_key':
     case 'invalid_element':
-      return issue.issues.flatMap((inner) => translate(inner, loc));
+      return issue.issues.flatMap((inner) => translateIssue(inner, loc));
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         loc: [...loc, key],
@@ -73,12 +73,12 @@ function translate(issue: z.core.$ZodIssue, before: (string | number)[]): Valida
 /** The message of an enumeration for an absent field; its issue does not show that. */
 export const FIELD_REQUIRED = 'Field required';
 
-function missing(loc: (string | number)[]): ValidationIssue {
+function missingField(loc: (string | number)[]): ValidationIssue {
   return { loc, msg: FIELD_REQUIRED, type: 'missing' };
 }
 
 /** A schema's own message overrides the general one. All of zod's messages begin with one of these words. */
-function own(issue: z.core.$ZodIssue, general: string): string {
+function ownMessageOr(issue: z.core.$ZodIssue, general: string): string {
   return /^(?:Invalid|Too|Unrecognized) /u.test(issue.message) ? general : issue.message;
 }
 
@@ -87,7 +87,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = { record: 'object', array: 
 
 function wrongType(issue: z.core.$ZodIssueInvalidType, loc: (string | number)[]): ValidationIssue {
   const name = TYPE_NAMES[issue.expected] ?? issue.expected;
-  return { loc, msg: own(issue, `Input should be a valid ${name}`), type: `${name}_type` };
+  return { loc, msg: ownMessageOr(issue, `Input should be a valid ${name}`), type: `${name}_type` };
 }
 
 function tooSmall(issue: z.core.$ZodIssueTooSmall): { msg: string; type: string } {
@@ -113,23 +113,23 @@ function tooBig(issue: z.core.$ZodIssueTooBig): { msg: string; type: string } {
 }
 
 function formatMessage(issue: z.core.$ZodIssueInvalidStringFormat): string {
-  return own(issue, `Input should be a valid ${issue.format === 'guid' ? 'UUID' : issue.format}`);
+  return ownMessageOr(issue, `Input should be a valid ${issue.format === 'guid' ? 'UUID' : issue.format}`);
 }
 
 /**
  * For a union, reports the branch that matched furthest: one with an issue inside the value, else one that accepted
  * the value's type. If every branch expected another type, one issue lists all of them.
  */
-function union(issue: z.core.$ZodIssueInvalidUnion, loc: (string | number)[]): ValidationIssue[] {
+function unionIssues(issue: z.core.$ZodIssueInvalidUnion, loc: (string | number)[]): ValidationIssue[] {
   const inside = issue.errors.find((branch) => (branch[0]?.path.length ?? 0) > 0);
-  const closest = inside ?? issue.errors.find((branch) => !branch.some(wantsAnotherValue));
-  if (closest !== undefined) return closest.flatMap((inner) => translate(inner, loc));
-  const translated = issue.errors.flatMap((branch) => branch.flatMap((inner) => translate(inner, loc)));
-  if (translated.some(({ type }) => type === 'missing')) return [missing(loc)];
+  const closest = inside ?? issue.errors.find((branch) => !branch.some(isTypeMismatch));
+  if (closest !== undefined) return closest.flatMap((inner) => translateIssue(inner, loc));
+  const translated = issue.errors.flatMap((branch) => branch.flatMap((inner) => translateIssue(inner, loc)));
+  if (translated.some(({ type }) => type === 'missing')) return [missingField(loc)];
   return [{ loc, msg: [...new Set(translated.map(({ msg }) => msg))].join(', or: '), type: 'union' }];
 }
 
-function wantsAnotherValue(issue: z.core.$ZodIssue): boolean {
+function isTypeMismatch(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'invalid_type' || issue.code === 'invalid_value';
 }
 

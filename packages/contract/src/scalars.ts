@@ -59,7 +59,7 @@ export function nonEmptyText(max: number = TEXT_MAX): z.ZodString {
 }
 
 /** One printed line: not empty, no control characters, no white space at either end. */
-export function line(max: number): z.ZodString {
+export function singleLineText(max: number): z.ZodString {
   return nonEmptyText(max).regex(PRINTED_LINE, {
     error: 'Input should be one line without control characters or white space at its ends',
   });

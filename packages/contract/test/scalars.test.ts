@@ -7,7 +7,7 @@ import {
   HttpUrl,
   Identifier,
   integer,
-  line,
+  singleLineText,
   QueryBoolean,
   queryInteger,
   RelativePath,
@@ -39,7 +39,7 @@ describe.each([
   ['A text', text(3), ['', 'abc', 'äöü', '🚀'], ['abcd', 'a\0', '\uD800', 1]],
   [
     'A line',
-    line(8),
+    singleLineText(8),
     ['a', 'Ünïcode', '名前', 'a b', '👩‍🚀'],
     ['', ' a', 'a ', 'a\nb', 'a\tb', 'a\u007Fb', 'a\u2028b', '\u00A0', '123456789'],
   ],

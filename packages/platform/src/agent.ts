@@ -53,7 +53,7 @@ export interface ServeAgentOptions {
 export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   const dir = resolve(options.dir);
   let log = createLogger();
-  const exit = keepProcessExit();
+  const exit = replaceProcessExit();
   // Errors that an agent's code leaves unhandled are logged, and end only its own run.
   process.on('unhandledRejection', (reason) =>
     log.error({ err: reason }, 'a promise of the agent was rejected'),
@@ -68,10 +68,10 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     environment = readAgentEnvironment(dir);
     const { deploymentId: deployment, revisionId: revision } = environment.serverOptions;
     log = log.child({ deployment, revision });
-    refuseOpen(options, environment.serverOptions.apiKey);
-    enter(dir);
+    requireKeyBeyondLoopback(options, environment.serverOptions.apiKey);
+    changeDirectory(dir);
     // Loading an agent takes seconds, so check the port first.
-    await refuseTakenPort(options);
+    await requireFreePort(options);
     const { sockets, serverOptions } = environment;
     const proxy = sockets === undefined ? undefined : await openProxy(sockets);
     server = await startAgentServer({
@@ -94,8 +94,8 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   const { exitWithParent, drainMs, stallMs } = environment;
   // A debugger's breakpoint also stops the loop.
   if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
-  const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
-  const ended = untilAskedToEnd(parentGone, exit);
+  const parentGone = exitWithParent ? parentExitSignal() : new AbortController().signal;
+  const ended = waitForShutdown(parentGone, exit);
   process.stdout.write(options.readyLine?.(server.url) ?? `Serving ${dir} at ${server.url}\n`);
   await ended;
   // The agent's own timers and sockets may still be open, but serve nothing.
@@ -103,7 +103,10 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
 }
 
 /** @throws PlatformError SLIPWAY_AGENT_OPEN if any client on the network could run the agent. */
-function refuseOpen({ host = '127.0.0.1', isOpen = false }: ServeAgentOptions, apiKey: string | undefined) {
+function requireKeyBeyondLoopback(
+  { host = '127.0.0.1', isOpen = false }: ServeAgentOptions,
+  apiKey: string | undefined,
+) {
   if (isOpen || apiKey !== undefined || isLoopback(host)) return;
   throw new PlatformError('SLIPWAY_AGENT_OPEN', `Every client that reaches ${host} could run this agent.`, {
     place: host,
@@ -126,14 +129,14 @@ async function openSpans(
 }
 
 /** @throws PlatformError SLIPWAY_PORT_UNAVAILABLE */
-async function refuseTakenPort({ port, host }: ServeAgentOptions): Promise<void> {
+async function requireFreePort({ port, host }: ServeAgentOptions): Promise<void> {
   if (port === 0) return;
   const tried = await listen(() => undefined, { port, host });
   await tried.close(0);
 }
 
 /** @throws PlatformError SLIPWAY_USAGE if this process cannot enter the folder. */
-function enter(dir: string): void {
+function changeDirectory(dir: string): void {
   try {
     process.chdir(dir);
   } catch (error) {
@@ -167,7 +170,7 @@ async function shutDown(
 }
 
 /** Resolves when the process should end: on a signal, or when the parent is gone. */
-function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never): Promise<void> {
+function waitForShutdown(parentGone: AbortSignal, exit: (code: number) => never): Promise<void> {
   return new Promise((resolve) => {
     const onSignal = () => {
       process.once('SIGTERM', () => exit(1));
@@ -181,7 +184,7 @@ function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never)
 }
 
 /** Aborted when the parent closes its end of stdin, or is gone. */
-function endOfParent(): AbortSignal {
+function parentExitSignal(): AbortSignal {
   const gone = new AbortController();
   for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => gone.abort());
   process.stdin.resume();
@@ -210,7 +213,7 @@ class ProcessExitRefused extends Error {
  * library that exits on an error must not end other runs. `process.kill` and `process.abort` still work: the platform
  * then restarts the agent.
  */
-function keepProcessExit(): (code: number) => never {
+function replaceProcessExit(): (code: number) => never {
   const exit = process.exit.bind(process);
   process.exit = (code) => {
     throw new ProcessExitRefused(code);
@@ -226,9 +229,12 @@ function keepProcessExit(): (code: number) => never {
  * A separate thread watches; it writes the reason to stderr and sends SIGKILL. Resolves once it watches.
  */
 async function watchEventLoop(limitMs: number): Promise<void> {
-  const beats = new Int32Array(new SharedArrayBuffer(4));
-  setInterval(() => Atomics.add(beats, 0, 1), limitMs / (2 * LOOKS)).unref();
-  const watcher = new Worker(WATCHER, { eval: true, workerData: { beats, limitMs, looks: LOOKS } });
+  const heartbeatCounter = new Int32Array(new SharedArrayBuffer(4));
+  setInterval(() => Atomics.add(heartbeatCounter, 0, 1), limitMs / (2 * CHECKS_PER_LIMIT)).unref();
+  const watcher = new Worker(WATCHER_SCRIPT, {
+    eval: true,
+    workerData: { beats: heartbeatCounter, limitMs, checks: CHECKS_PER_LIMIT },
+  });
   watcher.unref();
   await new Promise<void>((resolve, reject) => {
     watcher.once('online', resolve);
@@ -237,24 +243,24 @@ async function watchEventLoop(limitMs: number): Promise<void> {
 }
 
 /** Checks per limit. Checks are counted instead of time, because a machine that slept has not stood still. */
-const LOOKS = 5;
+const CHECKS_PER_LIMIT = 5;
 
 /** Plain JavaScript for a thread. It must not depend on the watched loop, so it writes to the file itself. */
-const WATCHER = `
+const WATCHER_SCRIPT = `
 const { writeSync } = require('node:fs');
-const { workerData: { beats, limitMs, looks } } = require('node:worker_threads');
+const { workerData: { beats, limitMs, checks } } = require('node:worker_threads');
 let seen = -1;
 let still = 0;
 setInterval(() => {
   const now = Atomics.load(beats, 0);
   still = now === seen ? still + 1 : 0;
   seen = now;
-  if (still < looks) return;
+  if (still < checks) return;
   try {
     const msg = 'the event loop stood still for ' + limitMs / 1000 + ' s: a graph blocks it, and the process is ended';
     writeSync(2, JSON.stringify({ level: 60, time: new Date().toISOString(), msg }) + '\\n');
   } finally {
     process.kill(process.pid, 'SIGKILL');
   }
-}, limitMs / looks);
+}, limitMs / checks);
 `;

@@ -20,19 +20,19 @@ export type AgentEnvironment = ReturnType<typeof readAgentEnvironment>;
  */
 export function readAgentEnvironment(dir: string) {
   unpackEnvironment();
-  const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
+  const deploymentId = takeVariable('SLIPWAY_AGENT_DEPLOYMENT_ID');
   // A deployment id means the platform: it holds the other end of stdin, and restarts the agent.
   const supervised = deploymentId !== undefined;
   const traces = takeTraces();
   const stallSeconds = takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0) ?? (supervised ? STALL_SECONDS : 0);
   const serverOptions: Partial<AgentServerOptions> = {
     home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
-    databaseUrl: take('SLIPWAY_AGENT_DATABASE_URL'),
-    apiKey: take('SLIPWAY_AGENT_API_KEY'),
-    tracingUrl: take('SLIPWAY_AGENT_TRACING_URL'),
+    databaseUrl: takeVariable('SLIPWAY_AGENT_DATABASE_URL'),
+    apiKey: takeVariable('SLIPWAY_AGENT_API_KEY'),
+    tracingUrl: takeVariable('SLIPWAY_AGENT_TRACING_URL'),
     deploymentId,
-    revisionId: take('SLIPWAY_AGENT_REVISION_ID'),
-    projectName: take('SLIPWAY_AGENT_PROJECT_NAME'),
+    revisionId: takeVariable('SLIPWAY_AGENT_REVISION_ID'),
+    projectName: takeVariable('SLIPWAY_AGENT_PROJECT_NAME'),
     leaseMs: takeNumber('SLIPWAY_AGENT_LEASE_MS', 1_000),
     maxAttempts: takeNumber('SLIPWAY_AGENT_MAX_ATTEMPTS', 1),
     limits: {
@@ -42,7 +42,7 @@ export function readAgentEnvironment(dir: string) {
     },
     webhooks: {
       allow: takeAddresses('SLIPWAY_AGENT_WEBHOOK_ALLOW'),
-      secret: take('SLIPWAY_AGENT_WEBHOOK_SECRET'),
+      secret: takeVariable('SLIPWAY_AGENT_WEBHOOK_SECRET'),
     },
   };
   return {
@@ -50,7 +50,7 @@ export function readAgentEnvironment(dir: string) {
     /** The variables for its spans. `undefined`: no spans. */
     traces,
     /** The folder of its sockets, in a container without a network. */
-    sockets: take('SLIPWAY_AGENT_SOCKETS'),
+    sockets: takeVariable('SLIPWAY_AGENT_SOCKETS'),
     /** Whether it ends when its stdin closes. */
     exitWithParent: (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (supervised ? '1' : '0')) === '1',
     /** How long running runs may continue after SIGTERM, in milliseconds. */
@@ -60,25 +60,25 @@ export function readAgentEnvironment(dir: string) {
   };
 }
 
-function take(name: string): string | undefined {
+function takeVariable(name: string): string | undefined {
   const value = process.env[name];
   Reflect.deleteProperty(process.env, name);
   return value === '' ? undefined : value;
 }
 
-function takeNumber(name: string, least: number): number | undefined {
-  const value = take(name);
+function takeNumber(name: string, minimum: number): number | undefined {
+  const value = takeVariable(name);
   if (value === undefined) return undefined;
   const number = Number(value);
-  if (Number.isFinite(number) && number >= least) return number;
+  if (Number.isFinite(number) && number >= minimum) return number;
   throw new PlatformError('SLIPWAY_AGENT_SETTING_INVALID', `${name} is "${value}".`, {
     place: name,
-    hint: `Give a number of at least ${least}, or leave it out.`,
+    hint: `Give a number of at least ${minimum}, or leave it out.`,
   });
 }
 
 function takeAddresses(name: string): string[] {
-  const entries = (take(name) ?? '').split(',').map((entry) => entry.trim());
+  const entries = (takeVariable(name) ?? '').split(',').map((entry) => entry.trim());
   const given = entries.filter((entry) => entry !== '');
   try {
     new ReachableAddresses(given);

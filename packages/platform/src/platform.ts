@@ -17,10 +17,15 @@ import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
 import type { BuildRevision, Isolation, StartAgent } from './controlPlane/dependencies.ts';
 import { claimInstance } from './controlPlane/instance.ts';
-import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
+import type { SpokenVocabulary } from './controlPlane/routes/vocabularyTranslation.ts';
 import type { PlatformError } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
-import { type Answered, logTracedChange, reportAnswers, reportPassage } from './http/answered.ts';
+import {
+  type AnsweredRequest,
+  logTracedChange,
+  reportAnswers,
+  reportAgentRequest,
+} from './http/answeredRequests.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
@@ -74,7 +79,7 @@ export interface PlatformOptions {
   /** How long to keep the audit log, in milliseconds. Default: a year. */
   auditKeptMs?: number;
   /** Called for each answered request, for traces. */
-  onAnswered?: (answered: Answered) => void;
+  onAnswered?: (answered: AnsweredRequest) => void;
   /** The OpenTelemetry variables for agents' spans. Default: no spans. */
   agentTraces?: TraceVariables;
   /**
@@ -125,13 +130,13 @@ const HEALTH_TIMEOUT_MS = 2_000;
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const log = options.log ?? createLogger();
-  const undo: (() => Promise<void>)[] = [];
+  const cleanups: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+    for (let step = cleanups.pop(); step !== undefined; step = cleanups.pop()) await step();
   };
   try {
     const lock = await lockHome(options.home, 'platform');
-    undo.push(() => lock.release());
+    cleanups.push(() => lock.release());
     const masterKey = await loadMasterKey(options.home);
     const nextMasterKey = await pendingMasterKey(options.home);
     const apiKey = await loadApiKey(options.home, options.apiKey);
@@ -142,16 +147,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         : await ownDatabase(options.databaseUrl, (error) =>
             log.error({ err: error }, 'the connection that holds the database broke; it is made again'),
           );
-    undo.push(async () => owner?.release());
+    cleanups.push(async () => owner?.release());
     const metrics = options.metrics && (await openMetrics(options.metrics));
-    undo.push(async () => metrics?.close());
+    cleanups.push(async () => metrics?.close());
     const database = await openDatabase({
       home: options.home,
       databaseUrl: options.databaseUrl,
       onQuery: metrics?.onQuery,
       onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
     });
-    undo.push(() => database.close());
+    cleanups.push(() => database.close());
     await claimInstance({
       home: options.home,
       kysely: database.kysely,
@@ -165,7 +170,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     if (options.databaseUrl !== undefined) await storage.prepare();
     const agentKeyOf = createAgentKeys();
     const gateway = createGateway({ agentKeyOf });
-    undo.push(() => gateway.close());
+    cleanups.push(() => gateway.close());
 
     // Agents get the listener's address, which is known only once it listens.
     let url = '';
@@ -178,7 +183,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     });
     const dockerCommand = options.dockerCommand ?? 'docker';
     const image = options.agentImage ?? AGENT_IMAGE;
-    const { isolation, said } = await isolationOf(options.isolation ?? 'process', dockerCommand, image);
+    const { isolation, logLine } = await resolveIsolation(
+      options.isolation ?? 'process',
+      dockerCommand,
+      image,
+    );
     const containers = createContainers({
       command: dockerCommand,
       platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
@@ -190,7 +199,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         image,
         egress: createEgress(reachable),
       });
-    log[isolation === 'container' ? 'info' : 'warn'](said);
+    log[isolation === 'container' ? 'info' : 'warn'](logLine);
     const controlPlane = createControlPlane({
       ...options,
       isolation,
@@ -216,7 +225,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     });
     await metrics?.readFrom({ kysely: database.kysely, controlPlane });
     const app = new Hono();
-    const onAnswered = (answered: Answered): void => {
+    const onAnswered = (answered: AnsweredRequest): void => {
       logTracedChange(log, answered);
       metrics?.onAnswered(answered);
       options.onAnswered?.(answered);
@@ -225,7 +234,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     app.get('/health', async (c) => {
-      const ok = await answers(database);
+      const ok = await isDatabaseReachable(database);
       return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
     });
     app.route(
@@ -244,7 +253,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       options,
     );
     url = listening.url;
-    undo.push(() => shutDown(listening, controlPlane, log));
+    cleanups.push(() => shutDown(listening, controlPlane, log));
     await controlPlane.start();
     log.info({ url, home: options.home, metrics: metrics?.url }, 'the platform is ready');
     return {
@@ -263,7 +272,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 
 /** What the start logs for the operator. */
-const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
+const ISOLATION_LOG_LINES: Readonly<Record<Isolation, string>> = {
   container:
     "agents run in containers that are kept apart; builds run as the platform's user: a deploy key can do in a build what the operator can",
   process:
@@ -271,18 +280,19 @@ const ISOLATION_SAID: Readonly<Record<Isolation, string>> = {
 };
 
 /** Containers if the engine answers and has the image: by default, a deployment must not depend on a registry. */
-async function isolationOf(
-  asked: Isolation | 'auto',
+async function resolveIsolation(
+  requested: Isolation | 'auto',
   dockerCommand: string,
   image: string,
-): Promise<{ readonly isolation: Isolation; readonly said: string }> {
-  if (asked !== 'auto') return { isolation: asked, said: ISOLATION_SAID[asked] };
+): Promise<{ readonly isolation: Isolation; readonly logLine: string }> {
+  if (requested !== 'auto') return { isolation: requested, logLine: ISOLATION_LOG_LINES[requested] };
   const docker = createDocker(dockerCommand);
   if (process.platform !== 'linux' || !(await engineAnswers(docker)))
-    return { isolation: 'process', said: ISOLATION_SAID.process };
-  if (await hasImage(docker, image)) return { isolation: 'container', said: ISOLATION_SAID.container };
+    return { isolation: 'process', logLine: ISOLATION_LOG_LINES.process };
+  if (await hasImage(docker, image))
+    return { isolation: 'container', logLine: ISOLATION_LOG_LINES.container };
   const next = `to run agents in containers: ${dockerCommand} pull ${image}, or --isolation container`;
-  return { isolation: 'process', said: `${ISOLATION_SAID.process}; ${next}` };
+  return { isolation: 'process', logLine: `${ISOLATION_LOG_LINES.process}; ${next}` };
 }
 
 /**
@@ -301,7 +311,7 @@ function listenerOf(
   gateway: Gateway,
   admit: ReturnType<typeof createAgentAdmission>,
   log: Logger,
-  onAnswered: (answered: Answered) => void,
+  onAnswered: (answered: AnsweredRequest) => void,
 ): RequestListener {
   const toApp = getRequestListener(app.fetch);
   return (request, response) => {
@@ -310,7 +320,7 @@ function listenerOf(
       void toApp(request, response);
       return;
     }
-    reportPassage(request, response, agent, onAnswered);
+    reportAgentRequest(request, response, agent, onAnswered);
     admit(request, agent.deploymentId, agent.path)
       .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
       .catch((error: unknown) => {
@@ -340,10 +350,10 @@ async function openMetrics(where: NonNullable<PlatformOptions['metrics']>): Prom
   return serveMetrics(where);
 }
 
-async function answers(database: Database): Promise<boolean> {
-  const asked = sql`select 1`.execute(database.kysely).then(
+async function isDatabaseReachable(database: Database): Promise<boolean> {
+  const requested = sql`select 1`.execute(database.kysely).then(
     () => true,
     () => false,
   );
-  return Promise.race([asked, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })]);
+  return Promise.race([requested, sleep(HEALTH_TIMEOUT_MS, false, { ref: false })]);
 }

@@ -1,7 +1,7 @@
 import { createClientAddress } from './access/access.ts';
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
-import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
+import type { SpokenVocabulary } from './controlPlane/routes/vocabularyTranslation.ts';
 import { PlatformError } from './errors.ts';
 import { type PlatformOptions, RATE_LIMIT } from './platform.ts';
 

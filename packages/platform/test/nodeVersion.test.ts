@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { doesForNodeVersion } from '../src/nodeVersion.ts';
+import { satisfiesNodeVersion } from '../src/nodeVersion.ts';
 
 it.each([
   [undefined, true],
@@ -15,5 +15,5 @@ it.each([
   ['22', false],
   ['22.1', false],
 ])('Node 20.20.2 does for %s: %s', (asked, does) => {
-  expect(doesForNodeVersion(asked, '20.20.2')).toBe(does);
+  expect(satisfiesNodeVersion(asked, '20.20.2')).toBe(does);
 });

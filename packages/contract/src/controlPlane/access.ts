@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { endpointsOf } from '../endpoint.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
-import { line, oneOf, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import { singleLineText, oneOf, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 
 /** What a key may do: `read` reads and runs agents, `deploy` also changes deployments, `admin` does everything. */
 export const Scope = oneOf(['read', 'deploy', 'admin']);
@@ -18,7 +18,7 @@ const FutureTimestamp = Timestamp.refine((value) => Date.parse(value) > Date.now
  * tenant). Without `expires_at` the key is valid until it is revoked.
  */
 export const ApiKeyCreate = z.object({
-  name: line(NAME_MAX),
+  name: singleLineText(NAME_MAX),
   scope: Scope,
   expires_at: FutureTimestamp.nullish(),
   tenant_ids: z.array(Uuid).min(1).max(LIST_MAX).nullish(),

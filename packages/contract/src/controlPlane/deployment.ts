@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-import { ofContract, ofRelative } from './sections.ts';
+import { contractEndpoints, publicApiEndpoints } from './sections.ts';
 import type { ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
 import {
-  line,
+  singleLineText,
   nonEmptyText,
   oneOf,
   openEnum,
@@ -18,14 +18,14 @@ import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './se
 import {
   AnsweredSourceConfig,
   AnsweredSourceRevisionConfig,
-  type Breach,
+  type RuleViolation,
   BUILDABLE_SOURCES,
-  inapplicableFields,
+  findInapplicableFields,
   PublicDeploymentType,
   Source,
   SourceConfig,
   SourceRevisionConfig,
-  tagRule,
+  checkTagRule,
   valueAt,
 } from './source.ts';
 
@@ -55,7 +55,7 @@ export type Deployment = z.infer<typeof Deployment>;
  * A deployment's name. The contract has no bounds. Decision: one line of 1 to 128 characters, any script, no control
  * characters, no white space at its ends.
  */
-const DeploymentName = line(DEPLOYMENT_NAME_MAX);
+const DeploymentName = singleLineText(DEPLOYMENT_NAME_MAX);
 
 /** The fields of a request that creates a deployment, without the rules across fields. */
 export const DeploymentFields = z.object({
@@ -77,7 +77,7 @@ export const DeploymentFields = z.object({
  * `cluster_namespace` needs the `listener_id` that validates it.
  */
 export const DeploymentCreate = DeploymentFields.superRefine((request, context) => {
-  for (const { path, message, type } of createBreaches(request)) {
+  for (const { path, message, type } of createViolations(request)) {
     context.addIssue({ code: 'custom', path, message, params: { type } });
   }
 });
@@ -114,20 +114,21 @@ export const DeploymentPath = z.object({ deployment_id: Uuid });
 export function validatePatch(current: Deployment, patch: DeploymentPatch): ValidationIssue[] {
   const isCurrent = (path: readonly string[], value: unknown): boolean =>
     sameJson(valueAt(current, path), value);
-  const foreign = inapplicableFields(current.source, patch, isCurrent);
-  const immutable = IMMUTABLE.flatMap((path): Breach[] => {
+  const inapplicable = findInapplicableFields(current.source, patch, isCurrent);
+  const immutable = IMMUTABLE_PATHS.flatMap((path): RuleViolation[] => {
     const value = valueAt(patch, path);
     if (value == null || isCurrent(path, value)) return [];
-    if (foreign.some((breach) => breach.path.every((part, index) => part === path[index]))) return [];
+    if (inapplicable.some((violation) => violation.path.every((part, index) => part === path[index])))
+      return [];
     return [
       { path: [...path], message: 'Cannot be changed once the deployment is created', type: 'immutable' },
     ];
   });
-  const tag = tagRule(
+  const tag = checkTagRule(
     patch.source_revision_config?.repo_ref ?? current.source_revision_config.repo_ref,
     patch.source_config?.build_on_push ?? current.source_config.build_on_push,
   );
-  return [...immutable, ...foreign, ...tag].map(({ path, message, type }) => ({
+  return [...immutable, ...inapplicable, ...tag].map(({ path, message, type }) => ({
     loc: ['body', ...path],
     msg: message,
     type,
@@ -136,11 +137,11 @@ export function validatePatch(current: Deployment, patch: DeploymentPatch): Vali
 
 /** Whether a PATCH creates a revision (contract 000, "Revision-creating updates"): any of the six set to non-null. */
 export function createsRevision(patch: DeploymentPatch): boolean {
-  return REVISION_CREATING.some((path) => valueAt(patch, path) != null);
+  return REVISION_CREATING_PATHS.some((path) => valueAt(patch, path) != null);
 }
 
 /** Contract 000, "States and transitions": exactly these updates create a revision. */
-const REVISION_CREATING: readonly (readonly string[])[] = [
+const REVISION_CREATING_PATHS: readonly (readonly string[])[] = [
   ['source_revision_config', 'repo_ref'],
   ['source_revision_config', 'graph_config_path'],
   ['source_revision_config', 'image_uri'],
@@ -150,7 +151,7 @@ const REVISION_CREATING: readonly (readonly string[])[] = [
 ];
 
 /** Contract 000: "cannot change after creation", "immutable via PATCH". */
-const IMMUTABLE: readonly (readonly string[])[] = [
+const IMMUTABLE_PATHS: readonly (readonly string[])[] = [
   ['name'],
   ['source'],
   ['source_config', 'integration_id'],
@@ -161,28 +162,28 @@ const IMMUTABLE: readonly (readonly string[])[] = [
 ];
 
 /** The rules across the fields of a request that creates a deployment; `isExcused` allows a field for any source. */
-export function createBreaches(
+export function createViolations(
   request: z.infer<typeof DeploymentFields>,
   isExcused?: (path: readonly string[]) => boolean,
-): Breach[] {
+): RuleViolation[] {
   const { source, source_config: config, source_revision_config: revisionConfig } = request;
-  const breaches = inapplicableFields(source, request, isExcused);
+  const violations = findInapplicableFields(source, request, isExcused);
   if (BUILDABLE_SOURCES.includes(source) && revisionConfig.graph_config_path == null) {
-    breaches.push({
+    violations.push({
       path: ['source_revision_config', 'graph_config_path'],
       message: `Required for source ${source}`,
       type: 'missing',
     });
   }
   if (config.listener_config?.cluster_namespace != null && config.listener_id == null) {
-    breaches.push({
+    violations.push({
       path: ['source_config', 'listener_id'],
       message: 'Required by source_config.listener_config.cluster_namespace',
       type: 'missing',
     });
   }
-  if (source !== 'repo_host') return breaches;
-  return [...breaches, ...tagRule(revisionConfig.repo_ref, config.build_on_push)];
+  if (source !== 'repo_host') return violations;
+  return [...violations, ...checkTagRule(revisionConfig.repo_ref, config.build_on_push)];
 }
 
 /** Equality of JSON values; the order of names in an object does not matter. */
@@ -269,25 +270,25 @@ const DEPLOYMENT = '/v2/deployments/{deployment_id}';
 
 /** Deployments: create, read, patch, list, delete. */
 export const DEPLOYMENTS_ENDPOINTS = {
-  createDeployment: ofContract.post('/v2/deployments', Deployment, {
+  createDeployment: contractEndpoints.post('/v2/deployments', Deployment, {
     headers: DeploymentCreateHeaders,
     request: DeploymentCreate,
     success: 201,
     errors: [400, 409],
   }),
-  getDeployment: ofContract.get(DEPLOYMENT, Deployment, { params: DeploymentPath, errors: [404] }),
-  patchDeployment: ofContract.patch(DEPLOYMENT, Deployment, {
+  getDeployment: contractEndpoints.get(DEPLOYMENT, Deployment, { params: DeploymentPath, errors: [404] }),
+  patchDeployment: contractEndpoints.patch(DEPLOYMENT, Deployment, {
     params: DeploymentPath,
     request: DeploymentPatch,
     errors: [400, 404],
   }),
-  listDeployments: ofRelative.get('/v2/deployments', DeploymentsList, { query: DeploymentsQuery }),
-  deleteDeployment: ofRelative.delete(DEPLOYMENT, null, {
+  listDeployments: publicApiEndpoints.get('/v2/deployments', DeploymentsList, { query: DeploymentsQuery }),
+  deleteDeployment: publicApiEndpoints.delete(DEPLOYMENT, null, {
     params: DeploymentPath,
     query: DeploymentDeleteQuery,
     errors: [404],
   }),
-  deleteDeployments: ofRelative.delete('/v2/deployments', DeploymentsDeleted, {
+  deleteDeployments: publicApiEndpoints.delete('/v2/deployments', DeploymentsDeleted, {
     query: DeploymentsDeleteQuery,
     partial: 207,
     errors: [404],

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-import { ofContract, ofOurs } from './sections.ts';
+import { contractEndpoints, platformEndpoints } from './sections.ts';
 import { SECRET_REFERENCE } from '../secretReference.ts';
 import { NAME_MAX } from '../limits.ts';
-import { line, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
+import { singleLineText, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
 
 /**
  * An integration with a git host: its `id` is the `integration_id` of a `source_config` (contract 000, "Endpoints").
@@ -42,9 +42,9 @@ const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
  * `webhook_secret` verifies the host's pushes; without one, pushes are rejected and branches are polled.
  */
 export const IntegrationCreate = z.object({
-  name: line(NAME_MAX),
+  name: singleLineText(NAME_MAX),
   url_prefix: nonEmptyText(),
-  username: line(NAME_MAX).nullish(),
+  username: singleLineText(NAME_MAX).nullish(),
   credential: SecretPlace.nullish(),
   webhook_secret: SecretPlace.nullish(),
 });
@@ -57,13 +57,13 @@ const INTEGRATIONS = '/v1/integrations/github/install';
 
 /** Integrations with git hosts: list, create, delete. */
 export const INTEGRATIONS_ENDPOINTS = {
-  listIntegrations: ofContract.get(INTEGRATIONS, IntegrationInstalls),
-  createIntegration: ofOurs.post(INTEGRATIONS, IntegrationInstall, {
+  listIntegrations: contractEndpoints.get(INTEGRATIONS, IntegrationInstalls),
+  createIntegration: platformEndpoints.post(INTEGRATIONS, IntegrationInstall, {
     request: IntegrationCreate,
     success: 201,
     errors: [409],
   }),
-  deleteIntegration: ofOurs.delete(`${INTEGRATIONS}/{integration_id}`, null, {
+  deleteIntegration: platformEndpoints.delete(`${INTEGRATIONS}/{integration_id}`, null, {
     params: IntegrationPath,
     errors: [404, 409],
   }),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-import { ofContract, ofRelative } from './sections.ts';
+import { contractEndpoints, publicApiEndpoints } from './sections.ts';
 import type { ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
-import { DnsLabel, line, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
+import { DnsLabel, singleLineText, nonEmptyText, oneOf, PageQuery, Timestamp, Uuid } from '../scalars.ts';
 
 /**
  * What a listener deploys to. The contract names only `cluster`, but mentions others. Decision: `docker` is the
@@ -40,7 +40,7 @@ export const ListenerCreate = z
   .object({
     version: nonEmptyText(NAME_MAX).nullish(),
     compute_type: ComputeType,
-    compute_id: line(NAME_MAX),
+    compute_id: singleLineText(NAME_MAX),
     compute_config: ListenerComputeConfig,
   })
   .superRefine((request, context) => {
@@ -123,17 +123,17 @@ const LISTENER = '/v2/listeners/{listener_id}';
 
 /** Listeners: list, create, read, patch, delete. */
 export const LISTENERS_ENDPOINTS = {
-  listListeners: ofContract.get('/v2/listeners', ListenersList, { query: PageQuery }),
-  createListener: ofRelative.post('/v2/listeners', Listener, {
+  listListeners: contractEndpoints.get('/v2/listeners', ListenersList, { query: PageQuery }),
+  createListener: publicApiEndpoints.post('/v2/listeners', Listener, {
     request: ListenerCreate,
     success: 201,
     errors: [409],
   }),
-  getListener: ofRelative.get(LISTENER, Listener, { params: ListenerPath, errors: [404] }),
-  patchListener: ofRelative.patch(LISTENER, Listener, {
+  getListener: publicApiEndpoints.get(LISTENER, Listener, { params: ListenerPath, errors: [404] }),
+  patchListener: publicApiEndpoints.patch(LISTENER, Listener, {
     params: ListenerPath,
     request: ListenerPatch,
     errors: [404],
   }),
-  deleteListener: ofRelative.delete(LISTENER, null, { params: ListenerPath, errors: [404, 409] }),
+  deleteListener: publicApiEndpoints.delete(LISTENER, null, { params: ListenerPath, errors: [404, 409] }),
 } as const;

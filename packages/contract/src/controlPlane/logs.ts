@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { RevisionPath } from './revision.ts';
-import { ofOurs, ofRelative } from './sections.ts';
+import { platformEndpoints, publicApiEndpoints } from './sections.ts';
 import { LOG_LIMIT } from '../limits.ts';
 import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp, Uuid } from '../scalars.ts';
 
@@ -99,7 +99,7 @@ const PROJECT = '/v1/projects/{project_id}';
 
 /** The logs of builds and agents. */
 export const LOGS_ENDPOINTS = {
-  getRevisionLogs: ofOurs.get(
+  getRevisionLogs: platformEndpoints.get(
     '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
     RevisionLogPage,
     {
@@ -110,17 +110,17 @@ export const LOGS_ENDPOINTS = {
       errors: [404],
     },
   ),
-  getBuildLogs: ofRelative.post(`${PROJECT}/revisions/{revision_id}/build_logs`, BuildLogs, {
+  getBuildLogs: publicApiEndpoints.post(`${PROJECT}/revisions/{revision_id}/build_logs`, BuildLogs, {
     params: BuildLogsPath,
     request: BuildLogsRequest,
     errors: [404],
   }),
-  getDeployLogs: ofOurs.post(`${PROJECT}/revisions/{revision_id}/deploy_logs`, BuildLogs, {
+  getDeployLogs: platformEndpoints.post(`${PROJECT}/revisions/{revision_id}/deploy_logs`, BuildLogs, {
     params: BuildLogsPath,
     request: BuildLogsRequest,
     errors: [404],
   }),
-  getProjectDeployLogs: ofRelative.post(`${PROJECT}/deploy_logs`, BuildLogs, {
+  getProjectDeployLogs: publicApiEndpoints.post(`${PROJECT}/deploy_logs`, BuildLogs, {
     params: z.object({ project_id: Uuid }),
     request: BuildLogsRequest,
     errors: [404],

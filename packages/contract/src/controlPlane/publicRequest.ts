@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 import type { ValidationIssue } from '../httpErrors.ts';
-import { createBreaches, DeploymentFields, DeploymentPatch } from './deployment.ts';
+import { createViolations, DeploymentFields, DeploymentPatch } from './deployment.ts';
 import { BUILDABLE_SOURCES, PublicSourceConfig } from './source.ts';
-import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
+import { translateResource, translateIssues, VOCABULARY } from './vocabulary.ts';
 
 /** `POST /v2/deployments` by the contract's rules, except that every source may have `deployment_type`. */
 export const TypedDeploymentCreate = DeploymentFields.extend({
   source_config: PublicSourceConfig,
 }).superRefine((request, context) => {
-  for (const { path, message, type } of createBreaches(request, isDeploymentType)) {
+  for (const { path, message, type } of createViolations(request, isDeploymentType)) {
     context.addIssue({ code: 'custom', path, message, params: { type } });
   }
 });
@@ -33,7 +33,7 @@ export const PublicDeploymentPatch = DeploymentPatch.extend({ source_config: Pub
  * other change of it.
  */
 export function fromPublicRequest(request: unknown): unknown {
-  return translate(withSource(request), 'contract');
+  return translateResource(withSource(request), 'contract');
 }
 
 /** The issues of a request that {@link fromPublicRequest} translated, in the request's own names. */
@@ -62,12 +62,12 @@ function isDeploymentType(path: readonly string[]): boolean {
 function withPublicDefaults(request: unknown): unknown {
   if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
   const { secrets, source, source_revision_config: revision } = request as Record<string, unknown>;
-  const filled = { ...request, secrets: secrets ?? [] };
-  const named = (revision as { graph_config_path?: unknown } | null | undefined)?.graph_config_path;
-  if (typeof revision !== 'object' || revision === null || named != null) return filled;
-  if (typeof source !== 'string' || !BUILDABLE_SOURCES.includes(source)) return filled;
+  const withSecrets = { ...request, secrets: secrets ?? [] };
+  const graphConfigPath = (revision as { graph_config_path?: unknown } | null | undefined)?.graph_config_path;
+  if (typeof revision !== 'object' || revision === null || graphConfigPath != null) return withSecrets;
+  if (typeof source !== 'string' || !BUILDABLE_SOURCES.includes(source)) return withSecrets;
   return {
-    ...filled,
+    ...withSecrets,
     source_revision_config: { ...revision, graph_config_path: VOCABULARY.graphConfigFile.public },
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { Deployment, DeploymentPath } from './deployment.ts';
-import { ofContract, ofOurs, ofRelative } from './sections.ts';
+import { contractEndpoints, platformEndpoints, publicApiEndpoints } from './sections.ts';
 import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
@@ -65,17 +65,17 @@ const REVISION = `${REVISIONS}/{revision_id}`;
 
 /** Revisions: read, redeploy, list, interrupt. */
 export const REVISIONS_ENDPOINTS = {
-  getRevision: ofContract.get(REVISION, Revision, { params: RevisionPath, errors: [404] }),
-  redeployRevision: ofContract.post(`${REVISION}/redeploy`, Deployment, {
+  getRevision: contractEndpoints.get(REVISION, Revision, { params: RevisionPath, errors: [404] }),
+  redeployRevision: contractEndpoints.post(`${REVISION}/redeploy`, Deployment, {
     params: RevisionPath,
     errors: [400, 404],
   }),
-  listRevisions: ofRelative.get(REVISIONS, RevisionsList, {
+  listRevisions: publicApiEndpoints.get(REVISIONS, RevisionsList, {
     params: DeploymentPath,
     query: RevisionsQuery,
     errors: [404],
   }),
-  interruptRevision: ofOurs.post(`${REVISION}/interrupt`, Revision, {
+  interruptRevision: platformEndpoints.post(`${REVISION}/interrupt`, Revision, {
     params: RevisionPath,
     errors: [400, 404, 409],
   }),

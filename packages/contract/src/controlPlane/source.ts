@@ -29,7 +29,7 @@ const RepoRef = z
 
 /**
  * The fields of a request about the source that create a revision (contract 000, "SourceRevisionConfig"). Every field
- * is nullable and optional; rules by source are in {@link inapplicableFields}. `repo_commit_sha` is read-only, and
+ * is nullable and optional; rules by source are in {@link findInapplicableFields}. `repo_commit_sha` is read-only, and
  * ignored in requests like every read-only field. Only the control plane knows whether a `source_tarball_path` came
  * from the upload-url endpoint.
  */
@@ -64,7 +64,7 @@ export const PublicDeploymentType: z.ZodType<string, string> = oneOf([
 
 /**
  * The fields of a request about the source that (except `resource_spec`) do not create a revision (contract 000,
- * "SourceConfig"). Every field is nullable and optional; {@link inapplicableFields} checks fields by source.
+ * "SourceConfig"). Every field is nullable and optional; {@link findInapplicableFields} checks fields by source.
  * Decision: `null` means the same as absent; in a PATCH both keep the current value. Decision: `install_command` and
  * `build_command` are accepted for every source, because the contract names none for them; they have no effect
  * without a build.
@@ -101,7 +101,7 @@ export const AnsweredSourceConfig = z.looseObject({
 });
 
 /** A broken rule of contract 000: the field (without the leading `body`), the reason, and the rule. */
-export interface Breach {
+export interface RuleViolation {
   readonly path: (string | number)[];
   readonly message: string;
   readonly type: string;
@@ -114,7 +114,7 @@ export const BUILDABLE_SOURCES: readonly string[] = ['repo_host', 'internal_sour
  * The sources that a field applies to (contract 000, the "Rules" columns). `image_uri` is "for `external_image`".
  * Decision: it is also for `internal_image` ("meaning: not shown"), which has no other field to name its image.
  */
-const APPLICABLE: readonly (readonly [path: readonly string[], sources: readonly Source[]])[] = [
+const FIELD_SOURCES: readonly (readonly [path: readonly string[], sources: readonly Source[]])[] = [
   [['source_config', 'integration_id'], ['repo_host']],
   [['source_config', 'repo_url'], ['repo_host']],
   [['source_config', 'deployment_type'], ['repo_host']],
@@ -140,12 +140,12 @@ const APPLICABLE: readonly (readonly [path: readonly string[], sources: readonly
  * The fields of a request that do not apply to its source. `null` and an empty list are always allowed; `isCurrent`
  * may allow the deployment's current value.
  */
-export function inapplicableFields(
+export function findInapplicableFields(
   source: string,
   request: unknown,
   isCurrent: (path: readonly string[], value: unknown) => boolean = () => false,
-): Breach[] {
-  return APPLICABLE.flatMap(([path, sources]): Breach[] => {
+): RuleViolation[] {
+  return FIELD_SOURCES.flatMap(([path, sources]): RuleViolation[] => {
     const value = valueAt(request, path);
     if (value == null || (Array.isArray(value) && value.length === 0)) return [];
     // For a source that the contract does not name, only the service knows its fields.
@@ -163,10 +163,10 @@ export function inapplicableFields(
  * A tag needs `build_on_push` false (contract 000, "SourceRevisionConfig": "requires `source_config.build_on_push` =
  * false"). Decision: taken literally, so absent or null is not enough.
  */
-export function tagRule(
+export function checkTagRule(
   repoRef: string | null | undefined,
   buildOnPush: boolean | null | undefined,
-): Breach[] {
+): RuleViolation[] {
   if (repoRef?.startsWith(TAG_PREFIX) !== true || buildOnPush === false) return [];
   return [
     {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { DeploymentPath } from './deployment.ts';
-import { ofContract, ofRelative } from './sections.ts';
+import { contractEndpoints, publicApiEndpoints } from './sections.ts';
 import { ARTIFACT_MAX_BYTES } from '../limits.ts';
 import { integer } from '../scalars.ts';
 
@@ -25,12 +25,12 @@ export type UploadUrl = z.infer<typeof UploadUrl>;
 
 /** Upload URLs. The contract writes the path without a version, the public API with one. */
 export const UPLOADS_ENDPOINTS = {
-  createUploadUrl: ofContract.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
+  createUploadUrl: contractEndpoints.post('/deployments/{deployment_id}/upload-url', UploadUrl, {
     params: DeploymentPath,
     request: UploadUrlRequest,
     errors: [400, 404],
   }),
-  createUploadUrlVersioned: ofRelative.post('/v2/deployments/{deployment_id}/upload-url', UploadUrl, {
+  createUploadUrlVersioned: publicApiEndpoints.post('/v2/deployments/{deployment_id}/upload-url', UploadUrl, {
     params: DeploymentPath,
     request: UploadUrlRequest,
     errors: [400, 404],

@@ -39,24 +39,29 @@ export const VOCABULARY = {
 };
 
 /** Translates a deployment, a revision, a listener, a list of them, or a request about one to the other vocabulary. */
-export function translate(resource: unknown, to: Vocabulary): unknown {
+export function translateResource(resource: unknown, to: Vocabulary): unknown {
   if (isRecord(resource) && Array.isArray(resource['resources'])) {
-    return { ...resource, resources: resource['resources'].map((each) => translate(each, to)) };
+    return { ...resource, resources: resource['resources'].map((each) => translateResource(each, to)) };
   }
   let translated = resource;
   for (const row of FIELDS) {
-    translated = changedAt(translated, row.parents, (holder) => renamed(holder, row[OTHER[to]], row[to]));
+    translated = updateAt(translated, row.parents, (holder) =>
+      renameField(holder, row[OTHER_VOCABULARY[to]], row[to]),
+    );
   }
   for (const row of VOCABULARY.values) {
     const [name] = row.place;
-    translated = changedAt(translated, [], (holder) =>
-      holder[name] === row[OTHER[to]] ? { ...holder, [name]: row[to] } : holder,
+    translated = updateAt(translated, [], (holder) =>
+      holder[name] === row[OTHER_VOCABULARY[to]] ? { ...holder, [name]: row[to] } : holder,
     );
   }
   return translated;
 }
 
-const OTHER = { contract: 'public', public: 'contract' } as const satisfies Record<Vocabulary, Vocabulary>;
+const OTHER_VOCABULARY = { contract: 'public', public: 'contract' } as const satisfies Record<
+  Vocabulary,
+  Vocabulary
+>;
 
 /** The fields of the table: their parents, and their name in each vocabulary. */
 const FIELDS = VOCABULARY.fields.map(({ place, public: name }) => ({
@@ -66,14 +71,14 @@ const FIELDS = VOCABULARY.fields.map(({ place, public: name }) => ({
 }));
 
 /** A request's name of one vocabulary: its place, and its spelling. */
-interface FoundName {
+interface VocabularyName {
   readonly place: readonly string[];
   readonly name: string;
 }
 
 /** The names in a request that only one vocabulary has, by vocabulary. Most requests have none. */
-function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly FoundName[]>> {
-  const found: Record<Vocabulary, FoundName[]> = { contract: [], public: [] };
+function findVocabularyNames(request: unknown): Readonly<Record<Vocabulary, readonly VocabularyName[]>> {
+  const found: Record<Vocabulary, VocabularyName[]> = { contract: [], public: [] };
   for (const vocabulary of ['contract', 'public'] as const) {
     for (const row of FIELDS) {
       const name = row[vocabulary];
@@ -92,28 +97,28 @@ function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly FoundNa
 export function translateIssues(issues: readonly ValidationIssue[], to: Vocabulary): ValidationIssue[] {
   return issues.map((issue) => ({
     ...issue,
-    loc: translatedPlace(issue.loc, to),
-    msg: issue.msg.replaceAll(WORD, (word) => WORDS[to].get(word) ?? word),
+    loc: translateLocation(issue.loc, to),
+    msg: issue.msg.replaceAll(WORD, (word) => TRANSLATIONS[to].get(word) ?? word),
   }));
 }
 
 const WORD = /\w+/gu;
 
 /** Every name of the table, from one vocabulary to the other, except `cluster`, which is also a word of sentences. */
-const WORDS: Readonly<Record<Vocabulary, ReadonlyMap<string, string>>> = {
-  contract: wordsTo('contract'),
-  public: wordsTo('public'),
+const TRANSLATIONS: Readonly<Record<Vocabulary, ReadonlyMap<string, string>>> = {
+  contract: translationsTo('contract'),
+  public: translationsTo('public'),
 };
 
-function wordsTo(to: Vocabulary): ReadonlyMap<string, string> {
+function translationsTo(to: Vocabulary): ReadonlyMap<string, string> {
   const sources = VOCABULARY.values.filter(({ place }) => place[0] === 'source');
-  return new Map([...FIELDS, ...sources].map((row) => [row[OTHER[to]], row[to]]));
+  return new Map([...FIELDS, ...sources].map((row) => [row[OTHER_VOCABULARY[to]], row[to]]));
 }
 
-function translatedPlace(loc: ValidationIssue['loc'], to: Vocabulary): ValidationIssue['loc'] {
+function translateLocation(loc: ValidationIssue['loc'], to: Vocabulary): ValidationIssue['loc'] {
   const row = FIELDS.find(
     (each) =>
-      loc[each.parents.length + 1] === each[OTHER[to]] &&
+      loc[each.parents.length + 1] === each[OTHER_VOCABULARY[to]] &&
       each.parents.every((part, index) => loc[index + 1] === part),
   );
   return row === undefined ? loc : loc.with(row.parents.length + 1, row[to]);
@@ -122,17 +127,17 @@ function translatedPlace(loc: ValidationIssue['loc'], to: Vocabulary): Validatio
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The value with the object at a path changed; the value itself if there is no object. */
-function changedAt(value: unknown, path: readonly string[], change: (holder: Fields) => Fields): unknown {
+function updateAt(value: unknown, path: readonly string[], change: (holder: Fields) => Fields): unknown {
   if (!isRecord(value)) return value;
   const [name, ...rest] = path;
   if (name === undefined) return change(value);
   const inner = value[name];
-  const changed = changedAt(inner, rest, change);
+  const changed = updateAt(inner, rest, change);
   return changed === inner ? value : { ...value, [name]: changed };
 }
 
 /** The object with one field renamed, in the same order. */
-function renamed(holder: Fields, from: string, into: string): Fields {
+function renameField(holder: Fields, from: string, into: string): Fields {
   if (!Object.hasOwn(holder, from)) return holder;
   return Object.fromEntries(
     Object.entries(holder)
@@ -152,12 +157,12 @@ function isRecord(value: unknown): value is Fields {
  *   `internal_source` and an empty `source_revision_config`: the public deploy command sends that, and the contract
  *   forbids both.
  * - A file's name decides nothing: `graph_config_path: langgraph.json` is valid in the contract.
- * - For a request with names of both, see {@link mixedVocabulary}.
+ * - For a request with names of both, see {@link mixedVocabularyIssues}.
  *
  * `undefined`: the request is the same in both.
  */
 export function vocabularyOfRequest(request: unknown): Vocabulary | undefined {
-  const { contract, public: relative } = namesOf(request);
+  const { contract, public: relative } = findVocabularyNames(request);
   if (contract.length > 0) return 'contract';
   if (relative.length > 0 || isPublicByShape(request)) return 'public';
   return undefined;
@@ -167,8 +172,8 @@ export function vocabularyOfRequest(request: unknown): Vocabulary | undefined {
  * The issues of a request that mixes the vocabularies: one for each name of the public API. Decision: it is refused,
  * because half of it would be ignored as unknown fields. Empty: it does not mix them.
  */
-export function mixedVocabulary(request: unknown): ValidationIssue[] {
-  const { contract, public: relative } = namesOf(request);
+export function mixedVocabularyIssues(request: unknown): ValidationIssue[] {
+  const { contract, public: relative } = findVocabularyNames(request);
   const [first] = contract;
   if (first === undefined) return [];
   return relative.map(({ place, name }) => ({
@@ -179,8 +184,8 @@ export function mixedVocabulary(request: unknown): ValidationIssue[] {
 }
 
 /** The issues of a request to a service with only the public vocabulary. Empty: none. */
-export function notPublic(request: unknown): ValidationIssue[] {
-  return namesOf(request).contract.map(({ place, name }: FoundName) => ({
+export function contractNameIssues(request: unknown): ValidationIssue[] {
+  return findVocabularyNames(request).contract.map(({ place, name }: VocabularyName) => ({
     loc: ['body', ...place],
     msg: `${name} is a name of the contract's vocabulary, which this control plane does not speak`,
     type: 'vocabulary_unknown',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-import { ofRelative } from '../endpoint.ts';
+import { publicRunApiEndpoints } from '../endpoint.ts';
 import { INTEGER_MAX, NAME_MAX } from '../limits.ts';
 import {
   Count,
   integer,
   JsonObject,
-  line,
+  singleLineText,
   nonEmptyText,
   oneOf,
   QueryBoolean,
@@ -20,7 +20,7 @@ import {
  * An assistant in a request: the name the graph was deployed under, or an assistant's id (contract 001, "What the
  * service does").
  */
-export const AssistantId = line(NAME_MAX);
+export const AssistantId = singleLineText(NAME_MAX);
 
 /** The path of a request about one assistant. "." and ".." would change the path. */
 export const AssistantPath = z.object({
@@ -68,7 +68,7 @@ export type AssistantCount = z.infer<typeof AssistantCount>;
 
 /** The public client's `POST /assistants`: creates an assistant of a graph. Unknown fields are ignored. */
 export const AssistantCreate = z.object({
-  graph_id: line(NAME_MAX),
+  graph_id: singleLineText(NAME_MAX),
   assistant_id: Uuid.nullish(),
   name: text(NAME_MAX).nullish(),
   description: text().nullish(),
@@ -81,7 +81,7 @@ export const AssistantCreate = z.object({
 /** `PATCH /assistants/{assistant_id}`: creates a new version. `metadata` is merged, other given fields are replaced. */
 export const AssistantPatch = AssistantCreate.omit({ assistant_id: true, if_exists: true })
   .partial()
-  .extend({ graph_id: line(NAME_MAX).nullish() });
+  .extend({ graph_id: singleLineText(NAME_MAX).nullish() });
 
 /** The query of `DELETE /assistants/{assistant_id}`: whether to delete the threads that used it. */
 export const AssistantDeleteQuery = z.object({ delete_threads: QueryBoolean.default(false) });
@@ -140,48 +140,50 @@ const ASSISTANT = '/assistants/{assistant_id}';
 
 /** Assistants (contract 001: "not shown"): the public client's endpoints. */
 export const ASSISTANTS_ENDPOINTS = {
-  createAssistant: ofRelative.post('/assistants', Assistant, {
+  createAssistant: publicRunApiEndpoints.post('/assistants', Assistant, {
     request: AssistantCreate,
     errors: [404, 409],
   }),
-  getAssistant: ofRelative.get(ASSISTANT, Assistant, { params: AssistantPath, errors: [404] }),
-  patchAssistant: ofRelative.patch(ASSISTANT, Assistant, {
+  getAssistant: publicRunApiEndpoints.get(ASSISTANT, Assistant, { params: AssistantPath, errors: [404] }),
+  patchAssistant: publicRunApiEndpoints.patch(ASSISTANT, Assistant, {
     params: AssistantPath,
     request: AssistantPatch,
     errors: [404, 409],
   }),
-  deleteAssistant: ofRelative.delete(ASSISTANT, null, {
+  deleteAssistant: publicRunApiEndpoints.delete(ASSISTANT, null, {
     params: AssistantPath,
     query: AssistantDeleteQuery,
     errors: [404, 409],
   }),
-  searchAssistants: ofRelative.post('/assistants/search', Assistants, { request: AssistantSearch }),
-  countAssistants: ofRelative.post('/assistants/count', Count, { request: AssistantCount }),
-  listAssistantVersions: ofRelative.post(`${ASSISTANT}/versions`, Assistants, {
+  searchAssistants: publicRunApiEndpoints.post('/assistants/search', Assistants, {
+    request: AssistantSearch,
+  }),
+  countAssistants: publicRunApiEndpoints.post('/assistants/count', Count, { request: AssistantCount }),
+  listAssistantVersions: publicRunApiEndpoints.post(`${ASSISTANT}/versions`, Assistants, {
     params: AssistantPath,
     request: AssistantVersions,
     errors: [404],
   }),
-  setAssistantVersion: ofRelative.post(`${ASSISTANT}/latest`, Assistant, {
+  setAssistantVersion: publicRunApiEndpoints.post(`${ASSISTANT}/latest`, Assistant, {
     params: AssistantPath,
     request: AssistantLatest,
     errors: [404, 409],
   }),
-  drawAssistantGraph: ofRelative.get(`${ASSISTANT}/graph`, DrawnGraph, {
+  drawAssistantGraph: publicRunApiEndpoints.get(`${ASSISTANT}/graph`, DrawnGraph, {
     params: AssistantPath,
     query: AssistantGraphQuery,
     errors: [404, 409],
   }),
-  getAssistantSchemas: ofRelative.get(`${ASSISTANT}/schemas`, AssistantSchemas, {
+  getAssistantSchemas: publicRunApiEndpoints.get(`${ASSISTANT}/schemas`, AssistantSchemas, {
     params: AssistantPath,
     errors: [404, 409],
   }),
-  listSubgraphs: ofRelative.get(`${ASSISTANT}/subgraphs`, Subgraphs, {
+  listSubgraphs: publicRunApiEndpoints.get(`${ASSISTANT}/subgraphs`, Subgraphs, {
     params: AssistantPath,
     query: SubgraphQuery,
     errors: [404, 409],
   }),
-  getSubgraph: ofRelative.get(`${ASSISTANT}/subgraphs/{namespace}`, Subgraphs, {
+  getSubgraph: publicRunApiEndpoints.get(`${ASSISTANT}/subgraphs/{namespace}`, Subgraphs, {
     params: SubgraphPath,
     query: SubgraphQuery,
     errors: [404, 409],

@@ -1,4 +1,4 @@
-import { type Endpoint, ofRelative } from '../endpoint.ts';
+import { type Endpoint, publicRunApiEndpoints } from '../endpoint.ts';
 import { ASSISTANTS_ENDPOINTS, ServerInfo, ServerOk } from './assistant.ts';
 import { FEEDBACK_ENDPOINTS } from './feedback.ts';
 import { FOLLOWED_RUNS_ENDPOINTS, RUNS_ENDPOINTS } from './run.ts';
@@ -8,8 +8,8 @@ import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './thread.ts';
 
 /** Endpoints about the server itself. */
 const SERVER_ENDPOINTS = {
-  getOk: ofRelative.get('/ok', ServerOk),
-  getInfo: ofRelative.get('/info', ServerInfo),
+  getOk: publicRunApiEndpoints.get('/ok', ServerOk),
+  getInfo: publicRunApiEndpoints.get('/info', ServerInfo),
 } as const;
 
 /**

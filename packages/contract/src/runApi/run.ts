@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-import { ofContract, ofRelative } from '../endpoint.ts';
+import { runApiEndpoints, publicRunApiEndpoints } from '../endpoint.ts';
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
   HttpUrl,
   integer,
   JsonObject,
-  line,
+  singleLineText,
   nonEmptyText,
   oneOf,
   openEnum,
@@ -119,7 +119,7 @@ export const RunCreate = z.object({
   assistant_id: AssistantId,
   input: JsonObject.nullish(),
   multitask_strategy: orDefault(MultitaskStrategy, 'reject'),
-  feedback_keys: z.array(line(NAME_MAX)).max(FEEDBACK_KEYS_MAX).nullish().transform(unique),
+  feedback_keys: z.array(singleLineText(NAME_MAX)).max(FEEDBACK_KEYS_MAX).nullish().transform(unique),
   stream_mode: StreamModes.nullish().transform((modes): StreamMode[] =>
     modes == null || modes.length === 0 ? ['values'] : modes,
   ),
@@ -281,19 +281,19 @@ const RUN = '/threads/{thread_id}/runs/{run_id}';
 
 /** Runs: create, read, cancel. */
 export const RUNS_ENDPOINTS = {
-  listRuns: ofContract.get(RUNS, Runs, { params: ThreadPath, query: RunsQuery, errors: [404] }),
-  createRun: ofContract.post(RUNS, Run, { params: ThreadPath, request: RunCreate, errors: [404, 409] }),
-  createStatelessRun: ofRelative.post('/runs', Run, { request: RunCreate, errors: [404] }),
-  createRuns: ofRelative.post('/runs/batch', Runs, { request: RunBatch, errors: [404] }),
-  getRun: ofContract.get(RUN, Run, { params: RunPath, errors: [404] }),
-  deleteRun: ofRelative.delete(RUN, null, { params: RunPath, errors: [404, 409] }),
-  cancelRun: ofContract.post(`${RUN}/cancel`, null, {
+  listRuns: runApiEndpoints.get(RUNS, Runs, { params: ThreadPath, query: RunsQuery, errors: [404] }),
+  createRun: runApiEndpoints.post(RUNS, Run, { params: ThreadPath, request: RunCreate, errors: [404, 409] }),
+  createStatelessRun: publicRunApiEndpoints.post('/runs', Run, { request: RunCreate, errors: [404] }),
+  createRuns: publicRunApiEndpoints.post('/runs/batch', Runs, { request: RunBatch, errors: [404] }),
+  getRun: runApiEndpoints.get(RUN, Run, { params: RunPath, errors: [404] }),
+  deleteRun: publicRunApiEndpoints.delete(RUN, null, { params: RunPath, errors: [404, 409] }),
+  cancelRun: runApiEndpoints.post(`${RUN}/cancel`, null, {
     params: RunPath,
     query: CancelQuery,
     success: 202,
     errors: [404, 409],
   }),
-  cancelRuns: ofContract.post('/runs/cancel', null, {
+  cancelRuns: runApiEndpoints.post('/runs/cancel', null, {
     query: BulkCancelQuery,
     request: BulkCancelBody,
     errors: [404],
@@ -302,35 +302,39 @@ export const RUNS_ENDPOINTS = {
 
 /** Followed runs: join, wait, stream. */
 export const FOLLOWED_RUNS_ENDPOINTS = {
-  joinRun: ofContract.get(`${RUN}/join`, RunOutput, { params: RunPath, query: JoinQuery, errors: [404] }),
-  waitRun: ofContract.post(`${RUNS}/wait`, RunOutput, {
+  joinRun: runApiEndpoints.get(`${RUN}/join`, RunOutput, {
+    params: RunPath,
+    query: JoinQuery,
+    errors: [404],
+  }),
+  waitRun: runApiEndpoints.post(`${RUNS}/wait`, RunOutput, {
     params: ThreadPath,
     query: FollowQuery,
     request: RunCreate,
     errors: [404, 409],
   }),
-  waitStatelessRun: ofRelative.post('/runs/wait', RunOutput, {
+  waitStatelessRun: publicRunApiEndpoints.post('/runs/wait', RunOutput, {
     query: FollowQuery,
     request: RunCreate,
     errors: [404],
   }),
-  streamRun: ofContract.post(`${RUNS}/stream`, 'stream', {
+  streamRun: runApiEndpoints.post(`${RUNS}/stream`, 'stream', {
     params: ThreadPath,
     query: FollowQuery,
     request: RunCreate,
     errors: [404, 409],
   }),
-  streamStatelessRun: ofContract.post('/runs/stream', 'stream', {
+  streamStatelessRun: runApiEndpoints.post('/runs/stream', 'stream', {
     query: FollowQuery,
     request: RunCreate,
     errors: [404],
   }),
-  joinRunStream: ofContract.get(`${RUN}/stream`, 'stream', {
+  joinRunStream: runApiEndpoints.get(`${RUN}/stream`, 'stream', {
     params: RunPath,
     query: JoinStreamQuery,
     errors: [404],
   }),
-  joinStatelessRunStream: ofRelative.get('/runs/{run_id}/stream', 'stream', {
+  joinStatelessRunStream: publicRunApiEndpoints.get('/runs/{run_id}/stream', 'stream', {
     params: StatelessRunPath,
     query: JoinStreamQuery,
     errors: [404],

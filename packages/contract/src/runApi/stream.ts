@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { ofRelative } from '../endpoint.ts';
+import { publicRunApiEndpoints } from '../endpoint.ts';
 import { oneOf } from '../scalars.ts';
 import { FeedbackLinks } from './feedback.ts';
 import type { StreamMode } from './run.ts';
@@ -81,7 +81,7 @@ export const MessagesEvent = z.tuple([
 
 /** A thread's stream (public client). */
 export const STREAM_ENDPOINTS = {
-  joinThreadStream: ofRelative.get('/threads/{thread_id}/stream', 'stream', {
+  joinThreadStream: publicRunApiEndpoints.get('/threads/{thread_id}/stream', 'stream', {
     params: ThreadPath,
     query: ThreadStreamQuery,
     errors: [404, 409],

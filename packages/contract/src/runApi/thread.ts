@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { ofContract, ofRelative } from '../endpoint.ts';
+import { runApiEndpoints, publicRunApiEndpoints } from '../endpoint.ts';
 import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
   Count,
@@ -196,49 +196,56 @@ const THREAD = '/threads/{thread_id}';
 
 /** Threads: create, read, patch, delete, search, prune, copy. */
 export const THREADS_ENDPOINTS = {
-  createThread: ofContract.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
-  getThread: ofRelative.get(THREAD, Thread, { params: ThreadPath, errors: [404] }),
-  patchThread: ofRelative.patch(THREAD, Thread, { params: ThreadPath, request: ThreadPatch, errors: [404] }),
-  deleteThread: ofRelative.delete(THREAD, null, { params: ThreadPath, errors: [404] }),
-  searchThreads: ofRelative.post('/threads/search', Threads, { request: ThreadSearch }),
-  countThreads: ofRelative.post('/threads/count', Count, { request: ThreadSearch }),
-  pruneThreads: ofRelative.post('/threads/prune', ThreadPruned, { request: ThreadPrune, errors: [409] }),
-  copyThread: ofRelative.post(`${THREAD}/copy`, Thread, { params: ThreadPath, errors: [404] }),
-} as const;
-
-/** The states of threads (contract 001, "Thread state"): read, history, manual update. */
-export const THREAD_STATES_ENDPOINTS = {
-  getThreadState: ofContract.get(`${THREAD}/state`, ThreadState, {
-    params: ThreadPath,
-    query: StateQuery,
-    errors: [404, 409],
-  }),
-  getThreadStateAt: ofRelative.get(`${THREAD}/state/{checkpoint_id}`, ThreadState, {
-    params: StatePath,
-    query: StateQuery,
-    errors: [404, 409],
-  }),
-  findThreadState: ofRelative.post(`${THREAD}/state/checkpoint`, ThreadState, {
-    params: ThreadPath,
-    request: StateSearch,
-    errors: [404, 409],
-  }),
-  updateThreadState: ofRelative.post(`${THREAD}/state`, StateUpdated, {
-    params: ThreadPath,
-    request: StateUpdate,
-    errors: [404, 409],
-  }),
-  patchThreadState: ofRelative.patch(`${THREAD}/state`, null, {
+  createThread: runApiEndpoints.post('/threads', Thread, { request: ThreadCreate, errors: [409] }),
+  getThread: publicRunApiEndpoints.get(THREAD, Thread, { params: ThreadPath, errors: [404] }),
+  patchThread: publicRunApiEndpoints.patch(THREAD, Thread, {
     params: ThreadPath,
     request: ThreadPatch,
     errors: [404],
   }),
-  getThreadHistory: ofRelative.post(`${THREAD}/history`, ThreadStates, {
+  deleteThread: publicRunApiEndpoints.delete(THREAD, null, { params: ThreadPath, errors: [404] }),
+  searchThreads: publicRunApiEndpoints.post('/threads/search', Threads, { request: ThreadSearch }),
+  countThreads: publicRunApiEndpoints.post('/threads/count', Count, { request: ThreadSearch }),
+  pruneThreads: publicRunApiEndpoints.post('/threads/prune', ThreadPruned, {
+    request: ThreadPrune,
+    errors: [409],
+  }),
+  copyThread: publicRunApiEndpoints.post(`${THREAD}/copy`, Thread, { params: ThreadPath, errors: [404] }),
+} as const;
+
+/** The states of threads (contract 001, "Thread state"): read, history, manual update. */
+export const THREAD_STATES_ENDPOINTS = {
+  getThreadState: runApiEndpoints.get(`${THREAD}/state`, ThreadState, {
+    params: ThreadPath,
+    query: StateQuery,
+    errors: [404, 409],
+  }),
+  getThreadStateAt: publicRunApiEndpoints.get(`${THREAD}/state/{checkpoint_id}`, ThreadState, {
+    params: StatePath,
+    query: StateQuery,
+    errors: [404, 409],
+  }),
+  findThreadState: publicRunApiEndpoints.post(`${THREAD}/state/checkpoint`, ThreadState, {
+    params: ThreadPath,
+    request: StateSearch,
+    errors: [404, 409],
+  }),
+  updateThreadState: publicRunApiEndpoints.post(`${THREAD}/state`, StateUpdated, {
+    params: ThreadPath,
+    request: StateUpdate,
+    errors: [404, 409],
+  }),
+  patchThreadState: publicRunApiEndpoints.patch(`${THREAD}/state`, null, {
+    params: ThreadPath,
+    request: ThreadPatch,
+    errors: [404],
+  }),
+  getThreadHistory: publicRunApiEndpoints.post(`${THREAD}/history`, ThreadStates, {
     params: ThreadPath,
     request: HistoryQuery,
     errors: [404, 409],
   }),
-  listThreadHistory: ofRelative.get(`${THREAD}/history`, ThreadStates, {
+  listThreadHistory: publicRunApiEndpoints.get(`${THREAD}/history`, ThreadStates, {
     params: ThreadPath,
     query: HistoryUrl,
     errors: [404, 409],

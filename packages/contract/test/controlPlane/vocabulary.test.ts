@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { translate, translateIssues, VOCABULARY } from '../../src/controlPlane/vocabulary.ts';
+import { translateResource, translateIssues, VOCABULARY } from '../../src/controlPlane/vocabulary.ts';
 import { publicAnswerProblems, publicRequestProblems } from './publicDocument.ts';
 import { ID } from './requests.ts';
 
@@ -56,18 +56,20 @@ const LISTENER = {
 
 describe('the two vocabularies', () => {
   it('are translated at the places of the table and nowhere else', () => {
-    expect(translate(CREATE, 'public')).toEqual(PUBLIC_CREATE);
-    expect(translate(PUBLIC_CREATE, 'contract')).toEqual(CREATE);
+    expect(translateResource(CREATE, 'public')).toEqual(PUBLIC_CREATE);
+    expect(translateResource(PUBLIC_CREATE, 'contract')).toEqual(CREATE);
   });
 
   it('come back as they were, field by field in their order', () => {
-    expect(JSON.stringify(translate(translate(CREATE, 'public'), 'contract'))).toBe(JSON.stringify(CREATE));
+    expect(JSON.stringify(translateResource(translateResource(CREATE, 'public'), 'contract'))).toBe(
+      JSON.stringify(CREATE),
+    );
   });
 
   it('have what is public in the public document', () => {
     expect(publicRequestProblems('POST', '/v2/deployments', PUBLIC_CREATE)).toEqual([]);
     expect(publicRequestProblems('POST', '/v2/deployments', CREATE)).not.toEqual([]);
-    const listeners = translate({ resources: [LISTENER], offset: 1 }, 'public');
+    const listeners = translateResource({ resources: [LISTENER], offset: 1 }, 'public');
     expect(publicAnswerProblems('GET', '/v2/listeners', 200, listeners)).toEqual([]);
     expect(
       publicAnswerProblems('GET', '/v2/listeners', 200, { resources: [LISTENER], offset: 1 }),
@@ -77,8 +79,8 @@ describe('the two vocabularies', () => {
   it.each(VOCABULARY.values.filter(({ place }) => place[0] === 'source'))(
     'have source $contract as $public',
     (row) => {
-      expect(translate({ source: row.contract }, 'public')).toEqual({ source: row.public });
-      expect(translate({ source: row.public }, 'contract')).toEqual({ source: row.contract });
+      expect(translateResource({ source: row.contract }, 'public')).toEqual({ source: row.public });
+      expect(translateResource({ source: row.public }, 'contract')).toEqual({ source: row.contract });
     },
   );
 
@@ -90,7 +92,7 @@ describe('the two vocabularies', () => {
       3,
       { source_config: 'x', source_revision_config: [1] },
     ]) {
-      expect(translate(odd, 'public')).toEqual(odd);
+      expect(translateResource(odd, 'public')).toEqual(odd);
     }
   });
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { mixedVocabulary, notPublic, vocabularyOfRequest } from '../../src/controlPlane/vocabulary.ts';
+import {
+  mixedVocabularyIssues,
+  contractNameIssues,
+  vocabularyOfRequest,
+} from '../../src/controlPlane/vocabulary.ts';
 
 const PUBLIC_COMMAND_CREATES = {
   name: 'agent',
@@ -56,21 +60,21 @@ describe('a request in both vocabularies', () => {
       source: 'repo_host',
       source_revision_config: { langgraph_config_path: 'langgraph.json' },
     };
-    expect(mixedVocabulary(request)).toEqual([
+    expect(mixedVocabularyIssues(request)).toEqual([
       {
         loc: ['body', 'source_revision_config', 'langgraph_config_path'],
         msg: expect.stringMatching(/langgraph_config_path .* repo_host/u),
         type: 'vocabulary_mixed',
       },
     ]);
-    expect(mixedVocabulary(PUBLIC_COMMAND_CREATES)).toEqual([]);
-    expect(mixedVocabulary(undefined)).toEqual([]);
+    expect(mixedVocabularyIssues(PUBLIC_COMMAND_CREATES)).toEqual([]);
+    expect(mixedVocabularyIssues(undefined)).toEqual([]);
   });
 
   it('is not for a service that speaks the public one alone', () => {
-    expect(notPublic({ source: 'repo_host' }).map(({ loc, type }) => [loc.join('.'), type])).toEqual([
-      ['body.source', 'vocabulary_unknown'],
-    ]);
-    expect(notPublic({ source: 'github' })).toEqual([]);
+    expect(contractNameIssues({ source: 'repo_host' }).map(({ loc, type }) => [loc.join('.'), type])).toEqual(
+      [['body.source', 'vocabulary_unknown']],
+    );
+    expect(contractNameIssues({ source: 'github' })).toEqual([]);
   });
 });

@@ -42,14 +42,14 @@ export function createAccess({
   /** Addresses and networks whose `X-Forwarded-For` is trusted. Default: none. */
   trustedProxies?: readonly string[];
 }) {
-  const ring = createKeyRing(kysely, log);
+  const keyCache = createKeyCache(kysely, log);
   const operator = Buffer.from(hashOfKey(operatorKey), 'hex');
-  const countFailure = createTokenBuckets(FAILURES);
+  const countFailure = createTokenBuckets(INVALID_KEY_LIMIT);
   const clientAddress = createClientAddress(trustedProxies);
   const countRequest = rateLimit === undefined ? undefined : createTokenBuckets(rateLimit);
 
   const find = async (keyHash: string): Promise<StoredApiKey> => {
-    const found = await ring.find(keyHash);
+    const found = await keyCache.find(keyHash);
     if (found === undefined) throw new HttpProblem(403, 'The API key is not valid.');
     if (found.revoked_at !== null) throw new HttpProblem(403, 'The API key has been revoked.');
     if (found.expires_at !== null && found.expires_at.getTime() <= Date.now()) {
@@ -69,37 +69,39 @@ export function createAccess({
      */
     authenticate: async (credentials: Credentials): Promise<Caller> => {
       const key = keyOf(credentials);
-      const wanted = wantedTenant(credentials);
+      const requestedTenantId = requestedTenant(credentials);
       const from = { address: credentials.address, userAgent: credentials.userAgent };
       const keyHash = hashOfKey(key);
       // Digests have equal length, which the constant-time comparison requires.
       if (timingSafeEqual(Buffer.from(keyHash, 'hex'), operator)) {
-        const tenantId = wanted ?? DEFAULT_TENANT_ID;
+        const tenantId = requestedTenantId ?? DEFAULT_TENANT_ID;
         return { tenantId, keyId: OPERATOR, keyName: OPERATOR, scope: 'admin', from };
       }
       const found = await find(keyHash).catch((error: unknown) => {
         // Requests from inside the process have no address, and are not counted.
         if (error instanceof HttpProblem && from.address !== null) {
           const wait = countFailure(from.address);
-          if (wait > 0) throw tooMany('This address sent too many invalid API keys.', wait);
+          if (wait > 0) throw tooManyRequests('This address sent too many invalid API keys.', wait);
         }
         throw error;
       });
-      const tenantId = found.tenant_ids.find((id) => wanted === undefined || id === wanted);
+      const tenantId = found.tenant_ids.find(
+        (id) => requestedTenantId === undefined || id === requestedTenantId,
+      );
       if (tenantId === undefined) throw new HttpProblem(403, 'The API key is not for this tenant.');
-      ring.used(found);
+      keyCache.used(found);
       return { tenantId, keyId: found.id, keyName: found.name, scope: found.scope, from };
     },
     /** The client's address (`createClientAddress`); null for a request from inside the process. */
-    addressOf: (request: Arrival | undefined): string | null =>
+    addressOf: (request: IncomingConnection | undefined): string | null =>
       (request === undefined ? undefined : clientAddress(request)) ?? null,
     /** Counts a request of the control plane. @throws HttpProblem 429 if the key has sent too many. */
     limit: (caller: Caller): void => {
       const wait = countRequest?.(caller.keyId) ?? 0;
-      if (wait > 0) throw tooMany(`The key '${caller.keyName}' has sent too many requests.`, wait);
+      if (wait > 0) throw tooManyRequests(`The key '${caller.keyName}' has sent too many requests.`, wait);
     },
     kysely,
-    keys: createApiKeys({ kysely, changed: (hash) => ring.forget(hash) }),
+    keys: createApiKeys({ kysely, changed: (hash) => keyCache.forget(hash) }),
   };
 }
 
@@ -110,7 +112,7 @@ function keyOf({ apiKey, authorization }: Credentials): string {
   throw new HttpProblem(401, 'An API key is required in the header X-Api-Key, or as a bearer token.');
 }
 
-function wantedTenant({ tenantId }: Credentials): string | undefined {
+function requestedTenant({ tenantId }: Credentials): string | undefined {
   if (tenantId === undefined || tenantId === '') return undefined;
   const parsed = Uuid.safeParse(tenantId);
   if (parsed.success) return parsed.data;
@@ -144,10 +146,10 @@ export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin 
 }
 
 /** The rate limit of invalid keys per address: ten at once, then one every six seconds. */
-const FAILURES: RateLimit = { perSecond: 1 / 6, burst: 10 };
+const INVALID_KEY_LIMIT: RateLimit = { perSecond: 1 / 6, burst: 10 };
 
 /** A 429 with the time of the next attempt. */
-function tooMany(detail: string, waitMs: number): HttpProblem {
+function tooManyRequests(detail: string, waitMs: number): HttpProblem {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return new HttpProblem(429, `${detail} Try again in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
@@ -158,21 +160,21 @@ function tooMany(detail: string, waitMs: number): HttpProblem {
 type StoredApiKey = Selectable<ApiKeysTable>;
 
 /** How long a key is cached, in milliseconds. Changes in this process apply at once. */
-const BELIEVED_MS = 30_000;
-const MOST_KEYS = 10_000;
-const WRITE_USE_EVERY_MS = 60_000;
+const KEY_CACHE_MS = 30_000;
+const MAX_CACHED_KEYS = 10_000;
+const LAST_USED_WRITE_INTERVAL_MS = 60_000;
 
 /** Finds keys by their hashes, with a cache, and records their last use. */
-function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
-  const known = new Map<string, { key: StoredApiKey; until: number }>();
-  const written = new Map<string, number>();
+function createKeyCache(kysely: Kysely<Schema>, log: Logger) {
+  const cachedKeys = new Map<string, { key: StoredApiKey; until: number }>();
+  const lastUsedWrites = new Map<string, number>();
   let changes = 0;
   return {
     /** The key with that hash, also a revoked or expired one; undefined if there is none. */
     find: async (keyHash: string): Promise<StoredApiKey | undefined> => {
-      const remembered = known.get(keyHash);
-      if (remembered !== undefined && Date.now() < remembered.until) return remembered.key;
-      known.delete(keyHash);
+      const cached = cachedKeys.get(keyHash);
+      if (cached !== undefined && Date.now() < cached.until) return cached.key;
+      cachedKeys.delete(keyHash);
       const before = changes;
       const key = await kysely
         .selectFrom('api_keys')
@@ -181,17 +183,17 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
         .executeTakeFirst();
       // A key that changed during the read may be outdated, so it is not cached.
       if (key === undefined || changes !== before) return key;
-      if (known.size >= MOST_KEYS) known.clear();
-      known.set(keyHash, { key, until: Date.now() + BELIEVED_MS });
+      if (cachedKeys.size >= MAX_CACHED_KEYS) cachedKeys.clear();
+      cachedKeys.set(keyHash, { key, until: Date.now() + KEY_CACHE_MS });
       return key;
     },
 
     /** Records that a key was used, at most once a minute. */
     used: (key: StoredApiKey): void => {
       const at = Date.now();
-      if (at < (written.get(key.id) ?? 0) + WRITE_USE_EVERY_MS) return;
-      if (written.size >= MOST_KEYS) written.clear();
-      written.set(key.id, at);
+      if (at < (lastUsedWrites.get(key.id) ?? 0) + LAST_USED_WRITE_INTERVAL_MS) return;
+      if (lastUsedWrites.size >= MAX_CACHED_KEYS) lastUsedWrites.clear();
+      lastUsedWrites.set(key.id, at);
       kysely
         .updateTable('api_keys')
         .set({ last_used_at: new Date(at) })
@@ -203,13 +205,13 @@ function createKeyRing(kysely: Kysely<Schema>, log: Logger) {
     /** Removes a changed key from the cache. */
     forget: (keyHash: string): void => {
       changes += 1;
-      known.delete(keyHash);
+      cachedKeys.delete(keyHash);
     },
   };
 }
 
 /** The parts of a request that show its origin. */
-interface Arrival {
+interface IncomingConnection {
   readonly headers: IncomingMessage['headers'];
   readonly socket: Pick<IncomingMessage['socket'], 'remoteAddress'>;
 }
@@ -222,8 +224,8 @@ interface Arrival {
  */
 export function createClientAddress(
   trustedProxies: readonly string[],
-): (request: Arrival) => string | undefined {
-  const trusted = networksOf(trustedProxies);
+): (request: IncomingConnection) => string | undefined {
+  const trusted = parseNetworks(trustedProxies);
   return ({ headers, socket }) => {
     const forwarded = [headers['x-forwarded-for'] ?? ''].flat().join(',').split(',');
     const path = forwarded.map((entry) => entry.trim()).concat(socket.remoteAddress ?? '');
@@ -238,16 +240,16 @@ export function createClientAddress(
   };
 }
 
-function networksOf(entries: readonly string[]): BlockList {
+function parseNetworks(entries: readonly string[]): BlockList {
   const networks = new BlockList();
   for (const entry of entries) {
     const [address = '', prefix] = entry.split('/');
     const family = isIP(address);
-    const most = family === 4 ? 32 : 128;
-    const bits = Number(prefix ?? most);
-    if (family === 0 || !Number.isInteger(bits) || bits < 0 || bits > most)
+    const maxPrefix = family === 4 ? 32 : 128;
+    const prefixBits = Number(prefix ?? maxPrefix);
+    if (family === 0 || !Number.isInteger(prefixBits) || prefixBits < 0 || prefixBits > maxPrefix)
       throw new RangeError(`"${entry}" is neither an address nor a network.`);
-    networks.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6');
+    networks.addSubnet(address, prefixBits, family === 4 ? 'ipv4' : 'ipv6');
   }
   return networks;
 }

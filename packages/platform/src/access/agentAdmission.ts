@@ -33,7 +33,7 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
 
   return async (request: IncomingMessage, deploymentId: string, path: string): Promise<void> => {
     const { headers } = request;
-    if (isOpen(request.method, path) || isPreflight(request)) return;
+    if (isPublicRequest(request.method, path) || isPreflight(request)) return;
     const caller = await access.authenticate({
       apiKey: first(headers['x-api-key']),
       authorization: headers.authorization,
@@ -50,7 +50,7 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>) {
 const FEEDBACK_LINK = /^\/api\/v1\/feedback\/tokens\/[0-9a-f-]+(?:\?.*)?$/iu;
 
 /** The requests that an agent answers without a key. */
-function isOpen(method: string | undefined, path: string): boolean {
+function isPublicRequest(method: string | undefined, path: string): boolean {
   if (FEEDBACK_LINK.test(path)) return true;
   return (method === 'GET' || method === 'HEAD') && /^\/ok(?:\?.*)?$/u.test(path);
 }

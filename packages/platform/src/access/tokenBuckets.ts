@@ -5,7 +5,7 @@ export interface RateLimit {
 }
 
 /** The most names in memory. Beyond that, the least recently used one is dropped. */
-const MOST_NAMES = 10_000;
+const MAX_BUCKETS = 10_000;
 
 /**
  * A token bucket per name. The returned function takes a token: it returns 0, or the milliseconds until a token is
@@ -19,12 +19,12 @@ export function createTokenBuckets(
   const buckets = new Map<string, { tokens: number; at: number }>();
   return (name) => {
     const at = now();
-    const before = buckets.get(name) ?? { tokens: burst, at };
-    const tokens = Math.min(burst, before.tokens + ((at - before.at) / 1_000) * perSecond);
+    const bucket = buckets.get(name) ?? { tokens: burst, at };
+    const tokens = Math.min(burst, bucket.tokens + ((at - bucket.at) / 1_000) * perSecond);
     buckets.delete(name);
     buckets.set(name, { tokens: tokens >= 1 ? tokens - 1 : tokens, at });
     const [longestUnused] = buckets.keys();
-    if (buckets.size > MOST_NAMES && longestUnused !== undefined) buckets.delete(longestUnused);
+    if (buckets.size > MAX_BUCKETS && longestUnused !== undefined) buckets.delete(longestUnused);
     return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / perSecond) * 1_000);
   };
 }

@@ -5,10 +5,10 @@ import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { type CommandEnd, runShellCommand } from '../runtime/command.ts';
 import { BuildFailure, createFailureLines, type FailureLines } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
-import { checkGraphs, locateGraphConfig, presentGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
+import { checkGraphs, locateGraphConfig, findGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
 import { type InstallPlan, planInstall } from './installPlan.ts';
 import { NodeModulesCache } from './nodeModulesCache.ts';
-import { limitOf, TELLS_MEMORY, watchResources, workspaceBeyond } from './resourceWatch.ts';
+import { describeLimit, CAN_READ_MEMORY, watchResources, exceededWorkspaceLimit } from './resourceWatch.ts';
 import { unpackSource } from './sourceArchive.ts';
 
 /** Options of {@link buildRevision}. Fields named after contract 000: see "SourceConfig". */
@@ -93,7 +93,7 @@ async function build(options: Build): Promise<string> {
   await unpackSource(options.tarball, root, limits, signal);
   const named = locateGraphConfig(root, options.graphConfigPath);
   const isBuilt = (options.buildCommand ?? '').trim() !== '';
-  const file = isBuilt ? named : await presentGraphConfig(root, named);
+  const file = isBuilt ? named : await findGraphConfig(root, named);
   if (file !== named)
     log(`The source has no ${relative(root, named)}: its ${relative(root, file)} is taken instead.`);
   // Report existing mistakes before the installation. The build may still create the file itself.
@@ -101,7 +101,7 @@ async function build(options: Build): Promise<string> {
   if (config === undefined && !isBuilt) await checkGraphs(root, file);
 
   const env = buildEnvironment();
-  if (!TELLS_MEMORY)
+  if (!CAN_READ_MEMORY)
     log('This system does not show how much memory processes use: the memory limit is not enforced.');
   const plan = await planInstall(root, dirname(file), options.installCommand, { env, signal });
   if (plan === undefined) log('There is no package.json, so nothing is installed.');
@@ -124,7 +124,7 @@ async function build(options: Build): Promise<string> {
     );
   if (typeof variables === 'string')
     await access(join(dirname(file), variables)).catch(() => log(noEnvFile(variables)));
-  const beyond = await workspaceBeyond({ workspace, env, limits }, signal);
+  const beyond = await exceededWorkspaceLimit({ workspace, env, limits }, signal);
   signal.throwIfAborted();
   if (beyond !== undefined) throw new BuildFailure(`The build ${beyond}.`);
   log('The source is built.');
@@ -161,7 +161,7 @@ async function install(plan: InstallPlan, env: Record<string, string>, options: 
   await run('The installation', plan.command, plan.cwd, env, options);
   if (key === undefined) return;
   try {
-    await cache.keep(key, modules);
+    await cache.store(key, modules);
   } catch (error) {
     signal.throwIfAborted();
     // The source is installed all the same, but the next build has to install again.
@@ -204,8 +204,8 @@ function failureOf(
   lines: FailureLines,
   limits: BuildLimits,
 ): BuildFailure {
-  const full = lines.tellOfFullDisk ? 'The disk is full (ENOSPC). ' : '';
-  const shown = lines.shown();
+  const full = lines.hasDiskFullLine ? 'The disk is full (ENOSPC). ' : '';
+  const shown = lines.relevantLines();
   const said = shown.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${shown.join('\n')}`;
   return new BuildFailure(`${full}${what} (\`${command}\`) ${ending(end, limits)}.${said}`);
 }
@@ -217,7 +217,7 @@ function ending(end: CommandEnd, limits: BuildLimits): string {
     case 'killed':
       return `was ended by ${end.signal}`;
     case 'timed_out':
-      return `took longer than ${limits.commandTimeoutMs / 1000} s and was ended: ${limitOf('commandTimeoutMs')}`;
+      return `took longer than ${limits.commandTimeoutMs / 1000} s and was ended: ${describeLimit('commandTimeoutMs')}`;
     case 'stopped':
       return end.why;
     case 'aborted':
@@ -228,7 +228,7 @@ function ending(end: CommandEnd, limits: BuildLimits): string {
 /** Why a build was stopped: a cancellation, or its timeout. */
 function reasonOfEnd(isCalledOff: boolean, limits: BuildLimits): string {
   if (isCalledOff) return 'The build was called off.';
-  return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${limitOf('buildTimeoutMs')}.`;
+  return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${describeLimit('buildTimeoutMs')}.`;
 }
 
 /** An error as text for the source's owner; undefined for a fault of the builder. */

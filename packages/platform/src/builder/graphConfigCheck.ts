@@ -3,9 +3,9 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { GraphConfig } from '@slipway/contract/graphConfig';
 import { type ValidationIssue, toValidationIssues } from '@slipway/contract/httpErrors';
-import { doesForNodeVersion } from '../nodeVersion.ts';
+import { satisfiesNodeVersion } from '../nodeVersion.ts';
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
-import { BuildFailure, shown } from './buildFailure.ts';
+import { BuildFailure, quoteName } from './buildFailure.ts';
 
 /** How many issues of a file a reason lists. */
 const NAMED_ISSUES = 5;
@@ -14,7 +14,7 @@ const NAMED_ISSUES = 5;
 export function locateGraphConfig(root: string, graphConfigPath: string): string {
   const file = resolve(root, graphConfigPath);
   if (graphConfigPath.trim() === '' || !isInside(root, file) || file === root) {
-    throw new BuildFailure(`graph_config_path ${shown(graphConfigPath)} is no file inside the source.`);
+    throw new BuildFailure(`graph_config_path ${quoteName(graphConfigPath)} is no file inside the source.`);
   }
   return file;
 }
@@ -23,7 +23,7 @@ export function locateGraphConfig(root: string, graphConfigPath: string): string
  * The graph configuration file of a source: the named one, or if only the other vocabulary's file exists
  * (`langgraph.json` for `graph.json`, and vice versa), that one.
  */
-export async function presentGraphConfig(root: string, file: string): Promise<string> {
+export async function findGraphConfig(root: string, file: string): Promise<string> {
   const { contract, public: relativeName } = VOCABULARY.graphConfigFile;
   const others: Readonly<Record<string, string>> = { [contract]: relativeName, [relativeName]: contract };
   const name = others[basename(file)];
@@ -41,7 +41,7 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw new BuildFailure(`${name} is not valid JSON: ${withPlace(error as SyntaxError, text)}.`);
+    throw new BuildFailure(`${name} is not valid JSON: ${withLineAndColumn(error as SyntaxError, text)}.`);
   }
   const python = pythonGraphOf(json);
   if (python !== undefined) throw new BuildFailure(`${name}: ${pythonGraphText(python)}.`);
@@ -71,13 +71,15 @@ export async function checkGraphs(root: string, file: string): Promise<GraphConf
     const path = entry.path.slice(0, entry.path.lastIndexOf(':'));
     const target = resolve(dirname(file), path);
     if (!isInside(root, target)) {
-      throw new BuildFailure(`${name} names ${shown(path)} for graph ${shown(graph)}, outside the source.`);
-    }
-    const candidates = [target, ...sourcesOf(target)];
-    const there = await Promise.all(candidates.map((candidate) => isFileInside(root, candidate)));
-    if (!there.includes(true)) {
       throw new BuildFailure(
-        `${name} names ${shown(entry.path)} for graph ${shown(graph)}, and there is no file ${shown(relative(root, target))} in the built source.`,
+        `${name} names ${quoteName(path)} for graph ${quoteName(graph)}, outside the source.`,
+      );
+    }
+    const candidates = [target, ...typeScriptSources(target)];
+    const exists = await Promise.all(candidates.map((candidate) => isFileInside(root, candidate)));
+    if (!exists.includes(true)) {
+      throw new BuildFailure(
+        `${name} names ${quoteName(entry.path)} for graph ${quoteName(graph)}, and there is no file ${quoteName(relative(root, target))} in the built source.`,
       );
     }
   }
@@ -85,14 +87,14 @@ export async function checkGraphs(root: string, file: string): Promise<GraphConf
 }
 
 /** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
-function sourcesOf(file: string): string[] {
+function typeScriptSources(file: string): string[] {
   return /\.m?js$/.test(file) ? [`${file.slice(0, -2)}ts`] : [];
 }
 
-function checkNodeVersion(name: string, asked: string | undefined): void {
-  if (asked === undefined || doesForNodeVersion(asked, process.versions.node)) return;
+function checkNodeVersion(name: string, required: string | undefined): void {
+  if (required === undefined || satisfiesNodeVersion(required, process.versions.node)) return;
   throw new BuildFailure(
-    `${name} asks for Node ${asked} or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node ${asked}, or lower node_version.`,
+    `${name} asks for Node ${required} or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node ${required}, or lower node_version.`,
   );
 }
 
@@ -105,7 +107,7 @@ function describeIssues(issues: readonly ValidationIssue[]): string {
 }
 
 /** Node reports a character offset; people need line and column. */
-function withPlace(error: SyntaxError, text: string): string {
+function withLineAndColumn(error: SyntaxError, text: string): string {
   const position = /at position (\d+)/.exec(error.message)?.[1];
   if (position === undefined || error.message.includes('line ')) return error.message;
   const before = text.slice(0, Number(position)).split('\n');

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { InstallPlan } from './installPlan.ts';
 
 /** How many installations to keep: the most recently used. */
-const KEPT_ENTRIES = 8;
+const MAX_ENTRIES = 8;
 /** The age, in ms, after which an unfinished entry counts as left behind by a killed process. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
 
 /** Install commands that create only `node_modules` in their directory. */
 const PLAIN_INSTALL =
   /^(npm (ci|clean-install|install|i)|pnpm (install|i)|yarn( install)?|bun (install|i))( --?[a-z][\w-]*(=[\w.-]+)?)*$/i;
-const INSTALLS_ELSEWHERE = / (--(prefix|dir|cwd|global|location)\b|-[Cg]\b)/;
+const OTHER_DIRECTORY_OPTION = / (--(prefix|dir|cwd|global|location)\b|-[Cg]\b)/;
 /** Scripts of the source that package managers run on install. They may write anything, anywhere. */
 const INSTALL_SCRIPTS = [
   'preinstall',
@@ -24,7 +24,7 @@ const INSTALL_SCRIPTS = [
   'postprepare',
 ];
 /** Marks in lock files of dependencies that are directories of the source. Each may have its own `node_modules`. */
-const LINKED = /"link":\s*true|\b(link|portal|workspace):|\bfile:(?!\S*\.t(ar\.)?gz\b)/;
+const LINKED_DEPENDENCY = /"link":\s*true|\b(link|portal|workspace):|\bfile:(?!\S*\.t(ar\.)?gz\b)/;
 /** The files besides the lock file that affect an installation. */
 const CONFIGURATION = [
   'package.json',
@@ -66,10 +66,10 @@ export class NodeModulesCache {
   async keyOf(plan: InstallPlan): Promise<string | undefined> {
     const command = plan.command.trim();
     if (plan.lockFile === undefined) return undefined;
-    if (!PLAIN_INSTALL.test(command) || INSTALLS_ELSEWHERE.test(command)) return undefined;
+    if (!PLAIN_INSTALL.test(command) || OTHER_DIRECTORY_OPTION.test(command)) return undefined;
     const lock = await contentOf(join(plan.cwd, plan.lockFile));
     const manifest = await contentOf(join(plan.cwd, 'package.json'));
-    if (LINKED.test(lock) || doesMoreOnInstall(manifest)) return undefined;
+    if (LINKED_DEPENDENCY.test(lock) || hasInstallSideEffects(manifest)) return undefined;
     if (existsSync(join(plan.cwd, 'binding.gyp'))) return undefined;
     if (/^packages:/m.test(await contentOf(join(plan.cwd, 'pnpm-workspace.yaml')))) return undefined;
     const configuration = await Promise.all(CONFIGURATION.map((name) => contentOf(join(plan.cwd, name))));
@@ -104,7 +104,7 @@ export class NodeModulesCache {
   }
 
   /** Stores the installation in `from`, unless the key is stored already. */
-  async keep(key: string, from: string): Promise<void> {
+  async store(key: string, from: string): Promise<void> {
     const entry = join(this.#directory, key);
     if (existsSync(entry) || !existsSync(from)) return;
     await mkdir(this.#directory, { recursive: true });
@@ -124,14 +124,15 @@ export class NodeModulesCache {
 
   /** Removes all but the most recently used entries, and the remains of killed processes. */
   async #cleanUp(): Promise<void> {
-    const found: { path: string; usedAt: number; whole: boolean }[] = [];
+    const found: { path: string; usedAt: number; isComplete: boolean }[] = [];
     for (const name of await readdir(this.#directory)) {
       const path = join(this.#directory, name);
       const status = await stat(path).catch(() => undefined);
-      if (status !== undefined) found.push({ path, usedAt: status.mtimeMs, whole: !name.startsWith('.') });
+      if (status !== undefined)
+        found.push({ path, usedAt: status.mtimeMs, isComplete: !name.startsWith('.') });
     }
-    const whole = found.filter((entry) => entry.whole).sort((a, b) => b.usedAt - a.usedAt);
-    for (const { path } of whole.slice(KEPT_ENTRIES)) {
+    const whole = found.filter((entry) => entry.isComplete).sort((a, b) => b.usedAt - a.usedAt);
+    for (const { path } of whole.slice(MAX_ENTRIES)) {
       // Rename first, so that no lookup finds it, then remove it file by file.
       const trash = join(this.#directory, `.removed-${randomUUID()}`);
       const isMine = await rename(path, trash).then(
@@ -140,13 +141,13 @@ export class NodeModulesCache {
       );
       if (isMine) await rm(trash, { recursive: true, force: true });
     }
-    for (const { path, usedAt } of found.filter((entry) => !entry.whole)) {
+    for (const { path, usedAt } of found.filter((entry) => !entry.isComplete)) {
       if (Date.now() - usedAt > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true });
     }
   }
 }
 
-function doesMoreOnInstall(manifest: string): boolean {
+function hasInstallSideEffects(manifest: string): boolean {
   let parsed: { workspaces?: unknown; scripts?: Record<string, unknown> } | null;
   try {
     parsed = JSON.parse(manifest) as typeof parsed;

@@ -20,72 +20,81 @@ export interface WatchedBuild {
  * Watches the resources of a running command, and reports the first exceeded limit, once. It samples, so it misses a
  * peak between two samples. If the machine does not report the memory of processes, only the workspace is watched.
  * @param pid - the leader of the command's session.
- * @param onOver - gets the exceeded limit, in words that complete "it …".
+ * @param onExceeded - gets the exceeded limit, in words that complete "it …".
  * @returns the function that ends the watch.
  */
-export function watchResources(pid: number, build: WatchedBuild, onOver: (why: string) => void): () => void {
-  const over = new AbortController();
-  const report = (why: string | undefined) => {
-    if (why === undefined || over.signal.aborted) return;
-    over.abort();
-    onOver(why);
+export function watchResources(
+  pid: number,
+  build: WatchedBuild,
+  onExceeded: (reason: string) => void,
+): () => void {
+  const stopped = new AbortController();
+  const report = (reason: string | undefined) => {
+    if (reason === undefined || stopped.signal.aborted) return;
+    stopped.abort();
+    onExceeded(reason);
   };
-  const watches = [watchWorkspace(build, over.signal, report)];
-  if (TELLS_MEMORY) watches.push(watchMemory(pid, build.limits, over.signal, report));
+  const watches = [watchWorkspace(build, stopped.signal, report)];
+  if (CAN_READ_MEMORY) watches.push(watchMemory(pid, build.limits, stopped.signal, report));
   Promise.all(watches).catch((error: unknown) => {
     // A command whose limits cannot be enforced is ended.
     report(`was ended, because what it takes could not be measured (${messageOf(error)})`);
   });
-  return () => over.abort();
+  return () => stopped.abort();
 }
 
 /** The exceeded limit of a workspace, in words that complete "it …"; undefined if there is none. */
-export async function workspaceBeyond(build: WatchedBuild, signal: AbortSignal): Promise<string | undefined> {
+export async function exceededWorkspaceLimit(
+  build: WatchedBuild,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { workspace, env, limits } = build;
   const use = await directoryUse(workspace, { env, timeoutMs: limits.commandTimeoutMs, signal });
-  return use === undefined ? undefined : beyond(use, limits);
+  return use === undefined ? undefined : exceededLimit(use, limits);
 }
 
 async function watchMemory(
   pid: number,
   { memoryBytes }: BuildLimits,
   signal: AbortSignal,
-  report: (why: string | undefined) => void,
+  report: (reason: string | undefined) => void,
 ): Promise<void> {
   while (await pause(MEMORY_EVERY_MS, signal)) {
     const held = await memoryOfSession(pid);
     if (held > memoryBytes)
-      report(`took more than ${inMegabytes(memoryBytes)} of memory and was ended: ${limitOf('memoryBytes')}`);
+      report(
+        `took more than ${inMegabytes(memoryBytes)} of memory and was ended: ${describeLimit('memoryBytes')}`,
+      );
   }
 }
 
 async function watchWorkspace(
   build: WatchedBuild,
   signal: AbortSignal,
-  report: (why: string | undefined) => void,
+  report: (reason: string | undefined) => void,
 ): Promise<void> {
   let wait = WORKSPACE_EVERY_MS;
   while (await pause(wait, signal)) {
     const since = performance.now();
-    report(await workspaceBeyond(build, signal));
+    report(await exceededWorkspaceLimit(build, signal));
     wait = Math.max(WORKSPACE_EVERY_MS, (performance.now() - since) * WORKSPACE_SHARE);
   }
 }
 
-function beyond({ bytes, files }: DirectoryUse, limits: BuildLimits): string | undefined {
+function exceededLimit({ bytes, files }: DirectoryUse, limits: BuildLimits): string | undefined {
   if (bytes > limits.workspaceBytes) {
     const most = inMegabytes(limits.workspaceBytes);
-    return `filled its workspace with more than ${most}: ${limitOf('workspaceBytes')}`;
+    return `filled its workspace with more than ${most}: ${describeLimit('workspaceBytes')}`;
   }
   if (files > limits.workspaceFiles) {
     const most = limits.workspaceFiles;
-    return `filled its workspace with more than ${most} files: ${limitOf('workspaceFiles')}`;
+    return `filled its workspace with more than ${most} files: ${describeLimit('workspaceFiles')}`;
   }
   return undefined;
 }
 
 /** The name of a limit in a reason, so that the operator knows which setting to change. */
-export function limitOf(limit: keyof typeof BUILD_LIMIT_SETTINGS): string {
+export function describeLimit(limit: keyof typeof BUILD_LIMIT_SETTINGS): string {
   return `that is the limit of this platform (${BUILD_LIMIT_SETTINGS[limit].name})`;
 }
 
@@ -136,7 +145,7 @@ async function directoryUse(
 }
 
 /** Whether this machine reports the memory of processes: Linux does, through `/proc`. */
-export const TELLS_MEMORY = process.platform === 'linux';
+export const CAN_READ_MEMORY = process.platform === 'linux';
 
 /**
  * The memory of a session's processes together, in bytes: allocated and shared memory, without mapped programs and
@@ -148,7 +157,7 @@ async function memoryOfSession(session: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const held = await Promise.all(
     pids.map(async (pid) =>
-      sessionIn(await read(pid, 'stat')) === session ? memoryIn(await read(pid, 'status')) : 0,
+      parseSession(await read(pid, 'stat')) === session ? parseMemory(await read(pid, 'status')) : 0,
     ),
   );
   return held.reduce((sum, bytes) => sum + bytes, 0);
@@ -157,11 +166,11 @@ async function memoryOfSession(session: number): Promise<number> {
 /**
  * The session in `/proc/PID/stat`: the fourth field after the name, which may contain anything, even blanks and `)`.
  */
-function sessionIn(stat: string): number {
+function parseSession(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }
 
-function memoryIn(status: string): number {
+function parseMemory(status: string): number {
   const found = status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm);
   return [...found].reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
 }

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 
 import { Parser, type ReadEntry, Unpack } from 'tar';
 
-import { BuildFailure, shown } from './buildFailure.ts';
+import { BuildFailure, quoteName } from './buildFailure.ts';
 import type { BuildLimits } from './buildLimits.ts';
 
 /** The allowance for one entry's headers, its own and extended ones, in bytes. */
@@ -158,7 +158,7 @@ class ArchiveRules {
       this.#files.add(key);
     } else if (entry.type !== 'Directory') {
       throw new BuildFailure(
-        `The archive's entry ${shown(entry.path)} is a ${entry.type}: only files, directories and links may be in it.`,
+        `The archive's entry ${quoteName(entry.path)} is a ${entry.type}: only files, directories and links may be in it.`,
       );
     }
   }
@@ -168,7 +168,7 @@ class ArchiveRules {
     if (this.#entries === 0) throw new BuildFailure('The archive is empty.');
     for (const [key, path] of this.#links) {
       if (this.#directories.has(key)) {
-        throw new BuildFailure(`The archive has entries behind its link ${shown(path)}.`);
+        throw new BuildFailure(`The archive has entries behind its link ${quoteName(path)}.`);
       }
     }
   }
@@ -178,12 +178,12 @@ class ArchiveRules {
     this.#bytes += entry.size;
     if (this.#entries > this.#limits.entries) {
       throw new BuildFailure(
-        `The archive has more than ${String(this.#limits.entries)} entries; ${shown(entry.path)} is one too many.`,
+        `The archive has more than ${String(this.#limits.entries)} entries; ${quoteName(entry.path)} is one too many.`,
       );
     }
     if (this.#bytes > this.#limits.unpackedBytes) {
       throw new BuildFailure(
-        `The archive unpacks to more than ${String(this.#limits.unpackedBytes)} bytes; ${shown(entry.path)} is beyond that.`,
+        `The archive unpacks to more than ${String(this.#limits.unpackedBytes)} bytes; ${quoteName(entry.path)} is beyond that.`,
       );
     }
   }
@@ -192,7 +192,7 @@ class ArchiveRules {
     const target = segmentsOf({ ...entry, path: entry.linkpath ?? '' }, entry.path);
     if (!this.#files.has(keyOf(target))) {
       throw new BuildFailure(
-        `The archive's hard link ${shown(entry.path)} points at ${shown(entry.linkpath ?? '')}, which is no earlier file of the archive.`,
+        `The archive's hard link ${quoteName(entry.path)} points at ${quoteName(entry.linkpath ?? '')}, which is no earlier file of the archive.`,
       );
     }
   }
@@ -203,8 +203,8 @@ function segmentsOf(entry: ArchiveEntry, link?: string): string[] {
   const { path } = entry;
   const subject =
     link === undefined
-      ? `The archive's entry ${shown(path)}`
-      : `The archive's link ${shown(link)}, which points at ${shown(path)},`;
+      ? `The archive's entry ${quoteName(path)}`
+      : `The archive's link ${quoteName(link)}, which points at ${quoteName(path)},`;
   if (path.includes('\0')) throw new BuildFailure(`${subject} has a NUL character in its path.`);
   if (isAbsolute(path)) throw new BuildFailure(`${subject} has an absolute path.`);
   const segments = split(path);
@@ -214,7 +214,7 @@ function segmentsOf(entry: ArchiveEntry, link?: string): string[] {
 
 function checkSymbolicLink(entry: ArchiveEntry, segments: readonly string[]): void {
   const target = entry.linkpath ?? '';
-  const subject = `The archive's link ${shown(entry.path)} points at ${shown(target)}`;
+  const subject = `The archive's link ${quoteName(entry.path)} points at ${quoteName(target)}`;
   if (target === '' || target.includes('\0')) throw new BuildFailure(`${subject}, which is no path.`);
   if (isAbsolute(target)) throw new BuildFailure(`${subject}, outside the archive.`);
   const steps = split(target);

@@ -13,7 +13,7 @@ import type { AgentStorage } from '../store/agentStorage.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { createRotatingSealing } from '../store/sealing.ts';
-import type { BuildRevision, Containers, Isolation, StartAgent, Switchboard } from './dependencies.ts';
+import type { BuildRevision, Containers, Isolation, StartAgent, GatewaySwitch } from './dependencies.ts';
 import { createStoredSecrets } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -23,7 +23,7 @@ import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
 import { LogFollowing } from './logFollowing.ts';
 import { createOrchestrator } from './orchestrator.ts';
-import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
+import { POLL_INTERVAL_MS, createBranchPoller } from './pushes/branchPoller.ts';
 import { createPushes } from './pushes/pushes.ts';
 import { removeOldBuilds, removeOldSources, trashOrphanedBuilds, trashOrphanedSources } from './retention.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
@@ -32,7 +32,7 @@ import { createRevisionWork } from './revisionWork.ts';
 import { askAgain, createRevisions } from './revisions.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
-import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyEdge.ts';
+import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyTranslation.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
 import { createSources } from './sources/sources.ts';
 import { createUploads, createUploadTokens } from './uploads.ts';
@@ -51,7 +51,7 @@ export interface ControlPlaneOptions {
   readonly containers: Containers;
   /** How to isolate agents. Default: `process`. */
   readonly isolation?: Isolation;
-  readonly gateway: Switchboard;
+  readonly gateway: GatewaySwitch;
   /** The environment of a revision's agent besides its secrets. */
   readonly agentEnvironment: (agent: {
     deploymentId: string;
@@ -62,7 +62,7 @@ export interface ControlPlaneOptions {
   readonly agentStorage: Pick<AgentStorage, 'remove'>;
   /** See `controlPlaneRoutes`. */
   readonly publicUrl?: string;
-  /** The names that it uses on the wire, see `vocabularyEdge`. Default: `both`. */
+  /** The names that it uses on the wire, see `translateVocabulary`. Default: `both`. */
   readonly vocabulary?: SpokenVocabulary;
   /** How many builds run at once. Default: 2. */
   readonly buildSlots?: number;
@@ -186,28 +186,28 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       // Register it at once, so that requests to its agent are answered with "nothing is active" instead of
       // "unknown".
       if (deployment !== undefined) options.gateway.register(deployment, { starting: false });
-      orchestrator.wake();
+      orchestrator.requestPass();
     },
   });
   const revisions = createRevisions({
     kysely,
-    changed: () => orchestrator.wake(),
+    changed: () => orchestrator.requestPass(),
     interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
   });
   const logFollowing = new LogFollowing({ kysely, logs });
 
-  const branchWatch = createBranchWatch({
+  const branchPoller = createBranchPoller({
     kysely,
     home,
     limits: gitLimits,
     log,
-    everyMs: options.gitPollMs ?? ASK_EVERY_MS,
-    changed: () => orchestrator.wake(),
+    intervalMs: options.gitPollMs ?? POLL_INTERVAL_MS,
+    onRevisionsCreated: () => orchestrator.requestPass(),
   });
   const pushes = createPushes({
     kysely,
-    changed: () => orchestrator.wake(),
-    lookUp: (branches) => branchWatch.lookUp(branches),
+    onRevisionsCreated: () => orchestrator.requestPass(),
+    queryBranches: (branches) => branchPoller.queryNow(branches),
   });
 
   const app = new Hono();
@@ -243,7 +243,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         .selectAll()
         .where('id', '=', row.active_revision_id)
         .executeTakeFirstOrThrow();
-      const spec = await work.specOf(revision);
+      const spec = await work.agentSpecOf(revision);
       if (spec !== undefined) fleet.restore(spec);
       else if (isSettled(revision.status)) {
         await askAgain(kysely, revision.id, 'What was built is no longer on the disk: it is built again.');
@@ -291,12 +291,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await restoreAgents();
       await clean();
       await orchestrator.start();
-      branchWatch.start();
+      branchPoller.start();
     },
     close: async () => {
       clearInterval(cleaning);
       logFollowing.close();
-      await branchWatch.close();
+      await branchPoller.close();
       await orchestrator.close();
       await fleet.close();
       await logs.close();

@@ -54,4 +54,4 @@ export type Isolation = 'container' | 'process';
 export type Containers = AllContainers;
 
 /** The part of the gateway that the control plane uses. */
-export type Switchboard = Pick<Gateway, 'register' | 'switchTo' | 'remove'>;
+export type GatewaySwitch = Pick<Gateway, 'register' | 'switchTo' | 'remove'>;

@@ -81,7 +81,7 @@ export function createDeployments(options: {
      * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
      * `internal_source` has nothing to build yet, because uploads need an existing deployment. Decision: its first
      * revision stays in `AWAITING_BUILD` ("It has no source yet."), blocks nothing, and becomes `SKIPPED` when a
-     * newer revision is created. `vocabulary` is stored, see `vocabularyEdge`. With a `key` it is created once, see
+     * newer revision is created. `vocabulary` is stored, see `translateVocabulary`. With a `key` it is created once, see
      * `Idempotency`; `replayed`: it existed already.
      * @throws HttpProblem 409 if the tenant has a deployment or tracing project with that name.
      */

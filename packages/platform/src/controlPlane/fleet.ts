@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 
 import { HAND_OVER_MS } from '../draining.ts';
 import type { RunningAgent } from '../runtime/agentStart.ts';
-import type { StartLimits, Switchboard } from './dependencies.ts';
+import type { StartLimits, GatewaySwitch } from './dependencies.ts';
 
 /**
  * How long a replaced agent may answer its last requests before it is drained, in milliseconds. Requests that start
  * something end within that time; those that follow a run are answered while it drains.
  */
-const REQUESTS_MS = 5_000;
+const OPEN_REQUESTS_MS = 5_000;
 
 /** The agent of one revision, and how it is started: as a process, or as a container. */
 export interface AgentSpec {
@@ -23,7 +23,7 @@ export interface AgentSpec {
 }
 
 /** A switch that was made and can still be undone. */
-interface Handover {
+interface AgentSwitch {
   /** Drains the old agent in the background. */
   finish(): void;
   /** Switches back to the old agent and ends the new one. */
@@ -31,9 +31,9 @@ interface Handover {
 }
 
 /** One deployment's agent and its supervision. */
-interface Post {
+interface SupervisedAgent {
   readonly spec: AgentSpec;
-  readonly leave: AbortController;
+  readonly stopSupervision: AbortController;
   agent: RunningAgent | undefined;
 }
 
@@ -42,7 +42,7 @@ export type Fleet = ReturnType<typeof createFleet>;
 
 /** Makes a {@link Fleet} without agents. */
 export function createFleet(options: {
-  gateway: Switchboard;
+  gateway: GatewaySwitch;
   log: Logger;
   /** The timeout of a start until the agent answers, in milliseconds. */
   readyTimeoutMs: number;
@@ -51,18 +51,18 @@ export function createFleet(options: {
   /** How long agents may finish their runs when the platform stops, in milliseconds. */
   closeTimeoutMs: number;
 }) {
-  const posts = new Map<string, Post>();
+  const supervisedAgents = new Map<string, SupervisedAgent>();
   /** Work in the background, with the deployment of each. */
-  const ending = new Map<Promise<void>, string>();
+  const backgroundTasks = new Map<Promise<void>, string>();
 
   const start = (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
     spec.start({ signal, readyTimeoutMs: options.readyTimeoutMs });
 
-  const inBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
+  const runInBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
     const done = work
       .catch((error: unknown) => options.log.error({ err: error, deployment: deploymentId }, what))
-      .finally(() => ending.delete(done));
-    ending.set(done, deploymentId);
+      .finally(() => backgroundTasks.delete(done));
+    backgroundTasks.set(done, deploymentId);
   };
 
   const switchTo = (spec: AgentSpec, agent: RunningAgent): Promise<void> =>
@@ -73,96 +73,96 @@ export function createFleet(options: {
     });
 
   /** Waits for the agent's end and restarts it, again and again, until another agent replaces it. */
-  const keepAlive = async (post: Post): Promise<void> => {
-    const { signal } = post.leave;
+  const supervise = async (supervised: SupervisedAgent): Promise<void> => {
+    const { signal } = supervised.stopSupervision;
     let failures = 0;
     while (!signal.aborted) {
-      if (post.agent !== undefined) {
+      if (supervised.agent !== undefined) {
         const since = performance.now();
-        const exit = await Promise.race([post.agent.exited, aborted(signal)]);
+        const exit = await Promise.race([supervised.agent.exited, waitForAbort(signal)]);
         if (exit === undefined) return;
-        post.agent = undefined;
+        supervised.agent = undefined;
         // Another agent has replaced this one, so its end does not matter.
-        if (posts.get(post.spec.deploymentId) !== post) return;
-        failures = performance.now() - since >= LIVED_WELL_MS ? 0 : failures + 1;
+        if (supervisedAgents.get(supervised.spec.deploymentId) !== supervised) return;
+        failures = performance.now() - since >= STABLE_AFTER_MS ? 0 : failures + 1;
         options.log.warn(
-          { ...idsOf(post.spec), ...exit, failures },
+          { ...idsOf(supervised.spec), ...exit, failures },
           'an agent ended by itself; restarting it',
         );
       }
-      options.gateway.register(post.spec.deploymentId, { starting: true });
+      options.gateway.register(supervised.spec.deploymentId, { starting: true });
       // Restart at once after the first end; delay only repeated ones.
       if (!(await pause(restartDelay(failures - 1), signal))) return;
       try {
-        const agent = await start(post.spec, signal);
-        if (isOver(signal) || posts.get(post.spec.deploymentId) !== post) {
+        const agent = await start(supervised.spec, signal);
+        if (isAborted(signal) || supervisedAgents.get(supervised.spec.deploymentId) !== supervised) {
           agent.kill();
           return;
         }
-        post.agent = agent;
-        void switchTo(post.spec, agent);
-        options.log.info({ ...idsOf(post.spec), url: agent.url }, 'an agent serves again');
+        supervised.agent = agent;
+        void switchTo(supervised.spec, agent);
+        options.log.info({ ...idsOf(supervised.spec), url: agent.url }, 'an agent serves again');
       } catch (error) {
-        if (isOver(signal)) return;
+        if (isAborted(signal)) return;
         failures += 1;
         options.log.warn(
-          { err: error, ...idsOf(post.spec), failures },
+          { err: error, ...idsOf(supervised.spec), failures },
           'an agent could not be started again',
         );
       }
     }
   };
 
-  const take = (spec: AgentSpec, agent: RunningAgent | undefined): Post => {
-    const post: Post = { spec, leave: new AbortController(), agent };
-    posts.set(spec.deploymentId, post);
-    inBackground(spec.deploymentId, keepAlive(post), 'an agent is no longer watched');
-    return post;
+  const startSupervision = (spec: AgentSpec, agent: RunningAgent | undefined): SupervisedAgent => {
+    const supervised: SupervisedAgent = { spec, stopSupervision: new AbortController(), agent };
+    supervisedAgents.set(spec.deploymentId, supervised);
+    runInBackground(spec.deploymentId, supervise(supervised), 'an agent is no longer watched');
+    return supervised;
   };
 
   const drain = async (
-    post: Post,
-    requestsOver: Promise<void>,
-    ms = (post.spec.drainMs ?? options.drainTimeoutMs) + HAND_OVER_MS,
+    supervised: SupervisedAgent,
+    requestsEnded: Promise<void>,
+    ms = (supervised.spec.drainMs ?? options.drainTimeoutMs) + HAND_OVER_MS,
   ): Promise<void> => {
-    post.leave.abort();
-    if (post.agent === undefined) return;
+    supervised.stopSupervision.abort();
+    if (supervised.agent === undefined) return;
     const limit = new AbortController();
-    await Promise.race([requestsOver, pause(Math.min(ms - HAND_OVER_MS, REQUESTS_MS), limit.signal)]);
+    await Promise.race([requestsEnded, pause(Math.min(ms - HAND_OVER_MS, OPEN_REQUESTS_MS), limit.signal)]);
     limit.abort();
-    await post.agent.drain(ms);
+    await supervised.agent.drain(ms);
   };
 
   return {
     /** Starts an agent next to the serving one. @throws why it did not become ready; nothing of it remains */
     start,
     /** Sends the deployment's requests to a ready agent, and keeps it alive from now on. */
-    handOver: (spec: AgentSpec, agent: RunningAgent): Handover => {
-      const before = posts.get(spec.deploymentId);
-      const requestsOver = switchTo(spec, agent);
-      const post = take(spec, agent);
+    handOver: (spec: AgentSpec, agent: RunningAgent): AgentSwitch => {
+      const previous = supervisedAgents.get(spec.deploymentId);
+      const requestsEnded = switchTo(spec, agent);
+      const supervised = startSupervision(spec, agent);
       return {
         finish: () => {
-          if (before === undefined) return;
-          inBackground(spec.deploymentId, drain(before, requestsOver), 'an agent was not drained');
+          if (previous === undefined) return;
+          runInBackground(spec.deploymentId, drain(previous, requestsEnded), 'an agent was not drained');
         },
         undo: () => {
-          post.leave.abort();
-          if (before === undefined) {
-            posts.delete(spec.deploymentId);
-            inBackground(
+          supervised.stopSupervision.abort();
+          if (previous === undefined) {
+            supervisedAgents.delete(spec.deploymentId);
+            runInBackground(
               spec.deploymentId,
               options.gateway.remove(spec.deploymentId),
               'a deployment was not taken off the gateway',
             );
             options.gateway.register(spec.deploymentId, { starting: false });
           } else {
-            posts.set(spec.deploymentId, before);
-            if (before.agent === undefined) {
+            supervisedAgents.set(spec.deploymentId, previous);
+            if (previous.agent === undefined) {
               // It ended meanwhile or was being restarted: end its supervision and start a new one.
-              before.leave.abort();
-              take(before.spec, undefined);
-            } else void switchTo(before.spec, before.agent);
+              previous.stopSupervision.abort();
+              startSupervision(previous.spec, undefined);
+            } else void switchTo(previous.spec, previous.agent);
           }
           agent.kill();
         },
@@ -170,29 +170,31 @@ export function createFleet(options: {
     },
     /** Restarts the agent that served before the platform stopped, and retries until another one is handed over. */
     restore: (spec: AgentSpec): void => {
-      if (!posts.has(spec.deploymentId)) take(spec, undefined);
+      if (!supervisedAgents.has(spec.deploymentId)) startSupervision(spec, undefined);
     },
     /** Drains and removes a deployment's agents; resolves when none of them runs. */
     remove: async (deploymentId: string): Promise<void> => {
-      const post = posts.get(deploymentId);
-      posts.delete(deploymentId);
-      const requestsOver = options.gateway.remove(deploymentId);
-      if (post !== undefined) await drain(post, requestsOver);
+      const supervised = supervisedAgents.get(deploymentId);
+      supervisedAgents.delete(deploymentId);
+      const requestsEnded = options.gateway.remove(deploymentId);
+      if (supervised !== undefined) await drain(supervised, requestsEnded);
       // Older agents of the deployment may still be draining. After this, none of its agents writes anything.
-      await Promise.all([...ending].filter(([, id]) => id === deploymentId).map(([work]) => work));
+      await Promise.all([...backgroundTasks].filter(([, id]) => id === deploymentId).map(([work]) => work));
     },
     /** How many agents serve, and how many are being restarted after they ended by themselves. */
     count: (): { readonly running: number; readonly starting: number } => {
-      const running = [...posts.values()].filter(({ agent }) => agent !== undefined).length;
-      return { running, starting: posts.size - running };
+      const running = [...supervisedAgents.values()].filter(({ agent }) => agent !== undefined).length;
+      return { running, starting: supervisedAgents.size - running };
     },
     /** Drains all agents. */
     close: async (): Promise<void> => {
-      const left = [...posts.values()];
-      posts.clear();
+      const left = [...supervisedAgents.values()];
+      supervisedAgents.clear();
       // The listener has stopped: an agent finishes its open requests while it drains.
-      await Promise.all(left.map((post) => drain(post, Promise.resolve(), options.closeTimeoutMs)));
-      await Promise.all(ending.keys());
+      await Promise.all(
+        left.map((supervised) => drain(supervised, Promise.resolve(), options.closeTimeoutMs)),
+      );
+      await Promise.all(backgroundTasks.keys());
     },
   };
 }
@@ -202,11 +204,11 @@ function idsOf(spec: AgentSpec): { deployment: string; revision: string } {
 }
 
 /** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
-function isOver(signal: AbortSignal): boolean {
+function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-function aborted(signal: AbortSignal): Promise<undefined> {
+function waitForAbort(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);
     else signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -225,12 +227,12 @@ async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
 }
 
 /** An agent that ran this long counts as having started well, in milliseconds. */
-const LIVED_WELL_MS = 60_000;
+const STABLE_AFTER_MS = 60_000;
 
 /**
  * The delay before an agent that ended by itself is restarted, in milliseconds: 0 the first time, then 0.5 s,
  * doubling up to 30 s.
- * @param failures How often in a row it ended before {@link LIVED_WELL_MS} or did not start; from 0.
+ * @param failures How often in a row it ended before {@link STABLE_AFTER_MS} or did not start; from 0.
  */
 export function restartDelay(failures: number): number {
   if (failures <= 0) return 0;

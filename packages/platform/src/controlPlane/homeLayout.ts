@@ -15,9 +15,9 @@ export function homeLayout(home: string) {
     root,
     /** Uploaded objects: a folder per deployment, a file per object. */
     objects: join(objects, 'tarballs'),
-    objectsOf: (deploymentId: string): string => within(objects, join('tarballs', deploymentId)),
+    objectsOf: (deploymentId: string): string => resolveInside(objects, join('tarballs', deploymentId)),
     /** The file of an uploaded object. */
-    object: (objectPath: string): string => within(objects, objectPath),
+    object: (objectPath: string): string => resolveInside(objects, objectPath),
     /** Incomplete uploads. */
     incoming: join(root, 'incoming'),
     /** Builds: a folder per deployment, and in it a folder per revision, the workspace of its build. */
@@ -39,17 +39,17 @@ export function homeLayout(home: string) {
 }
 
 /** The paths in all of a directory's folders, which are one per deployment. */
-export async function perDeployment(directory: string): Promise<string[]> {
+export async function listPerDeployment(directory: string): Promise<string[]> {
   const found: string[] = [];
-  for (const deployment of await namesIn(directory)) {
-    for (const name of await namesIn(join(directory, deployment)))
+  for (const deployment of await listNames(directory)) {
+    for (const name of await listNames(join(directory, deployment)))
       found.push(join(directory, deployment, name));
   }
   return found;
 }
 
 /** Whether a path exists. */
-export async function isThere(path: string): Promise<boolean> {
+export async function pathExists(path: string): Promise<boolean> {
   try {
     await access(path);
     return true;
@@ -60,7 +60,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 /** The names in a directory; none if it does not exist. */
-async function namesIn(directory: string): Promise<string[]> {
+async function listNames(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);
   } catch (error) {
@@ -70,7 +70,7 @@ async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** The platform makes the object paths itself; this also protects against a manipulated row. */
-function within(directory: string, path: string): string {
+function resolveInside(directory: string, path: string): string {
   const full = resolve(directory, path);
   if (!full.startsWith(directory + sep)) throw new Error('An object path leads out of its directory.');
   return full;
@@ -105,7 +105,7 @@ async function removeTree(path: string): Promise<void> {
 }
 
 /** How long the trash keeps files, in days. */
-export const TRASH_KEPT_DAYS = 7;
+export const TRASH_RETENTION_DAYS = 7;
 
 /**
  * Moves a file or folder of the home to `<home>/trash/<time>/`, with its path. A database restored from a backup does
@@ -118,10 +118,10 @@ export async function moveToTrash(home: HomeLayout, path: string): Promise<void>
   await rename(path, to);
 }
 
-/** Deletes what was in the trash for {@link TRASH_KEPT_DAYS}. */
+/** Deletes what was in the trash for {@link TRASH_RETENTION_DAYS}. */
 export async function emptyTrash(home: HomeLayout): Promise<void> {
-  const oldest = Date.now() - TRASH_KEPT_DAYS * 86_400_000;
-  for (const name of await namesIn(home.trash)) {
+  const oldest = Date.now() - TRASH_RETENTION_DAYS * 86_400_000;
+  for (const name of await listNames(home.trash)) {
     const time = Date.parse(name.replace(/T(\d\d)-(\d\d)-(\d\d)-/u, 'T$1:$2:$3.'));
     if (time < oldest) await rm(join(home.trash, name), { recursive: true, force: true });
   }

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import { PlatformError } from '../errors.ts';
 import { readIfThere, readOrCreate } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
-import { type HomeLayout, homeLayout, perDeployment, TRASH_KEPT_DAYS } from './homeLayout.ts';
+import { type HomeLayout, homeLayout, listPerDeployment, TRASH_RETENTION_DAYS } from './homeLayout.ts';
 
 /**
  * Checks that a home and a database belong together, by an id that both store. A platform deletes files in its home
@@ -24,15 +24,17 @@ export async function claimInstance(options: {
 }): Promise<void> {
   const { kysely } = options;
   const home = homeLayout(options.home);
-  const found: Found = {
+  const found: InstanceState = {
     homeId: await readIfThere(home.instanceId),
     databaseId: (await kysely.selectFrom('platform_instance').select('id').executeTakeFirst())?.id,
-    inHome: await deploymentsIn(home),
-    inDatabase: new Set((await kysely.selectFrom('deployments').select('id').execute()).map(({ id }) => id)),
+    homeDeployments: await deploymentsIn(home),
+    databaseDeployments: new Set(
+      (await kysely.selectFrom('deployments').select('id').execute()).map(({ id }) => id),
+    ),
   };
   const { homeId, databaseId } = found;
   if (homeId !== undefined && homeId === databaseId) return;
-  if (!options.adopt && !belongTogether(found)) throw mismatch(home, found);
+  if (!options.adopt && !isSameInstance(found)) throw mismatch(home, found);
   // The home's id wins, so that an adopted database no longer belongs to its former home.
   const id = homeId ?? databaseId ?? randomUUID();
   await kysely
@@ -43,36 +45,44 @@ export async function claimInstance(options: {
   await readOrCreate(home.root, home.instanceId, () => id);
 }
 
-interface Found {
+interface InstanceState {
   readonly homeId: string | undefined;
   readonly databaseId: string | undefined;
   /** The deployments with sources or builds in the home. */
-  readonly inHome: ReadonlySet<string>;
-  readonly inDatabase: ReadonlySet<string>;
+  readonly homeDeployments: ReadonlySet<string>;
+  readonly databaseDeployments: ReadonlySet<string>;
 }
 
-function belongTogether({ homeId, databaseId, inHome, inDatabase }: Found): boolean {
+function isSameInstance({
+  homeId,
+  databaseId,
+  homeDeployments,
+  databaseDeployments,
+}: InstanceState): boolean {
   if (homeId !== undefined && databaseId !== undefined) return false;
-  if (inHome.size > 0) return [...inHome].some((id) => inDatabase.has(id));
+  if (homeDeployments.size > 0) return [...homeDeployments].some((id) => databaseDeployments.has(id));
   // A new home has none of the sources of another home's database.
-  return databaseId === undefined || inDatabase.size === 0;
+  return databaseId === undefined || databaseDeployments.size === 0;
 }
 
 async function deploymentsIn(home: HomeLayout): Promise<ReadonlySet<string>> {
-  const paths = [...(await perDeployment(home.objects)), ...(await perDeployment(home.builds))];
+  const paths = [...(await listPerDeployment(home.objects)), ...(await listPerDeployment(home.builds))];
   return new Set(paths.map((path) => basename(dirname(path))));
 }
 
-function mismatch(home: HomeLayout, { homeId, databaseId, inHome, inDatabase }: Found): PlatformError {
-  const known = [...inHome].filter((id) => inDatabase.has(id)).length;
-  const ofHome = `The home ${home.root} (${idText(homeId)}) has sources and builds of ${deployments(inHome.size)}`;
-  const ofDatabase = `the database (${idText(databaseId)}) has ${deployments(inDatabase.size)}`;
+function mismatch(
+  home: HomeLayout,
+  { homeId, databaseId, homeDeployments, databaseDeployments }: InstanceState,
+): PlatformError {
+  const knownInHome = [...homeDeployments].filter((id) => databaseDeployments.has(id)).length;
+  const homeText = `The home ${home.root} (${idText(homeId)}) has sources and builds of ${countText(homeDeployments.size)}`;
+  const databaseText = `the database (${idText(databaseId)}) has ${countText(databaseDeployments.size)}`;
   return new PlatformError(
     'SLIPWAY_INSTANCE_MISMATCH',
-    `${ofHome}, and ${ofDatabase}, ${known} of them in this home. They do not belong together. Nothing was changed.`,
+    `${homeText}, and ${databaseText}, ${knownInHome} of them in this home. They do not belong together. Nothing was changed.`,
     {
       place: home.root,
-      hint: `Start with the right --home or DATABASE_URL. To use this database with this home on purpose: slipway platform --home ${home.root} --adopt-database. What the database does not know is then kept in ${home.trash} for ${TRASH_KEPT_DAYS} days.`,
+      hint: `Start with the right --home or DATABASE_URL. To use this database with this home on purpose: slipway platform --home ${home.root} --adopt-database. What the database does not know is then kept in ${home.trash} for ${TRASH_RETENTION_DAYS} days.`,
     },
   );
 }
@@ -81,6 +91,6 @@ function idText(id: string | undefined): string {
   return id === undefined ? 'no instance id' : `instance ${id}`;
 }
 
-function deployments(count: number): string {
+function countText(count: number): string {
   return count === 1 ? '1 deployment' : `${count} deployments`;
 }

@@ -29,7 +29,7 @@ export type Listeners = ReturnType<typeof createListeners>;
 export function createListeners(kysely: Kysely<Schema>) {
   return {
     /**
-     * `vocabulary` is stored, see `vocabularyEdge`. @throws HttpProblem 409 if the compute id is registered already.
+     * `vocabulary` is stored, see `translateVocabulary`. @throws HttpProblem 409 if the compute id is registered already.
      */
     create: async (caller: Caller, request: ListenerCreate, vocabulary: Vocabulary): Promise<Listener> => {
       const { version, compute_type: type, compute_id: compute, compute_config: config } = request;

@@ -9,26 +9,26 @@ import type { RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
 /** How many lines to read at once. */
-const LINES_AT_ONCE = 500;
+const LINES_PER_READ = 500;
 /** How often to poll the log while it is idle, in milliseconds. Lines are stored every 200 ms. */
-const LOOK_EVERY_MS = 300;
+const POLL_INTERVAL_MS = 300;
 
-interface Stored {
+interface LogSources {
   readonly kysely: Kysely<Schema>;
   readonly logs: RevisionLogs;
 }
 
-interface Following {
+interface FollowOptions {
   readonly after: string | undefined;
   readonly stage: LogStage | undefined;
 }
 
 /** Follows revisions' logs as they grow. */
 export class LogFollowing {
-  readonly #stored: Stored;
+  readonly #stored: LogSources;
   readonly #followers = new Set<Follower>();
 
-  constructor(stored: Stored) {
+  constructor(stored: LogSources) {
     this.#stored = stored;
   }
 
@@ -38,9 +38,9 @@ export class LogFollowing {
    * active, or with stage `build`, the build is over. The next lines are read only after the reader has taken the
    * previous ones, so a slow reader costs no memory.
    */
-  follow(revisionId: string, following: Following): EventReader {
-    const onLeave = (): unknown => this.#followers.delete(follower);
-    const follower = new Follower({ ...this.#stored, ...following, revisionId, onLeave });
+  follow(revisionId: string, following: FollowOptions): EventReader {
+    const onClose = (): unknown => this.#followers.delete(follower);
+    const follower = new Follower({ ...this.#stored, ...following, revisionId, onClose });
     this.#followers.add(follower);
     return follower;
   }
@@ -61,14 +61,14 @@ export function revisionLogLine(line: {
   return { id: line.id, stage: line.stage, message: line.line, timestamp: line.at.toISOString() };
 }
 
-interface FollowerOptions extends Stored, Following {
+interface FollowerOptions extends LogSources, FollowOptions {
   readonly revisionId: string;
-  readonly onLeave: () => unknown;
+  readonly onClose: () => unknown;
 }
 
 class Follower implements EventReader {
   readonly #options: FollowerOptions;
-  readonly #left = new AbortController();
+  readonly #abort = new AbortController();
   readonly #frames: Uint8Array[] = [];
   #after: string | undefined;
   #lastText: string | undefined;
@@ -80,34 +80,34 @@ class Follower implements EventReader {
   }
 
   async next(idleMs: number): Promise<Uint8Array | 'idle' | undefined> {
-    const { signal } = this.#left;
+    const { signal } = this.#abort;
     const idleAt = performance.now() + idleMs;
     while (!signal.aborted) {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
       if (this.#ended) break;
-      await this.#look();
+      await this.#readNew();
       if (this.#frames.length > 0) continue;
       if (performance.now() >= idleAt) return 'idle';
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
     this.close();
     return undefined;
   }
 
   close(): void {
-    this.#left.abort();
-    this.#options.onLeave();
+    this.#abort.abort();
+    this.#options.onClose();
   }
 
   /** Reads the status before the lines, so that all lines from before a change of status are included. */
-  async #look(): Promise<void> {
+  async #readNew(): Promise<void> {
     const { logs, revisionId, stage } = this.#options;
-    const { status, status_message, over } = await this.#state();
+    const { status, status_message, isComplete } = await this.#state();
     await logs.flush();
     const lines = await logs.read(revisionId, {
       order: 'asc',
-      limit: LINES_AT_ONCE,
+      limit: LINES_PER_READ,
       after: this.#after,
       stage,
     });
@@ -118,11 +118,11 @@ class Follower implements EventReader {
       this.#frames.push(encodeEvent('log', JSON.stringify(revisionLogLine(line)), line.id));
     }
     this.#after = lines.at(-1)?.id ?? this.#after;
-    this.#ended = over && lines.length < LINES_AT_ONCE;
+    this.#ended = isComplete && lines.length < LINES_PER_READ;
     if (this.#ended) this.#frames.push(encodeEvent('end', text));
   }
 
-  async #state(): Promise<RevisionStatusEvent & { over: boolean }> {
+  async #state(): Promise<RevisionStatusEvent & { isComplete: boolean }> {
     const { kysely, revisionId, stage } = this.#options;
     const row = await kysely
       .selectFrom('revisions')
@@ -131,17 +131,17 @@ class Follower implements EventReader {
       .where('revisions.id', '=', revisionId)
       .executeTakeFirst();
     if (row === undefined) {
-      return { status: 'UNKNOWN', status_message: 'The deployment was deleted.', over: true };
+      return { status: 'UNKNOWN', status_message: 'The deployment was deleted.', isComplete: true };
     }
-    const over =
+    const isComplete =
       stage === 'build'
-        ? !BEFORE_THE_BUILD_ENDS.has(row.status)
+        ? !UNBUILT_STATUSES.has(row.status)
         : isSettled(row.status) && row.active_revision_id !== revisionId;
-    return { status: row.status, status_message: row.status_reason, over };
+    return { status: row.status, status_message: row.status_reason, isComplete };
   }
 }
 
-const BEFORE_THE_BUILD_ENDS: ReadonlySet<RevisionStatus> = new Set([
+const UNBUILT_STATUSES: ReadonlySet<RevisionStatus> = new Set([
   'CREATING',
   'QUEUED',
   'AWAITING_BUILD',

@@ -8,7 +8,7 @@ import type { Fleet } from './fleet.ts';
 import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import { isSettled, REVISION_STATUSES } from './revisionStates.ts';
-import type { CallOff, RevisionWork } from './revisionWork.ts';
+import type { WorkCancellation, RevisionWork } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 
 /** How many restarts may find one revision unfinished before it fails. */
@@ -21,7 +21,7 @@ interface Job extends RunningJob {
   done: Promise<void>;
 }
 
-const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
+const UNSETTLED_STATUSES = REVISION_STATUSES.filter((status) => !isSettled(status));
 const RETRY_AFTER_MS = 1_000;
 
 /**
@@ -45,40 +45,40 @@ export function createOrchestrator(options: {
   const jobs = new Map<string, Job>();
   const removals = new Map<string, Promise<void>>();
   const stopping = new AbortController();
-  let passing: Promise<void> | undefined;
-  let again = false;
+  let currentPasses: Promise<void> | undefined;
+  let isPassNeeded = false;
   /** How many revisions wait for a build slot. */
   let queued = 0;
 
-  const wake = (): void => {
-    again = true;
+  const requestPass = (): void => {
+    isPassNeeded = true;
     if (stopping.signal.aborted) return;
-    passing ??= passes().finally(() => {
-      passing = undefined;
-      if (again && !stopping.signal.aborted) wake();
+    currentPasses ??= runPasses().finally(() => {
+      currentPasses = undefined;
+      if (isPassNeeded && !stopping.signal.aborted) requestPass();
     });
   };
 
-  const passes = async (): Promise<void> => {
-    while (again && !stopping.signal.aborted) {
-      again = false;
+  const runPasses = async (): Promise<void> => {
+    while (isPassNeeded && !stopping.signal.aborted) {
+      isPassNeeded = false;
       try {
-        await pass();
+        await runPass();
       } catch (error) {
         log.error({ err: error }, 'the work on revisions could not be planned; it is tried again');
-        again = true;
+        isPassNeeded = true;
         await sleep(RETRY_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
   };
 
-  const pass = async (): Promise<void> => {
+  const runPass = async (): Promise<void> => {
     const deleted = kysely.selectFrom('deployments').select('id').where('status', '=', 'AWAITING_DELETE');
     for (const { id } of await deleted.execute()) remove(id);
     const revisions = await unsettledRevisions(kysely, options.sources);
     for (const action of planWork(revisions, jobs, options.buildSlots)) {
       if (stopping.signal.aborted) return;
-      await act(action);
+      await executeAction(action);
     }
     queued = revisions.filter(
       ({ id, deploymentId, status, hasSource }) =>
@@ -86,35 +86,40 @@ export function createOrchestrator(options: {
     ).length;
   };
 
-  const act = async (action: Action): Promise<void> => {
+  const executeAction = async (action: Action): Promise<void> => {
     switch (action.kind) {
       case 'queue':
         await recordChange(kysely, { revisionId: action.revision.id, event: 'created' });
-        again = true;
+        isPassNeeded = true;
         return;
       case 'admit': {
         const { id: revisionId, hasSource } = action.revision;
         const reason = hasSource ? undefined : 'It has no source yet.';
         await recordChange(kysely, { revisionId, event: 'admitted', reason });
-        again = true;
+        isPassNeeded = true;
         return;
       }
       case 'skip':
-        await recordEnd(kysely, action.revision.id, 'superseded', `Revision ID ${action.by} took its place.`);
+        await recordEnd(
+          kysely,
+          action.revision.id,
+          'superseded',
+          `Revision ID ${action.replacedBy} took its place.`,
+        );
         return;
       case 'interrupt':
-        callOff(action.deploymentId, `Revision ID ${action.by} was redeployed.`);
+        interruptJob(action.deploymentId, `Revision ID ${action.replacedBy} was redeployed.`);
         return;
       case 'run':
         run(action.revision, action.building);
     }
   };
 
-  const callOff = (deploymentId: string, reason: string): void => {
+  const interruptJob = (deploymentId: string, reason: string): void => {
     const job = jobs.get(deploymentId);
     if (job === undefined || job.interrupted) return;
     job.interrupted = true;
-    job.controller.abort({ kind: 'interrupted', reason } satisfies CallOff);
+    job.controller.abort({ kind: 'interrupted', reason } satisfies WorkCancellation);
   };
 
   const run = (revision: PlannedRevision, building: boolean): void => {
@@ -131,7 +136,7 @@ export function createOrchestrator(options: {
       if (!building || (await work.build(revision, controller.signal))) {
         // A built revision is deployed before a newer one that waits.
         job.building = false;
-        wake();
+        requestPass();
         await work.deploy(revision, controller.signal);
       }
       await options.afterWork(revision.deploymentId).catch((error: unknown) => {
@@ -141,14 +146,14 @@ export function createOrchestrator(options: {
     };
     job.done = buildAndDeploy().finally(() => {
       jobs.delete(revision.deploymentId);
-      wake();
+      requestPass();
     });
     jobs.set(revision.deploymentId, job);
   };
 
   const remove = (deploymentId: string): void => {
     if (removals.has(deploymentId)) return;
-    callOff(deploymentId, 'The deployment was deleted.');
+    interruptJob(deploymentId, 'The deployment was deleted.');
     const removal = (async () => {
       await jobs.get(deploymentId)?.done;
       await fleet.remove(deploymentId);
@@ -165,11 +170,11 @@ export function createOrchestrator(options: {
   return {
     /** Resumes an earlier process's unfinished work, and begins. */
     start: async (): Promise<void> => {
-      await takeUp(kysely, log);
-      wake();
+      await resumeUnfinished(kysely, log);
+      requestPass();
     },
     /** Call it after storing something that may need work. */
-    wake,
+    requestPass,
     /** How many revisions wait for a build slot. */
     queued: (): number => queued,
     /** Ends the work on a revision whose interruption is already stored. No effect if no work runs for it. */
@@ -177,14 +182,20 @@ export function createOrchestrator(options: {
       const job = [...jobs.values()].find((each) => each.revisionId === revisionId);
       if (job === undefined) return;
       job.interrupted = true;
-      job.controller.abort({ kind: 'recorded', reason: 'It was asked for again.' } satisfies CallOff);
+      job.controller.abort({
+        kind: 'recorded',
+        reason: 'It was asked for again.',
+      } satisfies WorkCancellation);
     },
     /** Stops all work; the next start resumes it. */
     close: async (): Promise<void> => {
       stopping.abort();
-      await passing;
+      await currentPasses;
       for (const job of jobs.values()) {
-        job.controller.abort({ kind: 'stopping', reason: 'The platform was stopped.' } satisfies CallOff);
+        job.controller.abort({
+          kind: 'stopping',
+          reason: 'The platform was stopped.',
+        } satisfies WorkCancellation);
       }
       await Promise.all([...jobs.values()].map((job) => job.done));
       await Promise.all(removals.values());
@@ -193,13 +204,13 @@ export function createOrchestrator(options: {
 }
 
 /** Returns unfinished revisions of a killed process to their last durable step, up to {@link RESTARTS_MAX} times. */
-async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
-  const halfDone = await kysely
+async function resumeUnfinished(kysely: Kysely<Schema>, log: Logger): Promise<void> {
+  const unfinished = await kysely
     .selectFrom('revisions')
     .select(['id', 'restarts', 'deployment_id'])
     .where('status', 'in', ['BUILDING', 'DEPLOYING'])
     .execute();
-  for (const { id: revisionId, restarts, deployment_id: deployment } of halfDone) {
+  for (const { id: revisionId, restarts, deployment_id: deployment } of unfinished) {
     const change: Omit<RevisionChange, 'revisionId'> =
       restarts < RESTARTS_MAX
         ? { event: 'takenUpAgain', reason: 'The platform was restarted.', set: { restarts: restarts + 1 } }
@@ -227,7 +238,7 @@ async function unsettledRevisions(kysely: Kysely<Schema>, sources: Sources): Pro
       'revisions.source_config',
       'revisions.source_revision_config',
     ])
-    .where('revisions.status', 'in', UNSETTLED)
+    .where('revisions.status', 'in', UNSETTLED_STATUSES)
     .where('deployments.status', '!=', 'AWAITING_DELETE')
     .execute();
   return rows.map((row) => ({

@@ -29,9 +29,9 @@ export type Action =
   /** Build and deploy it, or only deploy it if it is built. */
   | { readonly kind: 'run'; readonly revision: PlannedRevision; readonly building: boolean }
   /** A newer revision supersedes it. */
-  | { readonly kind: 'skip'; readonly revision: PlannedRevision; readonly by: string }
+  | { readonly kind: 'skip'; readonly revision: PlannedRevision; readonly replacedBy: string }
   /** Stop the running job, because a redeploy waits. */
-  | { readonly kind: 'interrupt'; readonly deploymentId: string; readonly by: string };
+  | { readonly kind: 'interrupt'; readonly deploymentId: string; readonly replacedBy: string };
 
 /**
  * Plans the next actions. The rules:
@@ -58,17 +58,17 @@ export function planWork(
     newest.set(revision.deploymentId, revision);
   }
   const actions = waiting.flatMap((revision): Action[] => {
-    const by = newest.get(revision.deploymentId)?.id ?? revision.id;
-    return by === revision.id ? [] : [{ kind: 'skip', revision, by }];
+    const replacedBy = newest.get(revision.deploymentId)?.id ?? revision.id;
+    return replacedBy === revision.id ? [] : [{ kind: 'skip', revision, replacedBy }];
   });
   for (const revision of newest.values()) {
     const job = jobs.get(revision.deploymentId);
     if (revision.status === 'CREATING') {
       actions.push({ kind: 'queue', revision });
     } else if (job !== undefined) {
-      const overtakes = revision.requestedBy === 'redeploy' && revision.requested > job.requested;
-      if (overtakes && !job.interrupted) {
-        actions.push({ kind: 'interrupt', deploymentId: revision.deploymentId, by: revision.id });
+      const isRedeployAfter = revision.requestedBy === 'redeploy' && revision.requested > job.requested;
+      if (isRedeployAfter && !job.interrupted) {
+        actions.push({ kind: 'interrupt', deploymentId: revision.deploymentId, replacedBy: revision.id });
       }
     } else if (revision.status === 'QUEUED') {
       actions.push({ kind: 'admit', revision });

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { type Kysely, sql } from 'kysely';
 
 import type { Schema } from '../store/schema.ts';
-import { type HomeLayout, moveToTrash, perDeployment } from './homeLayout.ts';
+import { type HomeLayout, moveToTrash, listPerDeployment } from './homeLayout.ts';
 import { isSettled } from './revisionStates.ts';
 
 /** How many built revisions of a deployment stay on disk, besides the active and the unsettled ones. */
@@ -42,7 +42,7 @@ export async function removeOldBuilds(
 /** Moves build directories that no revision knows to the trash. A killed process may have left them. */
 export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
   // The directories first: one that appears after the rows were read belongs to a new build.
-  const found = await perDeployment(home.builds);
+  const found = await listPerDeployment(home.builds);
   const known = await kysely
     .selectFrom('revisions')
     .select(['id', 'deployment_id', 'status', 'agent_dir'])
@@ -138,7 +138,7 @@ export async function removeOldSources(
 /** Moves uploaded sources that no row knows to the trash. A killed process may have left them. */
 export async function trashOrphanedSources(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
   // The files first: a file that appears after the rows were read has had a row since before its upload.
-  const found = await perDeployment(home.objects);
+  const found = await listPerDeployment(home.objects);
   const known = await kysely.selectFrom('uploads').select('object_path').execute();
   const kept = new Set(known.map(({ object_path }) => home.object(object_path)));
   for (const file of found) {

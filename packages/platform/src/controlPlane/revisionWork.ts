@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { isDiskFull } from '../http/problem.ts';
 import type { RevisionsTable, Schema } from '../store/schema.ts';
 import type { AgentSpec, Fleet } from './fleet.ts';
-import { type HomeLayout, isThere, withScratch } from './homeLayout.ts';
+import { type HomeLayout, pathExists, withScratch } from './homeLayout.ts';
 import { recordChange, recordEnd, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import type { BuildResult, BuildRevision, StartAgent } from './dependencies.ts';
@@ -16,7 +16,7 @@ import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 
 /** Why work on a revision was canceled; the reason of its abort signal. */
-export interface CallOff {
+export interface WorkCancellation {
   /**
    * `interrupted`: another revision goes first. `recorded`: it was interrupted on request, and its end is stored
    * already.
@@ -26,11 +26,11 @@ export interface CallOff {
   readonly reason: string;
 }
 
-const INTERRUPTED_MEANWHILE: CallOff = { kind: 'recorded', reason: 'It was asked for again.' };
-const CALLED_OFF: BuildResult = { ok: false, reason: 'The build was called off.' };
+const INTERRUPTED_BEFORE_COMMIT: WorkCancellation = { kind: 'recorded', reason: 'It was asked for again.' };
+const BUILD_CANCELED: BuildResult = { ok: false, reason: 'The build was called off.' };
 
 /** The revision to build or deploy. */
-interface WorkedRevision {
+interface RevisionIds {
   readonly id: string;
   readonly deploymentId: string;
 }
@@ -55,7 +55,10 @@ export function createRevisionWork(options: {
 
   /** The deployments of the revisions in progress, for the log. */
   const deployments = new Map<string, string>();
-  const about = (revisionId: string) => ({ revision: revisionId, deployment: deployments.get(revisionId) });
+  const logFields = (revisionId: string) => ({
+    revision: revisionId,
+    deployment: deployments.get(revisionId),
+  });
 
   const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
     kysely.selectFrom('revisions').selectAll().where('id', '=', revisionId).executeTakeFirstOrThrow();
@@ -63,12 +66,18 @@ export function createRevisionWork(options: {
   const record = async (change: RevisionChange): Promise<boolean> => {
     await logs.flush();
     const status = await recordChange(kysely, change);
-    options.log.info({ ...about(change.revisionId), status, reason: change.reason }, 'a revision went on');
+    options.log.info(
+      { ...logFields(change.revisionId), status, reason: change.reason },
+      'a revision went on',
+    );
     return status !== undefined;
   };
 
   /** Stores the end of canceled work, depending on the revision's role in the deployment and the reason. */
-  const callOff = async (revisionId: string, { kind, reason }: CallOff): Promise<void> => {
+  const recordCancellation = async (
+    revisionId: string,
+    { kind, reason }: WorkCancellation,
+  ): Promise<void> => {
     // A revision with a stored end is in progress again only if it was requested since: that request continues.
     if (kind !== 'interrupted') {
       await record({ revisionId, event: 'takenUpAgain', reason });
@@ -76,7 +85,7 @@ export function createRevisionWork(options: {
     }
     await logs.flush();
     const status = await recordEnd(kysely, revisionId, 'interrupted', reason);
-    options.log.info({ ...about(revisionId), status, reason }, 'a revision was interrupted');
+    options.log.info({ ...logFields(revisionId), status, reason }, 'a revision was interrupted');
   };
 
   const runBuild = async (
@@ -104,9 +113,9 @@ export function createRevisionWork(options: {
         });
       });
     } catch (error) {
-      if (signal.aborted) return CALLED_OFF;
+      if (signal.aborted) return BUILD_CANCELED;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
-      options.log.error({ err: error, ...about(revision.id) }, 'the builder failed');
+      options.log.error({ err: error, ...logFields(revision.id) }, 'the builder failed');
       return { ok: false, reason: 'The builder failed unexpectedly; see the log of the platform.' };
     }
   };
@@ -119,9 +128,9 @@ export function createRevisionWork(options: {
       const set = { built_at: new Date() };
       return record({ revisionId, event: 'built', reason: 'An image needs no build.', set });
     }
-    const result = signal.aborted ? CALLED_OFF : await runBuild(source, revision, signal);
+    const result = signal.aborted ? BUILD_CANCELED : await runBuild(source, revision, signal);
     if (signal.aborted) {
-      await callOff(revisionId, signal.reason as CallOff);
+      await recordCancellation(revisionId, signal.reason as WorkCancellation);
       return false;
     }
     if (result.ok) {
@@ -140,7 +149,7 @@ export function createRevisionWork(options: {
     return false;
   };
 
-  const specOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
+  const agentSpecOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
     const { id: revisionId, deployment_id: deploymentId } = revision;
     const env = await options.environmentOf(revision);
     const drainMs = drainSettingOf(env);
@@ -152,7 +161,7 @@ export function createRevisionWork(options: {
     }
     if (revision.agent_dir === null) return undefined;
     const agentDir = join(home.root, revision.agent_dir);
-    if (!(await isThere(agentDir))) return undefined;
+    if (!(await pathExists(agentDir))) return undefined;
     const graphConfigPath = revision.agent_graph_config ?? 'graph.json';
     return {
       ...spec,
@@ -173,12 +182,12 @@ export function createRevisionWork(options: {
 
   const deploy = async (revisionId: string, signal: AbortSignal): Promise<void> => {
     if (signal.aborted) {
-      await callOff(revisionId, signal.reason as CallOff);
+      await recordCancellation(revisionId, signal.reason as WorkCancellation);
       return;
     }
     const revision = await load(revisionId);
     const source = sources(revision.source);
-    const spec = await specOf(revision);
+    const spec = await agentSpecOf(revision);
     if (spec === undefined) {
       const reason = 'What was built is no longer on the disk: it is built again.';
       await record({ revisionId, event: 'buildMissing', reason, set: { agent_dir: null } });
@@ -186,24 +195,24 @@ export function createRevisionWork(options: {
     }
     if (!(await record({ revisionId, event: 'deployStarted' }))) return;
     if (source.kind === 'image') {
-      const reason = await source.undeployable(revision);
+      const reason = await source.deployBlocker(revision);
       if (reason !== undefined) {
         await record({ revisionId, event: 'deployFailed', reason });
         return;
       }
-      for (const line of await source.remarks(revision)) logs.sink(revisionId, 'deploy')(line);
+      for (const line of await source.logNotes(revision)) logs.sink(revisionId, 'deploy')(line);
     }
     let agent;
     try {
       agent = await fleet.start(spec, signal);
     } catch (error) {
-      if (isCalledOff(signal)) await callOff(revisionId, signal.reason as CallOff);
+      if (isCanceled(signal)) await recordCancellation(revisionId, signal.reason as WorkCancellation);
       else await record({ revisionId, event: 'deployFailed', reason: messageOf(error) });
       return;
     }
-    if (isCalledOff(signal)) {
+    if (isCanceled(signal)) {
       agent.kill();
-      await callOff(revisionId, signal.reason as CallOff);
+      await recordCancellation(revisionId, signal.reason as WorkCancellation);
       return;
     }
     // From here on the signal cancels nothing: the switch is stored, or undone.
@@ -212,14 +221,14 @@ export function createRevisionWork(options: {
       await logs.flush();
       if (!(await commit(kysely, revision))) {
         handover.undo();
-        await callOff(revisionId, INTERRUPTED_MEANWHILE);
+        await recordCancellation(revisionId, INTERRUPTED_BEFORE_COMMIT);
         return;
       }
     } catch (error) {
       handover.undo();
       throw error;
     }
-    options.log.info(about(revisionId), 'a revision is deployed');
+    options.log.info(logFields(revisionId), 'a revision is deployed');
     handover.finish();
   };
 
@@ -227,14 +236,14 @@ export function createRevisionWork(options: {
    * If the platform itself fails (its database, for example), ends the revision as failed if that can still be
    * stored.
    */
-  const guarded =
+  const endAsFailedOnError =
     <T>(work: (revisionId: string, signal: AbortSignal) => Promise<T>, otherwise: T) =>
-    async ({ id: revisionId, deploymentId }: WorkedRevision, signal: AbortSignal): Promise<T> => {
+    async ({ id: revisionId, deploymentId }: RevisionIds, signal: AbortSignal): Promise<T> => {
       deployments.set(revisionId, deploymentId);
       try {
         return await work(revisionId, signal);
       } catch (error) {
-        options.log.error({ err: error, ...about(revisionId) }, 'work on a revision failed');
+        options.log.error({ err: error, ...logFields(revisionId) }, 'work on a revision failed');
         await endAsFailed(revisionId);
         return otherwise;
       } finally {
@@ -249,7 +258,7 @@ export function createRevisionWork(options: {
       if (!ended) await record({ revisionId, event: 'deployFailed', reason });
     } catch (error) {
       // It keeps its status until the platform restarts and resumes it.
-      options.log.error({ err: error, ...about(revisionId) }, 'the failure could not be recorded');
+      options.log.error({ err: error, ...logFields(revisionId) }, 'the failure could not be recorded');
     }
   };
 
@@ -257,11 +266,11 @@ export function createRevisionWork(options: {
     /**
      * Builds a revision that awaits its build. Never throws: every end is a status. True if it now awaits deployment.
      */
-    build: guarded(build, false),
+    build: endAsFailedOnError(build, false),
     /** Deploys a revision that awaits deployment. Never throws: every end is a status. */
-    deploy: guarded(deploy, undefined),
+    deploy: endAsFailedOnError(deploy, undefined),
     /** What the fleet needs to start a built revision's agent; undefined if the build is gone. */
-    specOf,
+    agentSpecOf,
   };
 }
 
@@ -295,7 +304,7 @@ async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTabl
 }
 
 /** A function, because TypeScript would narrow `signal.aborted` to its earlier value. */
-function isCalledOff(signal: AbortSignal): boolean {
+function isCanceled(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 

@@ -31,7 +31,7 @@ export function createUploads(options: {
 }) {
   const { kysely, home, log, tokens } = options;
   const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
-  const underWay = new Set<string>();
+  const activeUploads = new Set<string>();
 
   return {
     /**
@@ -69,25 +69,29 @@ export function createUploads(options: {
     ): Promise<StoredObject> => {
       const grant = tokens.read(token);
       const { objectPath } = grant;
-      const caller = await uploaderOf(kysely, grant, from);
+      const caller = await findUploader(kysely, grant, from);
       try {
         checkDeclared(declaredSize, grant, maxBytes);
-        await checkUnused(kysely, objectPath);
+        await requireUnused(kysely, objectPath);
         await mkdir(home.incoming, { recursive: true, mode: 0o700 });
         const name = randomUUID();
-        const aside = join(home.incoming, name);
-        underWay.add(name);
+        const stagingPath = join(home.incoming, name);
+        activeUploads.add(name);
         try {
-          const written = await writeAside(aside, body, Math.min(maxBytes, grant.contentLength ?? maxBytes));
+          const written = await writeToStaging(
+            stagingPath,
+            body,
+            Math.min(maxBytes, grant.contentLength ?? maxBytes),
+          );
           checkLength(written.size, grant.contentLength);
           return await kysely.transaction().execute(async (trx) => {
-            const stored = await place(trx, home, { aside, objectPath, ...written });
+            const stored = await moveIntoObjects(trx, home, { stagingPath, objectPath, ...written });
             await recordAudit(trx, caller, {});
             return stored;
           });
         } finally {
-          underWay.delete(name);
-          await rm(aside, { force: true });
+          activeUploads.delete(name);
+          await rm(stagingPath, { force: true });
         }
       } catch (error) {
         const isRefused = error instanceof HttpProblem;
@@ -118,13 +122,13 @@ export function createUploads(options: {
         .returning('object_path')
         .execute();
       for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
-      await removeAbandoned(home.incoming, underWay);
+      await removeAbandoned(home.incoming, activeUploads);
     },
   };
 }
 
 /** The key that requested the URL, as the caller of the upload. @throws HttpProblem 404. */
-async function uploaderOf(
+async function findUploader(
   kysely: Kysely<Schema>,
   { objectPath, askedBy }: UploadGrant,
   from: Origin,
@@ -155,7 +159,7 @@ function checkDeclared(size: number | undefined, { contentLength }: UploadGrant,
 }
 
 /** Checks this before the body is read. */
-async function checkUnused(kysely: Kysely<Schema>, objectPath: string): Promise<void> {
+async function requireUnused(kysely: Kysely<Schema>, objectPath: string): Promise<void> {
   const upload = await kysely
     .selectFrom('uploads')
     .select('uploaded_at')
@@ -167,27 +171,27 @@ async function checkUnused(kysely: Kysely<Schema>, objectPath: string): Promise<
 
 function checkLength(size: number, contentLength: number | null): void {
   if (contentLength === null || size === contentLength) return;
-  throw refused(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
+  throw rejectUpload(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`);
 }
 
 /** The rest of the body is not read, so the connection must be closed. */
-function refused(status: 400 | 404 | 409 | 413, detail: string): HttpProblem {
+function rejectUpload(status: 400 | 404 | 409 | 413, detail: string): HttpProblem {
   return new HttpProblem(status, detail, { headers: { connection: 'close' } });
 }
 
 function unknownPath(): HttpProblem {
-  return refused(404, 'The object path is not known any more.');
+  return rejectUpload(404, 'The object path is not known any more.');
 }
 
 function alreadyUsed(): HttpProblem {
-  return refused(409, 'The upload URL has been used; ask for a new one.');
+  return rejectUpload(409, 'The upload URL has been used; ask for a new one.');
 }
 
 function tooLarge(maxBytes: number): HttpProblem {
-  return refused(413, `The upload is larger than ${maxBytes} bytes.`);
+  return rejectUpload(413, `The upload is larger than ${maxBytes} bytes.`);
 }
 
-async function writeAside(
+async function writeToStaging(
   path: string,
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -218,12 +222,12 @@ interface StoredObject {
   readonly sha256: string;
 }
 
-async function place(
+async function moveIntoObjects(
   trx: Transaction<Schema>,
   home: HomeLayout,
-  upload: { aside: string; objectPath: string; size: number; sha256: string },
+  upload: { stagingPath: string; objectPath: string; size: number; sha256: string },
 ): Promise<StoredObject> {
-  const { aside, objectPath, size, sha256 } = upload;
+  const { stagingPath, objectPath, size, sha256 } = upload;
   const row = await trx
     .selectFrom('uploads')
     .selectAll()
@@ -234,7 +238,7 @@ async function place(
   if (row.uploaded_at !== null) throw alreadyUsed();
   const path = home.object(objectPath);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await rename(aside, path);
+  await rename(stagingPath, path);
   await trx
     .updateTable('uploads')
     .set({ uploaded_at: new Date(), size, sha256 })
@@ -244,10 +248,10 @@ async function place(
 }
 
 /** Removes the files of killed processes. */
-async function removeAbandoned(incoming: string, underWay: ReadonlySet<string>): Promise<void> {
+async function removeAbandoned(incoming: string, activeUploads: ReadonlySet<string>): Promise<void> {
   try {
     for (const name of await readdir(incoming)) {
-      if (!underWay.has(name)) await rm(join(incoming, name), { force: true });
+      if (!activeUploads.has(name)) await rm(join(incoming, name), { force: true });
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

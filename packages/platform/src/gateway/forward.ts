@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 
 /** One request that the gateway forwards. */
-export interface Passage {
+export interface ProxyRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Path and query for the agent. */
@@ -15,7 +15,7 @@ export interface Passage {
 }
 
 /** The result of one attempt to forward a request. */
-export type Forwarding =
+export type ForwardResult =
   /** Finished: answered, broken off during the answer, or the client disconnected. */
   | { readonly kind: 'over' }
   /**
@@ -24,35 +24,35 @@ export type Forwarding =
    */
   | { readonly kind: 'unanswered'; readonly sent: boolean }
   /** The request cannot be forwarded. */
-  | { readonly kind: 'unforwardable'; readonly why: string };
+  | { readonly kind: 'unforwardable'; readonly reason: string };
 
 /**
  * Forwards one request to one agent, streaming both ways with back pressure. Nothing is buffered, so server-sent
  * events arrive at once. If the client disconnects, the agent's side is aborted too. Sends the client only the
  * agent's answer. Never rejects.
  */
-export async function forward(route: AgentRoute, passage: Passage): Promise<Forwarding> {
-  const { request, response } = passage;
-  let leave: (() => void) | undefined;
-  route.enter();
+export async function forward(route: AgentRoute, proxyRequest: ProxyRequest): Promise<ForwardResult> {
+  const { request, response } = proxyRequest;
+  let onClientClose: (() => void) | undefined;
+  route.countRequest();
   try {
-    return await new Promise<Forwarding>((resolve) => {
+    return await new Promise<ForwardResult>((resolve) => {
       const handler = new ForwardingHandler(response, route.revisionId, resolve);
-      leave = () => handler.clientLeft();
-      response.once('close', leave);
+      onClientClose = () => handler.abortForClient();
+      response.once('close', onClientClose);
       route.pool.dispatch(
         {
-          path: passage.path,
+          path: proxyRequest.path,
           method: request.method ?? 'GET',
-          headers: requestHeaders(request, passage),
+          headers: requestHeaders(request, proxyRequest),
           body: hasBody(request) ? bodyOf(request) : null,
         } as Dispatcher.DispatchOptions,
         handler,
       );
     });
   } finally {
-    if (leave !== undefined) response.off('close', leave);
-    route.leave();
+    if (onClientClose !== undefined) response.off('close', onClientClose);
+    route.releaseRequest();
   }
 }
 
@@ -70,22 +70,22 @@ async function* bodyOf(request: IncomingMessage): AsyncGenerator<Buffer> {
 class ForwardingHandler implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   readonly #revisionId: string;
-  readonly #resolve: (forwarding: Forwarding) => void;
+  readonly #resolve: (forwarding: ForwardResult) => void;
   #controller: Dispatcher.DispatchController | undefined;
 
-  constructor(response: ServerResponse, revisionId: string, resolve: (forwarding: Forwarding) => void) {
+  constructor(response: ServerResponse, revisionId: string, resolve: (forwarding: ForwardResult) => void) {
     this.#response = response;
     this.#revisionId = revisionId;
     this.#resolve = resolve;
   }
 
-  clientLeft(): void {
+  abortForClient(): void {
     if (!this.#response.writableFinished) this.#controller?.abort(new Error('The client has left.'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#response.destroyed) this.clientLeft();
+    if (this.#response.destroyed) this.abortForClient();
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: object, message = ''): void {
@@ -114,7 +114,7 @@ class ForwardingHandler implements Dispatcher.DispatchHandler {
       this.#response.destroy();
       this.#resolve({ kind: 'over' });
     } else if (error.code === 'UND_ERR_INVALID_ARG' || error.code === 'UND_ERR_NOT_SUPPORTED') {
-      this.#resolve({ kind: 'unforwardable', why: error.message });
+      this.#resolve({ kind: 'unforwardable', reason: error.message });
     } else {
       this.#resolve({ kind: 'unanswered', sent: this.#controller !== undefined });
     }
@@ -137,7 +137,7 @@ const HOP_BY_HOP = new Set([
 /**
  * Request headers that the gateway replaces: the agent's own host, and what the gateway knows better than the client.
  */
-const REPLACED = new Set([
+const REPLACED_HEADERS = new Set([
   'host',
   'expect',
   'x-forwarded-for',
@@ -159,16 +159,19 @@ function requestHeaders(
   { prefix, agentKey }: { readonly prefix: string; readonly agentKey?: string | undefined },
 ): string[] {
   const { headers, socket } = request;
-  const replaced = new Set([...REPLACED, ...(agentKey === undefined ? [] : platformCredentials(request))]);
+  const replaced = new Set([
+    ...REPLACED_HEADERS,
+    ...(agentKey === undefined ? [] : platformCredentials(request)),
+  ]);
   const kept = endToEnd(request.rawHeaders, headers.connection).filter(
     ([name]) => !replaced.has(name.toLowerCase()),
   );
-  const passedBy = [headers['x-forwarded-for'], socket.remoteAddress].flat().filter(Boolean).join(', ');
+  const forwardedFor = [headers['x-forwarded-for'], socket.remoteAddress].flat().filter(Boolean).join(', ');
   const host = first(headers['x-forwarded-host']) ?? headers.host;
   return [
     ...kept.flat(),
     ...(agentKey === undefined ? [] : ['x-api-key', agentKey]),
-    ...(passedBy === '' ? [] : ['x-forwarded-for', passedBy]),
+    ...(forwardedFor === '' ? [] : ['x-forwarded-for', forwardedFor]),
     ...(host === undefined ? [] : ['x-forwarded-host', host]),
     'x-forwarded-proto',
     first(headers['x-forwarded-proto']) ?? 'http',
@@ -248,18 +251,18 @@ export class AgentRoute {
     });
   }
 
-  /** Counts a request. Every `enter` needs a `leave`. */
-  enter(): void {
+  /** Counts a request. Every `countRequest` needs a `releaseRequest`. */
+  countRequest(): void {
     this.#inFlight += 1;
   }
 
-  leave(): void {
+  releaseRequest(): void {
     this.#inFlight -= 1;
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
   /** Call it once no new request can enter. Resolves after the last request has left and the connections are closed. */
-  async retire(): Promise<void> {
+  async drainAndClose(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.pool.destroy();
   }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AgentRoute, forward, type GatewayAgent, hasBody, type Passage } from './forward.ts';
+import { AgentRoute, forward, type GatewayAgent, hasBody, type ProxyRequest } from './forward.ts';
 
 /** How long a request waits for a starting agent, in ms. */
-const PATIENCE_MS = 5_000;
+const WAIT_FOR_AGENT_MS = 5_000;
 /** The delay before the same agent is tried again after a refused connection, in ms. */
 const RETRY_PAUSE_MS = 100;
 /** `Retry-After` if no agent could answer, in seconds. */
 const RETRY_AFTER_S = 2;
 /** How often to send a GET that an agent took but did not answer, in all. */
-const SENDS_OF_A_READ = 2;
+const MAX_READ_ATTEMPTS = 2;
 
 /** Options of a gateway. */
 export interface GatewayOptions {
@@ -28,17 +28,17 @@ export type Gateway = ReturnType<typeof createGateway>;
  * that agent never saw it, or if it is a read without an answer: the gateway waits for an active agent and sends it
  * there. So neither a switch nor a restart fails a request, unless a crashed agent had taken it.
  */
-export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayOptions = {}) {
+export function createGateway({ patienceMs = WAIT_FOR_AGENT_MS, agentKeyOf }: GatewayOptions = {}) {
   const deployments = new Map<string, Deployment>();
   const retiring = new Set<AgentRoute>();
 
   const retire = async (route: AgentRoute | undefined): Promise<void> => {
     if (route === undefined) return;
     retiring.add(route);
-    await route.retire();
+    await route.drainAndClose();
     retiring.delete(route);
   };
-  const known = (deploymentId: string): Deployment => {
+  const findOrCreate = (deploymentId: string): Deployment => {
     const deployment = deployments.get(deploymentId) ?? new Deployment(deploymentId);
     deployments.set(deploymentId, deployment);
     return deployment;
@@ -60,35 +60,39 @@ export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayO
     ): Promise<void> => {
       const deployment = deployments.get(deploymentId);
       if (deployment === undefined) {
-        answer(response, 404, `Deployment ID ${deploymentId} not found.`);
+        respond(response, 404, `Deployment ID ${deploymentId} not found.`);
         return;
       }
       const url = request.url ?? path;
       const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
       const agentKey = agentKeyOf?.(deploymentId);
-      await pass(deployment, { request, response, path, prefix, agentKey }, performance.now() + patienceMs);
+      await forwardUntilAnswered(
+        deployment,
+        { request, response, path, prefix, agentKey },
+        performance.now() + patienceMs,
+      );
     },
     /**
      * Registers a deployment. `starting`: requests wait for the agent that starts; otherwise they get "no active
      * revision" at once. A second call changes that; a running agent keeps serving.
      */
     register: (deploymentId: string, { starting }: { readonly starting: boolean }): void =>
-      known(deploymentId).expect(starting),
+      findOrCreate(deploymentId).setStarting(starting),
     /**
      * Sends every further request to this agent. Resolves when the last request on the previous agent has ended,
      * which can then be drained. Never rejects. Streams may take long, so set a limit.
      */
     switchTo: (deploymentId: string, agent: GatewayAgent): Promise<void> =>
-      retire(known(deploymentId).serveWith(agent)),
+      retire(findOrCreate(deploymentId).setAgent(agent)),
     /** Removes a deployment. Resolves when its last request has ended. */
     remove: async (deploymentId: string): Promise<void> => {
       const deployment = deployments.get(deploymentId);
       deployments.delete(deploymentId);
-      await retire(deployment?.forget());
+      await retire(deployment?.clearRoute());
     },
     /** Stops answering, and aborts open requests. */
     close: async (): Promise<void> => {
-      const routes = [...retiring, ...[...deployments.values()].map((deployment) => deployment.forget())];
+      const routes = [...retiring, ...[...deployments.values()].map((deployment) => deployment.clearRoute())];
       deployments.clear();
       await Promise.all(routes.map(async (route) => route?.pool.destroy()));
     },
@@ -96,48 +100,52 @@ export function createGateway({ patienceMs = PATIENCE_MS, agentKeyOf }: GatewayO
 }
 
 /** Sends one request to the active agent, until one answers or the deadline passes. */
-async function pass(deployment: Deployment, passage: Passage, deadline: number): Promise<void> {
-  const { request, response } = passage;
+async function forwardUntilAnswered(
+  deployment: Deployment,
+  proxyRequest: ProxyRequest,
+  deadline: number,
+): Promise<void> {
+  const { request, response } = proxyRequest;
   const isRead = (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request);
-  let sends = 0;
+  let attempts = 0;
   while (!response.destroyed) {
     const route = deployment.route;
     if (route === undefined && !deployment.starting) {
-      answer(response, 503, `Deployment ID ${deployment.id} has no active revision.`);
+      respond(response, 503, `Deployment ID ${deployment.id} has no active revision.`);
       return;
     }
     if (route === undefined || route.exited) {
-      if (await deployment.changed(deadline - performance.now(), response)) continue;
-      answer(response, 503, `The agent of deployment ID ${deployment.id} is not up yet.`);
+      if (await deployment.waitForChange(deadline - performance.now(), response)) continue;
+      respond(response, 503, `The agent of deployment ID ${deployment.id} is not up yet.`);
       return;
     }
-    const forwarding = await forward(route, passage);
-    if (forwarding.kind === 'over') return;
-    if (forwarding.kind === 'unforwardable') {
-      answer(response, 400, forwarding.why);
+    const result = await forward(route, proxyRequest);
+    if (result.kind === 'over') return;
+    if (result.kind === 'unforwardable') {
+      respond(response, 400, result.reason);
       return;
     }
-    if (forwarding.sent) {
-      sends += 1;
-      if (!isRead || sends === SENDS_OF_A_READ) {
-        answer(response, 502, brokenOff(deployment.id, isRead));
+    if (result.sent) {
+      attempts += 1;
+      if (!isRead || attempts === MAX_READ_ATTEMPTS) {
+        respond(response, 502, disconnectedDetail(deployment.id, isRead));
         return;
       }
     }
     if (performance.now() >= deadline) {
-      answer(response, 502, `The agent of deployment ID ${deployment.id} cannot be reached.`);
+      respond(response, 502, `The agent of deployment ID ${deployment.id} cannot be reached.`);
       return;
     }
-    if (deployment.route === route) await deployment.changed(RETRY_PAUSE_MS, response);
+    if (deployment.route === route) await deployment.waitForChange(RETRY_PAUSE_MS, response);
   }
 }
 
-function brokenOff(deploymentId: string, isRead: boolean): string {
+function disconnectedDetail(deploymentId: string, isRead: boolean): string {
   const what = `The agent of deployment ID ${deploymentId} broke off before it answered`;
   return isRead ? `${what}.` : `${what}; it may have taken the request.`;
 }
 
-function answer(response: ServerResponse, status: number, detail: string): void {
+function respond(response: ServerResponse, status: number, detail: string): void {
   if (response.destroyed || response.headersSent) return;
   response.writeHead(status, {
     'content-type': 'application/json',
@@ -159,46 +167,46 @@ class Deployment {
     this.id = id;
   }
 
-  expect(starting: boolean): void {
+  setStarting(starting: boolean): void {
     // An agent that has ended without a successor is no active revision.
-    this.#become(!starting && this.route?.exited === true ? undefined : this.route, starting);
+    this.#setRoute(!starting && this.route?.exited === true ? undefined : this.route, starting);
   }
 
   /** Returns the previous route. */
-  serveWith(agent: GatewayAgent): AgentRoute | undefined {
-    return this.#become(new AgentRoute(agent, () => this.#tell()), false);
+  setAgent(agent: GatewayAgent): AgentRoute | undefined {
+    return this.#setRoute(new AgentRoute(agent, () => this.#notifyWaiting()), false);
   }
 
-  forget(): AgentRoute | undefined {
-    return this.#become(undefined, false);
+  clearRoute(): AgentRoute | undefined {
+    return this.#setRoute(undefined, false);
   }
 
-  #become(route: AgentRoute | undefined, starting: boolean): AgentRoute | undefined {
-    const before = this.route;
+  #setRoute(route: AgentRoute | undefined, starting: boolean): AgentRoute | undefined {
+    const previous = this.route;
     this.route = route;
     this.starting = starting;
-    this.#tell();
-    return before;
+    this.#notifyWaiting();
+    return previous;
   }
 
   /** Waits for a change, at most `withinMs` and while the client is connected. Returns whether one came. */
-  async changed(withinMs: number, response: ServerResponse): Promise<boolean> {
+  async waitForChange(withinMs: number, response: ServerResponse): Promise<boolean> {
     if (withinMs <= 0) return false;
     return new Promise((resolve) => {
-      const over = (came: boolean) => {
+      const finish = (came: boolean) => {
         clearTimeout(timer);
         this.#waiting.delete(onChange);
         response.off('close', onChange);
         resolve(came);
       };
-      const onChange = () => over(true);
-      const timer = setTimeout(() => over(false), withinMs);
+      const onChange = () => finish(true);
+      const timer = setTimeout(() => finish(false), withinMs);
       this.#waiting.add(onChange);
       response.once('close', onChange);
     });
   }
 
-  #tell(): void {
+  #notifyWaiting(): void {
     for (const wake of [...this.#waiting]) wake();
   }
 }

@@ -1,7 +1,7 @@
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import type { Endpoint } from '@slipway/contract/endpoint';
 
-import type { Answered } from '../http/answered.ts';
+import type { AnsweredRequest } from '../http/answeredRequests.ts';
 import { METHODS, type RecordTime } from './metrics.ts';
 
 const REQUEST = 'slipway_platform_http_request_duration_seconds';
@@ -10,7 +10,7 @@ const OTHER = 'other';
 /** Records an answered request under its route's template. */
 export function measureAnswer(
   record: RecordTime,
-  { method, route, agentPath, status, seconds }: Answered,
+  { method, route, agentPath, status, seconds }: AnsweredRequest,
 ): void {
   record(REQUEST, seconds, {
     method,

@@ -1,5 +1,5 @@
 import type { BuildRevision } from '../controlPlane/dependencies.ts';
-import type { Answered } from '../http/answered.ts';
+import type { AnsweredRequest } from '../http/answeredRequests.ts';
 import { listen } from '../http/listen.ts';
 import type { PlatformMetricName } from './metrics.ts';
 import { openMetrics } from './openMetrics.ts';
@@ -12,7 +12,7 @@ export interface ServedMetrics {
   readonly url: string;
   /** Called after a database query. */
   readonly onQuery: (seconds: number, result: 'ok' | 'error') => void;
-  readonly onAnswered: (answered: Answered) => void;
+  readonly onAnswered: (answered: AnsweredRequest) => void;
   /** Wraps a builder to measure builds. */
   readonly builds: (build: BuildRevision) => BuildRevision;
   /** Sets what is read on a scrape. */

@@ -41,7 +41,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 
-import { errorResponses, FURTHER_PATHS, SECURITY, SECURITY_SCHEMES } from './furtherPaths.ts';
+import { errorResponses, ADDITIONAL_PATHS, SECURITY, SECURITY_SCHEMES } from './additionalPaths.ts';
 
 /**
  * The OpenAPI 3.1 document of the control plane, with feedback, uploads and health: everything that one listener of
@@ -55,7 +55,7 @@ export function controlPlaneDocument(): oas31.OpenAPIObject {
       'Deployments, their revisions, uploads and logs, and feedback on runs. The names are those of the contract; ' +
       'those of its public relative are taken and answered as well, where the platform speaks both (its default).',
     endpoints: { ...CONTROL_PLANE_ENDPOINTS, ...Object.fromEntries(tracing) },
-    further: FURTHER_PATHS,
+    additionalPaths: ADDITIONAL_PATHS,
     servers: [{ url: '/', description: 'this platform' }],
   });
 }
@@ -71,7 +71,7 @@ export function runApiDocument(): oas31.OpenAPIObject {
     description:
       'Assistants, threads, their state, and runs of one deployed agent, with streaming and cancellation.',
     endpoints: Object.fromEntries(own),
-    further: {},
+    additionalPaths: {},
     servers: [
       {
         url: '/agents/{deployment_id}',
@@ -91,7 +91,7 @@ function documentOf(service: {
   title: string;
   description: string;
   endpoints: Readonly<Record<string, Endpoint>>;
-  further: ZodOpenApiPathsObject;
+  additionalPaths: ZodOpenApiPathsObject;
   servers: oas31.ServerObject[];
 }): oas31.OpenAPIObject {
   const paths: ZodOpenApiPathsObject = {};
@@ -106,16 +106,16 @@ function documentOf(service: {
       info: { title: service.title, version: '0.1.0', description: service.description },
       servers: service.servers,
       security: SECURITY,
-      paths: { ...paths, ...service.further },
+      paths: { ...paths, ...service.additionalPaths },
       components: { schemas: COMPONENT_SCHEMAS, securitySchemes: SECURITY_SCHEMES },
     },
-    { override: asOnTheWire, allowEmptySchema: { transform: true, custom: true } },
+    { override: overrideWithWireSchema, allowEmptySchema: { transform: true, custom: true } },
   );
-  return withoutUnused(document);
+  return removeUnusedSchemas(document);
 }
 
 /** Removes unused schemas, because each service has its own nouns. */
-function withoutUnused(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
+function removeUnusedSchemas(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
   const { schemas = {}, ...components } = document.components ?? {};
   const used = new Set<string>();
   const visit = (value: unknown): void => {
@@ -139,7 +139,7 @@ function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObjec
   };
   return {
     operationId: name,
-    summary: sentenceOf(name),
+    summary: summaryOf(name),
     description: `From: ${endpoint.section}.`,
     tags: [tagOf(endpoint)],
     // A feedback link is its own credential (contract 001, "Authentication").
@@ -172,7 +172,7 @@ function contentOf({ response, streams }: Endpoint, example?: unknown): oas31.Re
 }
 
 /** `createUploadUrl` becomes `Create upload url`. */
-function sentenceOf(name: string): string {
+function summaryOf(name: string): string {
   const words = name.replaceAll(/[A-Z]/gu, (letter) => ` ${letter.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -192,7 +192,7 @@ function tagOf({ path, service }: Endpoint): string {
  * Describes answers as they are on the wire: if a client's schema transforms a value, the document shows the value
  * before that.
  */
-const asOnTheWire: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
+const overrideWithWireSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
   const { def } = zodSchema._zod;
   if (io !== 'output' || def.type !== 'pipe' || def.out._zod.def.type !== 'transform') return;
   const { $schema: _, ...schema } = z.toJSONSchema(def.in, { io: 'input' });

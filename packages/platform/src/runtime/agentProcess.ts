@@ -12,7 +12,7 @@ import {
 } from './agentStart.ts';
 import { agentCommand } from './agentCommand.ts';
 import { agentBaseEnvironment, packEnvironment } from './childEnvironment.ts';
-import { followOutput, lastOutput } from './lines.ts';
+import { followOutput, waitForOutputEnd } from './outputLines.ts';
 import { killGroup, spawnGroup } from './command.ts';
 
 /**
@@ -97,7 +97,7 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
     if (child.pid !== undefined) {
       killGroup(child.pid);
       await exited;
-      await lastOutput([child.stdout, child.stderr]);
+      await waitForOutputEnd([child.stdout, child.stderr]);
     }
     throw start.errorOf(error, output.lastLines());
   } finally {

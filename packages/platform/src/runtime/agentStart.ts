@@ -32,8 +32,8 @@ export type AgentStartFailure =
   | { readonly kind: 'not_runnable'; readonly cause: string }
   /** The process ended before it was ready. */
   | { readonly kind: 'exited'; readonly code: number | null; readonly signal: string | null }
-  /** It ran, but was not ready in time. `seen` is its last known state. */
-  | { readonly kind: 'not_ready'; readonly afterMs: number; readonly seen: string }
+  /** It ran, but was not ready in time. `lastState` is its last known state. */
+  | { readonly kind: 'not_ready'; readonly afterMs: number; readonly lastState: string }
   /** Its container could not be created. `cause`: whole sentences, with what to do. */
   | { readonly kind: 'container'; readonly cause: string }
   /** The caller canceled the start. */
@@ -49,17 +49,17 @@ export class AgentStartError extends PlatformError {
   readonly lastLines: readonly string[];
 
   constructor(failure: AgentStartFailure, lastLines: readonly string[]) {
-    const said =
+    const outputText =
       lastLines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lastLines.join('\n')}`;
     const neverRan = failure.kind === 'aborted' || failure.kind === 'container';
-    super('SLIPWAY_AGENT_START_FAILED', `${sentence(failure)}${neverRan ? '' : said}`);
+    super('SLIPWAY_AGENT_START_FAILED', `${describeFailure(failure)}${neverRan ? '' : outputText}`);
     this.name = 'AgentStartError';
     this.failure = failure;
     this.lastLines = lastLines;
   }
 }
 
-function sentence(failure: AgentStartFailure): string {
+function describeFailure(failure: AgentStartFailure): string {
   switch (failure.kind) {
     case 'not_runnable':
       return `The agent's process could not be started: ${failure.cause}.`;
@@ -68,7 +68,7 @@ function sentence(failure: AgentStartFailure): string {
         ? `The agent ended with exit code ${failure.code ?? 'unknown'} before it was ready.`
         : `The agent was ended by ${failure.signal} before it was ready.`;
     case 'not_ready':
-      return `The agent was not ready within ${failure.afterMs / 1000} s: ${failure.seen}.`;
+      return `The agent was not ready within ${failure.afterMs / 1000} s: ${failure.lastState}.`;
     case 'container':
       return failure.cause;
     case 'aborted':
@@ -113,28 +113,30 @@ export async function probeUntilOk(
 
 /**
  * Combines everything that can end an agent's start into one signal, whose reason is the {@link AgentStartFailure}.
- * @param calledOff - the caller's cancellation.
- * @param seen - the agent's last known state, for the reason if it is not ready in time.
+ * @param cancelSignal - the caller's cancellation.
+ * @param lastState - the agent's last known state, for the reason if it is not ready in time.
  */
-export function limitStart(calledOff: AbortSignal, readyTimeoutMs: number, seen: () => string) {
-  const over = new AbortController();
-  const fail = (failure: AgentStartFailure): void => over.abort(failure);
-  const onCalledOff = (): void => fail({ kind: 'aborted' });
-  const onTime = (): void => fail({ kind: 'not_ready', afterMs: readyTimeoutMs, seen: seen() });
-  const timer = setTimeout(onTime, readyTimeoutMs);
-  if (calledOff.aborted) onCalledOff();
-  calledOff.addEventListener('abort', onCalledOff, { once: true });
+export function limitStart(cancelSignal: AbortSignal, readyTimeoutMs: number, lastState: () => string) {
+  const startAbort = new AbortController();
+  const fail = (failure: AgentStartFailure): void => startAbort.abort(failure);
+  const onCancel = (): void => fail({ kind: 'aborted' });
+  const onTimeout = (): void => fail({ kind: 'not_ready', afterMs: readyTimeoutMs, lastState: lastState() });
+  const timer = setTimeout(onTimeout, readyTimeoutMs);
+  if (cancelSignal.aborted) onCancel();
+  cancelSignal.addEventListener('abort', onCancel, { once: true });
   return {
-    signal: over.signal,
+    signal: startAbort.signal,
     /** Ends the start; the first failure counts. */
     fail,
     /** The error to throw for a start that threw `error`. */
     errorOf: (error: unknown, lastLines: readonly string[]): unknown =>
-      over.signal.aborted ? new AgentStartError(over.signal.reason as AgentStartFailure, lastLines) : error,
+      startAbort.signal.aborted
+        ? new AgentStartError(startAbort.signal.reason as AgentStartFailure, lastLines)
+        : error,
     /** Removes the listener and the timer. */
     release: (): void => {
       clearTimeout(timer);
-      calledOff.removeEventListener('abort', onCalledOff);
+      cancelSignal.removeEventListener('abort', onCancel);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
-import { lastOutput, readLines } from './lines.ts';
+import { waitForOutputEnd, readLines } from './outputLines.ts';
 
 /** A program, its arguments and its surroundings. */
 interface Command {
@@ -49,8 +49,8 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
     outliveSeconds: 0,
   });
   child.stdin?.end(options.input);
-  for (const from of ['stdout', 'stderr'] as const) {
-    readLines(child[from], options.lineChars, (line, cut) => options.onLine(line, cut, from));
+  for (const source of ['stdout', 'stderr'] as const) {
+    readLines(child[source], options.lineChars, (line, cut) => options.onLine(line, cut, source));
   }
   let stopped: CommandEnd | undefined;
   const stop = (end: CommandEnd) => {
@@ -65,10 +65,10 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
   const endWatch =
     pid === undefined ? undefined : options.watch?.(pid, (why) => stop({ kind: 'stopped', why }));
   try {
-    const end = await endOf(child);
+    const end = await waitForEnd(child);
     // The watcher is still in the group, so the group's id cannot belong to another one.
     if (child.pid !== undefined) killGroup(child.pid);
-    await lastOutput([child.stdout, child.stderr]);
+    await waitForOutputEnd([child.stdout, child.stderr]);
     child.stdout.destroy();
     child.stderr.destroy();
     return stopped ?? end;
@@ -79,7 +79,7 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
   }
 }
 
-function endOf(child: ChildProcess): Promise<CommandEnd> {
+function waitForEnd(child: ChildProcess): Promise<CommandEnd> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) =>
@@ -94,11 +94,11 @@ export interface ShellCommand extends Omit<Command, 'command'> {
 }
 
 /** Agents and the platform take precedence: builds use the processors that these leave. */
-const YIELDING = ['nice', '-n', '5'] as const;
+const LOW_PRIORITY = ['nice', '-n', '5'] as const;
 
 /** Runs a shell command with a lower priority than this process: see {@link runCommand}. */
 export function runShellCommand(options: ShellCommand): Promise<CommandEnd> {
-  return runCommand({ ...options, command: [...YIELDING, '/bin/sh', '-c', options.command] });
+  return runCommand({ ...options, command: [...LOW_PRIORITY, '/bin/sh', '-c', options.command] });
 }
 
 /** Options of a process group. */
@@ -119,14 +119,15 @@ export type GroupLeader = ChildProcess & { readonly stdout: Readable; readonly s
  * Runs a program next to a watcher that kills the whole group when descriptor 3 closes. This process holds the other
  * end. So the group ends with it, even if this process is killed or the program is too busy to notice.
  */
-const WATCHED = '(read -r _ <&3; [ "$0" = 0 ] || sleep "$0"; kill -KILL 0) >/dev/null 2>&1 & exec "$@" 3<&-';
+const WATCHED_GROUP_SCRIPT =
+  '(read -r _ <&3; [ "$0" = 0 ] || sleep "$0"; kill -KILL 0) >/dev/null 2>&1 & exec "$@" 3<&-';
 
 /**
  * Starts a program as the leader of its own process group: its pid is the group's id, for {@link killGroup}. A
  * missing program exits with 127. The directory must exist.
  */
 export function spawnGroup(command: readonly [string, ...string[]], options: GroupOptions): GroupLeader {
-  const child = spawn('/bin/sh', ['-c', WATCHED, String(options.outliveSeconds), ...command], {
+  const child = spawn('/bin/sh', ['-c', WATCHED_GROUP_SCRIPT, String(options.outliveSeconds), ...command], {
     cwd: options.cwd,
     env: options.env,
     detached: true,

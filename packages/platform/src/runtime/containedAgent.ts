@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { EnvHttpProxyAgent, setGlobalDispatcher } from 'undici';
 
-import { relay } from './relay.ts';
+import { startRelay } from './relay.ts';
 
 /** The folder and names of a contained agent's sockets (`docker/sockets.ts`). */
 export const SOCKETS = { folder: '/run/slipway', agent: 'agent.sock', egress: 'egress.sock' } as const;
@@ -40,7 +40,9 @@ export function containedEnvironment(env: Readonly<Record<string, string>>): Rec
  * address.
  */
 export async function openProxy(folder: string): Promise<string> {
-  await relay({ port: PROXY_PORT, host: '127.0.0.1' }, () => connect({ path: join(folder, SOCKETS.egress) }));
+  await startRelay({ port: PROXY_PORT, host: '127.0.0.1' }, () =>
+    connect({ path: join(folder, SOCKETS.egress) }),
+  );
   setGlobalDispatcher(new EnvHttpProxyAgent());
   return PROXY;
 }
@@ -48,5 +50,5 @@ export async function openProxy(folder: string): Promise<string> {
 /** Inside the container: lets the platform reach the agent's server at `url`. */
 export async function openAgentSocket(folder: string, url: string): Promise<void> {
   const port = Number(new URL(url).port);
-  await relay({ path: join(folder, SOCKETS.agent) }, () => connect({ port, host: '127.0.0.1' }));
+  await startRelay({ path: join(folder, SOCKETS.agent) }, () => connect({ port, host: '127.0.0.1' }));
 }

@@ -1,7 +1,7 @@
 import { createServer, request, type Server } from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 
-import { join } from './relay.ts';
+import { pipeBoth } from './relay.ts';
 
 /** Decides which addresses may be connected to: `ReachableAddresses`. */
 interface Addresses {
@@ -66,7 +66,7 @@ export function createEgress(addresses: Addresses): Server {
       outgoing.setTimeout(0);
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       outgoing.write(head);
-      join(socket, outgoing);
+      pipeBoth(socket, outgoing);
     });
   });
   return server;

@@ -6,17 +6,17 @@ import { createServer, type ListenOptions, type Server, type Socket } from 'node
  * Listens, and joins each connection to a new one from `connect`: bytes pass both ways, and the end of either side
  * ends both. Every user who can enter its folder may connect to a socket, so the folder controls access.
  */
-export async function relay(at: ListenOptions, connect: () => Socket): Promise<Server> {
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => join(from, connect()));
+export async function startRelay(at: ListenOptions, connect: () => Socket): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (from) => pipeBoth(from, connect()));
   await listenAt(server, at);
   return server;
 }
 
 /** Joins two connections. */
-export function join(one: Socket, other: Socket): void {
+export function pipeBoth(first: Socket, second: Socket): void {
   for (const [from, to] of [
-    [one, other],
-    [other, one],
+    [first, second],
+    [second, first],
   ] as const) {
     from.pipe(to);
     // The other side sees an error as the end of the connection.

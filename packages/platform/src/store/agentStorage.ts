@@ -30,16 +30,16 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
    * @throws PlatformError SLIPWAY_USAGE if the platform's own role may not create roles.
    */
   const prepare = (): Promise<void> => {
-    prepared ??= makeReady(kysely, embeddedSecret !== undefined).catch((error: unknown) => {
+    prepared ??= migrateAndGrant(kysely, embeddedSecret !== undefined).catch((error: unknown) => {
       prepared = undefined;
       throw error;
     });
     return prepared;
   };
-  const haveRole = (role: string): Promise<void> => {
+  const ensureRole = (role: string): Promise<void> => {
     const known = roles.get(role);
     if (known !== undefined) return known;
-    const made = makeRole(kysely, role, agentPassword(secret, role));
+    const made = createRole(kysely, role, agentPassword(secret, role));
     roles.set(role, made);
     made.catch(() => roles.delete(role));
     return made;
@@ -54,7 +54,7 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
     urlOf: async (deploymentId: string): Promise<string> => {
       await prepare();
       const role = agentRole(deploymentId);
-      await haveRole(role);
+      await ensureRole(role);
       const url = new URL(connectionString);
       url.username = role;
       url.password = agentPassword(secret, role);
@@ -69,11 +69,11 @@ export function createAgentStorage({ kysely, connectionString, embeddedSecret }:
   };
 }
 
-async function makeReady<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<void> {
+async function migrateAndGrant<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<void> {
   await migrate(kysely, { ledger: AGENT_LEDGER, migrations: AGENT_MIGRATIONS });
   const { rows } = await sql<{ may: boolean }>`
     select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user`.execute(kysely);
-  if (rows[0]?.may !== true) throw mayMakeNoRoles();
+  if (rows[0]?.may !== true) throw createRoleNotPermitted();
   await sql
     .raw(
       `do $$ begin create role ${GROUP} nologin; exception when duplicate_object or unique_violation then null; end $$`,
@@ -88,7 +88,7 @@ async function makeReady<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<voi
     // Up to version 14, every role may create tables and functions there, which the platform's own statements could
     // resolve to.
     'revoke create on schema public from public',
-    ...(isEmbedded ? ONE_SESSION_FOR_ALL : []),
+    ...(isEmbedded ? SHARED_SESSION_REVOKES : []),
   ];
   for (const statement of statements) await sql.raw(statement).execute(kysely);
 }
@@ -97,7 +97,7 @@ async function makeReady<S>(kysely: Kysely<S>, isEmbedded: boolean): Promise<voi
  * The embedded engine is one superuser session, which sets an agent's role for each of its turns (`sessionTurns.ts`).
  * No agent may use what could end that from inside a statement.
  */
-const ONE_SESSION_FOR_ALL = [
+const SHARED_SESSION_REVOKES = [
   'revoke execute on function pg_catalog.set_config(text, text, boolean) from public',
   'revoke update on pg_catalog.pg_settings from public',
   'revoke execute on function pg_catalog.pg_sleep(double precision) from public',
@@ -108,7 +108,7 @@ const ONE_SESSION_FOR_ALL = [
   'revoke temporary on database postgres from public',
 ];
 
-async function makeRole<S>(kysely: Kysely<S>, role: string, password: string): Promise<void> {
+async function createRole<S>(kysely: Kysely<S>, role: string, password: string): Promise<void> {
   const name = `"${role}"`;
   await sql
     .raw(
@@ -120,7 +120,7 @@ async function makeRole<S>(kysely: Kysely<S>, role: string, password: string): P
   await sql.raw(`grant ${GROUP} to ${name}`).execute(kysely);
 }
 
-function mayMakeNoRoles(): PlatformError {
+function createRoleNotPermitted(): PlatformError {
   return new PlatformError(
     'SLIPWAY_USAGE',
     'The role of the platform in its database may not create roles, and each deployment gets one of its own.',

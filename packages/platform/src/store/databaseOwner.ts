@@ -22,29 +22,29 @@ const RETRY_MS = 1_000;
  * Makes this process the only platform on a Postgres database, by an advisory lock on a separate connection: two
  * control planes would both build every revision. The lock ends with the process, however it ends.
  *
- * If the connection breaks, the lock is retried at once, and then every second until the server answers; `onTrouble`
+ * If the connection breaks, the lock is retried at once, and then every second until the server answers; `onConnectionError`
  * is called for each failure. If another platform has the lock by then, `lost` resolves. (The embedded database locks
  * its data directory instead.)
  * @throws PlatformError SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */
 export async function ownDatabase(
   connectionString: string,
-  onTrouble: (error: Error) => void,
+  onConnectionError: (error: Error) => void,
 ): Promise<DatabaseOwner> {
   let released = false;
-  let held: Holding | undefined;
+  let lockSession: LockSession | undefined;
   let retry: NodeJS.Timeout | undefined;
   let onLost: (error: PlatformError) => void;
   const lost = new Promise<PlatformError>((resolve) => (onLost = resolve));
 
-  const take = async (): Promise<Holding | undefined> => {
+  const acquireLock = async (): Promise<LockSession | undefined> => {
     const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, keepAlive: true });
     let broken = false;
     const onBroken = (error: Error): void => {
-      if (broken || released || held?.client !== client) return;
+      if (broken || released || lockSession?.client !== client) return;
       broken = true;
-      onTrouble(error);
-      takeAgainIn(0);
+      onConnectionError(error);
+      retryAcquireIn(0);
     };
     client.on('error', onBroken);
     client.on('end', () => onBroken(new Error('The connection ended.')));
@@ -56,49 +56,50 @@ export async function ownDatabase(
     const { mine = false, pid = 0 } = rows[0] ?? {};
     if (mine) return { client, pid };
     // A server may take hours to notice a broken connection. Until then the lock is still ours.
-    const isOurs = held !== undefined && (await holderOf(client)) === held.pid;
+    const isOurs = lockSession !== undefined && (await lockHolderPid(client)) === lockSession.pid;
     await client.end();
     if (isOurs) throw new Error('The server has not noticed yet that the connection is broken.');
     return undefined;
   };
 
-  const takeAgainIn = (ms: number): void => {
+  const retryAcquireIn = (ms: number): void => {
     retry = setTimeout(() => {
-      take().then(
+      acquireLock().then(
         (taken) => {
-          if (taken === undefined) onLost(inUse('Another platform took this database over. This one ends.'));
+          if (taken === undefined)
+            onLost(databaseInUse('Another platform took this database over. This one ends.'));
           else if (released) void taken.client.end();
-          else held = taken;
+          else lockSession = taken;
         },
         (error: unknown) => {
-          onTrouble(error instanceof Error ? error : new Error(String(error)));
-          if (!released) takeAgainIn(RETRY_MS);
+          onConnectionError(error instanceof Error ? error : new Error(String(error)));
+          if (!released) retryAcquireIn(RETRY_MS);
         },
       );
     }, ms);
   };
 
-  held = await take().catch((error: unknown) => {
+  lockSession = await acquireLock().catch((error: unknown) => {
     throw unreachable(error, withoutPassword(connectionString));
   });
-  if (held === undefined) throw inUse('Another platform works on this database.');
+  if (lockSession === undefined) throw databaseInUse('Another platform works on this database.');
   return {
     lost,
     release: async () => {
       released = true;
       clearTimeout(retry);
-      await held?.client.end();
+      await lockSession?.client.end();
     },
   };
 }
 
 /** A session that holds the lock. */
-interface Holding {
+interface LockSession {
   readonly client: pg.Client;
   readonly pid: number;
 }
 
-async function holderOf(client: pg.Client): Promise<number | undefined> {
+async function lockHolderPid(client: pg.Client): Promise<number | undefined> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_locks where locktype = 'advisory' and granted and classid = 0 and objid = $1 and objsubid = 1
       and database = (select oid from pg_database where datname = current_database())`,
@@ -107,7 +108,7 @@ async function holderOf(client: pg.Client): Promise<number | undefined> {
   return rows[0]?.pid;
 }
 
-function inUse(message: string): PlatformError {
+function databaseInUse(message: string): PlatformError {
   return new PlatformError('SLIPWAY_DATABASE_IN_USE', message, {
     hint: 'Stop that platform, or give this one a database of its own.',
   });

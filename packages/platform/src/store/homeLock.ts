@@ -38,18 +38,18 @@ const CLAIM_PAUSE_MS = 20;
 export async function lockHome(home: string, name: string): Promise<HomeLock> {
   await mkdir(home, { recursive: true, mode: 0o700 });
   const path = join(home, `${name}.lock`);
-  const mine: Holder = {
+  const ownHolder: Holder = {
     pid: process.pid,
     started: await startTime(process.pid),
     host: hostname(),
     nonce: randomUUID(),
   };
-  const written = `${path}.${mine.nonce}`;
-  await writeFile(written, JSON.stringify(mine), { flag: 'wx', mode: 0o600 });
+  const draftPath = `${path}.${ownHolder.nonce}`;
+  await writeFile(draftPath, JSON.stringify(ownHolder), { flag: 'wx', mode: 0o600 });
   try {
-    await take(path, written, home);
+    await acquireLock(path, draftPath, home);
   } finally {
-    await rm(written, { force: true });
+    await rm(draftPath, { force: true });
   }
   const heartbeat = setInterval(() => {
     const now = new Date();
@@ -58,12 +58,12 @@ export async function lockHome(home: string, name: string): Promise<HomeLock> {
   }, HEARTBEAT_MS);
   heartbeat.unref();
   let released = false;
-  held.add(path);
+  heldPaths.add(path);
   return {
     release: async () => {
       if (released) return;
       released = true;
-      held.delete(path);
+      heldPaths.delete(path);
       clearInterval(heartbeat);
       await rm(path, { force: true });
     },
@@ -71,13 +71,13 @@ export async function lockHome(home: string, name: string): Promise<HomeLock> {
 }
 
 /** Locks of this process, which its process id does not distinguish. */
-const held = new Set<string>();
+const heldPaths = new Set<string>();
 
-async function take(path: string, written: string, home: string): Promise<void> {
+async function acquireLock(path: string, draftPath: string, home: string): Promise<void> {
   for (;;) {
     try {
       // Creating a hard link is atomic, and only one process succeeds.
-      await link(written, path);
+      await link(draftPath, path);
       return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -94,7 +94,7 @@ async function take(path: string, written: string, home: string): Promise<void> 
         },
       );
     }
-    if (await replaceStale(path, found.text, written)) return;
+    if (await replaceStale(path, found.text, draftPath)) return;
   }
 }
 
@@ -104,7 +104,7 @@ async function take(path: string, written: string, home: string): Promise<void> 
  * one.
  * False: another process was faster, so check again.
  */
-async function replaceStale(path: string, stale: string, written: string): Promise<boolean> {
+async function replaceStale(path: string, stale: string, draftPath: string): Promise<boolean> {
   const claim = `${path}.${createHash('sha256').update(stale).digest('hex').slice(0, 16)}.claim`;
   try {
     await writeFile(claim, '', { flag: 'wx', mode: 0o600 });
@@ -115,7 +115,7 @@ async function replaceStale(path: string, stale: string, written: string): Promi
   }
   try {
     if ((await read(path))?.text !== stale) return false;
-    await rename(written, path);
+    await rename(draftPath, path);
     return true;
   } finally {
     await rm(claim, { force: true });
@@ -124,24 +124,24 @@ async function replaceStale(path: string, stale: string, written: string): Promi
 
 /** Waits a moment for the process that replaces a stale lock. The claim of a killed process expires. */
 async function waitForClaim(claim: string): Promise<void> {
-  const madeAt = await timeOf(claim);
+  const madeAt = await modifiedAt(claim);
   if (madeAt === undefined) return;
   if (Date.now() - madeAt > CLAIM_STALE_MS) await rm(claim, { force: true });
   else await sleep(CLAIM_PAUSE_MS);
 }
 
 async function read(path: string): Promise<{ text: string; holder: Holder | undefined } | undefined> {
-  const text = await readFile(path, 'utf8').catch(ifThere);
+  const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
   return text === undefined ? undefined : { text, holder: parseHolder(text) };
 }
 
 /** The time of a file's last change, in ms; undefined if it does not exist. */
-async function timeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(ifThere))?.mtimeMs;
+async function modifiedAt(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(undefinedIfMissing))?.mtimeMs;
 }
 
 /** Turns a missing file into `undefined`. */
-function ifThere(error: NodeJS.ErrnoException): undefined {
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
 
@@ -158,10 +158,10 @@ function parseHolder(text: string): Holder | undefined {
 }
 
 async function isHeld(path: string, holder: Holder | undefined): Promise<boolean> {
-  if (held.has(path)) return true;
+  if (heldPaths.has(path)) return true;
   if (holder === undefined) return false;
   if (holder.host !== hostname()) {
-    const heartbeat = await timeOf(path);
+    const heartbeat = await modifiedAt(path);
     return heartbeat !== undefined && Date.now() - heartbeat < FOREIGN_STALE_MS;
   }
   if (!isAlive(holder.pid)) return false;
@@ -170,7 +170,7 @@ async function isHeld(path: string, holder: Holder | undefined): Promise<boolean
 
 /** The start time of a process, to detect a reused process id. Only Linux shows it. */
 async function startTime(pid: number): Promise<string> {
-  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(ifThere);
+  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(undefinedIfMissing);
   if (line === undefined) return '';
   // The name, in parentheses, may contain anything; the start time is the 20th field after it.
   const ticks = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
@@ -193,14 +193,14 @@ export function isAlive(pid: number): boolean {
     // EPERM: a process of another user, which is alive.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  return !ENDED.has(stateOf(pid));
+  return !ENDED_STATES.has(processState(pid));
 }
 
 /** The states of a process that has ended. */
-const ENDED: ReadonlySet<string> = new Set(['Z', 'X']);
+const ENDED_STATES: ReadonlySet<string> = new Set(['Z', 'X']);
 
 /** The letter of a process's state; empty except on Linux. */
-function stateOf(pid: number): string {
+function processState(pid: number): string {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // It follows the name, which is in parentheses and may contain anything.

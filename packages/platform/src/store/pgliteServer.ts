@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
 
 import { agentPassword, isAgentRole } from './agentRole.ts';
-import { refusalOfAgent } from './agentStatements.ts';
+import { agentRefusalReason } from './agentStatements.ts';
 import { createTurns, type TurnOwner, type Turns } from './sessionTurns.ts';
 import {
   askForPassword,
@@ -178,7 +178,7 @@ class PgliteConnection implements TurnOwner {
     this.#role = role;
     // Other start-up parameters (options, settings) would apply to the shared session.
     const bytes = role === undefined ? this.#startup : startup({ user: 'postgres', database: 'postgres' });
-    this.#turns.take({ owner: this, bytes, leavesBatchOpen: false });
+    this.#turns.enqueue({ owner: this, bytes, leavesBatchOpen: false });
   }
 
   #gather(message: WireMessage): void {
@@ -191,7 +191,7 @@ class PgliteConnection implements TurnOwner {
       this.end('0A000', 'COPY FROM STDIN is not served by the embedded database; use INSERT.');
       return;
     }
-    const refusal = this.#role === undefined ? undefined : refusalOfAgent(message);
+    const refusal = this.#role === undefined ? undefined : agentRefusalReason(message);
     if (refusal !== undefined) {
       this.end('42501', refusal);
       return;
@@ -200,7 +200,7 @@ class PgliteConnection implements TurnOwner {
     if (message.type !== 'Q' && message.type !== 'S' && message.type !== 'H') return;
     const bytes = Buffer.concat(this.#batch);
     this.#batch = [];
-    this.#turns.take({ owner: this, bytes, leavesBatchOpen: message.type === 'H' });
+    this.#turns.enqueue({ owner: this, bytes, leavesBatchOpen: message.type === 'H' });
   }
 
   #sessionName(name: string): string {
@@ -217,6 +217,6 @@ class PgliteConnection implements TurnOwner {
     const wasOpen = this.#phase === 'open';
     this.#phase = 'ended';
     if (!wasOpen) return;
-    this.#turns.leave(this, [...[...this.#statements.values()].map(closeStatement), sync()]);
+    this.#turns.removeOwner(this, [...[...this.#statements.values()].map(closeStatement), sync()]);
   }
 }

@@ -36,13 +36,13 @@ export function createTurns(
   let running: Promise<void> | undefined;
   /** The connection that holds the session: inside a transaction, or after Flush inside an extended batch. */
   let holder: TurnOwner | undefined;
-  let patience: NodeJS.Timeout | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
   /** The session's current role; not known after a failed change. */
   let role: string | undefined;
   let isRoleKnown = true;
 
   /** Inside a transaction this does nothing, because the session already has its holder's role. */
-  const takeRole = async (wanted: string | undefined): Promise<void> => {
+  const setRole = async (wanted: string | undefined): Promise<void> => {
     if (isRoleKnown && wanted === role) return;
     isRoleKnown = false;
     await db.exec(wanted === undefined ? 'RESET ROLE' : `SET ROLE "${wanted}"`);
@@ -50,17 +50,17 @@ export function createTurns(
     role = wanted;
   };
 
-  const next = (): Turn | undefined => {
+  const takeNext = (): Turn | undefined => {
     const index = holder === undefined ? 0 : waiting.findIndex((turn) => turn.owner === holder);
     return index < 0 ? undefined : waiting.splice(index, 1)[0];
   };
 
   const run = async (): Promise<void> => {
-    for (let turn = next(); turn !== undefined; turn = next()) {
-      clearTimeout(patience);
+    for (let turn = takeNext(); turn !== undefined; turn = takeNext()) {
+      clearTimeout(idleTimer);
       const { owner } = turn;
       try {
-        await takeRole(owner.role);
+        await setRole(owner.role);
       } catch (error) {
         owner.end('28000', `The role of this connection cannot be had: ${(error as Error).message}`);
         continue;
@@ -74,44 +74,48 @@ export function createTurns(
         turn.owner.end('XX000', error instanceof Error ? error.message : 'The embedded database failed.');
         options.onEngineFailure(error);
       }
-      holder = db.isInTransaction() || turn.leavesBatchOpen ? hold(turn) : undefined;
+      holder = db.isInTransaction() || turn.leavesBatchOpen ? holdSession(turn) : undefined;
     }
   };
 
-  const hold = (turn: Turn): TurnOwner => {
-    patience = setTimeout(
+  const holdSession = (turn: Turn): TurnOwner => {
+    idleTimer = setTimeout(
       () => turn.owner.end('25P03', 'The connection was idle in a transaction for too long.'),
       options.idleInTransactionMs,
     );
-    patience.unref();
+    idleTimer.unref();
     return turn.owner;
   };
 
-  const start = (): void => {
+  const startRunning = (): void => {
     running ??= run().finally(() => {
       running = undefined;
-      if (waiting.some((turn) => holder === undefined || turn.owner === holder)) start();
+      if (waiting.some((turn) => holder === undefined || turn.owner === holder)) startRunning();
     });
   };
 
-  const take = (turn: Turn): void => {
+  const enqueue = (turn: Turn): void => {
     waiting.push(turn);
-    start();
+    startRunning();
   };
 
   return {
     /** Queues a turn, which runs after the owner's transaction or all earlier turns. */
-    take,
+    enqueue,
     /** Drops the queued turns of a closed connection, and ends its open transaction. */
-    leave: (owner: TurnOwner, cleanup: readonly Buffer[]): void => {
+    removeOwner: (owner: TurnOwner, cleanup: readonly Buffer[]): void => {
       waiting = waiting.filter((turn) => turn.owner !== owner);
       // Runs after this connection's current turn, and before all others if it holds the session.
-      take({ owner, bytes: Buffer.concat([sync(), query('ROLLBACK'), ...cleanup]), leavesBatchOpen: false });
+      enqueue({
+        owner,
+        bytes: Buffer.concat([sync(), query('ROLLBACK'), ...cleanup]),
+        leavesBatchOpen: false,
+      });
     },
     /** Resolves when nothing runs or waits. */
     idle: async (): Promise<void> => {
       while (running !== undefined) await running;
-      clearTimeout(patience);
+      clearTimeout(idleTimer);
     },
   };
 }

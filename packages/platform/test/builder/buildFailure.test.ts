@@ -5,7 +5,7 @@ import { createFailureLines } from '../../src/builder/buildFailure.ts';
 function shownOf(output: string): string[] {
   const lines = createFailureLines();
   for (const line of output.trim().split('\n')) lines.add(line);
-  return [...lines.shown()];
+  return [...lines.relevantLines()];
 }
 
 it('of a lock file that does not fit are what is missing, without the usage of npm', () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { type BuildOptions, type BuildResult, buildRevision } from '../../src/builder/buildRevision.ts';
-import { TELLS_MEMORY } from '../../src/builder/resourceWatch.ts';
+import { CAN_READ_MEMORY } from '../../src/builder/resourceWatch.ts';
 import { useFreshFolder } from '../folders.ts';
 import { isRunning, until } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
@@ -205,7 +205,7 @@ describe('a source that does not build', () => {
       'SLIPWAY_BUILD_FILES',
     ],
   ];
-  if (TELLS_MEMORY)
+  if (CAN_READ_MEMORY)
     LIMITS.push([
       'the memory of its processes together',
       `${eat} & echo pid $!; ${eat} & wait`,

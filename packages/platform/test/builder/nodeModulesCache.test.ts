@@ -88,7 +88,7 @@ describe('kept installations', () => {
     const cache = new NodeModulesCache(cacheDir, copy);
     const to = join(home, 'to');
     expect(await cache.restore('key', to)).toBe(false);
-    await cache.keep('key', await installed('from', 'one'));
+    await cache.store('key', await installed('from', 'one'));
     await mkdir(to);
     await writeFile(join(to, 'old.js'), '');
     expect(await cache.restore('key', to)).toBe(true);
@@ -98,9 +98,9 @@ describe('kept installations', () => {
   it('stay as they were when another build of the same comes later, or at the same time', async () => {
     const cache = new NodeModulesCache(cacheDir, copy);
     const sources = await Promise.all(['a', 'b', 'c', 'd'].map((name) => installed(name, name)));
-    await Promise.all(sources.map((from) => cache.keep('key', from)));
+    await Promise.all(sources.map((from) => cache.store('key', from)));
     const kept = await readFile(join(cacheDir, 'key/index.js'), 'utf8');
-    await cache.keep('key', await installed('later', 'later'));
+    await cache.store('key', await installed('later', 'later'));
     expect(await readFile(join(cacheDir, 'key/index.js'), 'utf8')).toBe(kept);
     expect(await readdir(cacheDir)).toEqual(['key']);
   });
@@ -110,15 +110,15 @@ describe('kept installations', () => {
       await copy(from, to);
       throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
     });
-    await expect(broken.keep('key', await installed('from', 'x'))).rejects.toThrow('no space left');
+    await expect(broken.store('key', await installed('from', 'x'))).rejects.toThrow('no space left');
     expect(await readdir(cacheDir)).toEqual([]);
-    await new NodeModulesCache(cacheDir, copy).keep('key', join(home, 'from'));
+    await new NodeModulesCache(cacheDir, copy).store('key', join(home, 'from'));
     await expect(broken.restore('key', join(home, 'to'))).rejects.toThrow('no space left');
     expect(await readdir(home)).not.toContain('to');
   });
 
   it('count as not there when they are removed while they are copied', async () => {
-    await new NodeModulesCache(cacheDir, copy).keep('key', await installed('from', 'x'));
+    await new NodeModulesCache(cacheDir, copy).store('key', await installed('from', 'x'));
     const slow = new NodeModulesCache(cacheDir, async (from) => {
       await rm(from, { recursive: true });
       throw new Error('no such file');
@@ -131,14 +131,14 @@ describe('kept installations', () => {
     const from = await installed('from', 'x');
     const past = (minutes: number) => new Date(Date.now() - minutes * 60_000);
     for (let i = 1; i <= 8; i += 1) {
-      await cache.keep(`key${String(i)}`, from);
+      await cache.store(`key${String(i)}`, from);
       await utimes(join(cacheDir, `key${String(i)}`), past(100 - i), past(100 - i));
     }
     await mkdir(join(cacheDir, '.abandoned'));
     await utimes(join(cacheDir, '.abandoned'), past(90), past(90));
     await mkdir(join(cacheDir, '.under-way'));
     await cache.restore('key1', join(home, 'to'));
-    await cache.keep('key9', from);
+    await cache.store('key9', from);
     expect((await readdir(cacheDir)).sort()).toEqual(
       ['.under-way', ...[1, 3, 4, 5, 6, 7, 8, 9].map((i) => `key${String(i)}`)].sort(),
     );

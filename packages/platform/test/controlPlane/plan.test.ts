@@ -20,9 +20,9 @@ function plan(revisions: PlannedRevision[], jobs: Record<string, RunningJob> = {
       case 'run':
         return `${action.building ? 'build' : 'deploy'} ${action.revision.id}`;
       case 'skip':
-        return `skip ${action.revision.id} for ${action.by}`;
+        return `skip ${action.revision.id} for ${action.replacedBy}`;
       case 'interrupt':
-        return `interrupt ${action.deploymentId} for ${action.by}`;
+        return `interrupt ${action.deploymentId} for ${action.replacedBy}`;
       default:
         return `${action.kind} ${action.revision.id}`;
     }

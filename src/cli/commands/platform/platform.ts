@@ -1,4 +1,4 @@
-import type { Answered, PlatformSettings } from '@slipway/platform';
+import type { AnsweredRequest, PlatformSettings } from '@slipway/platform';
 
 import { isTraced, startSpan, startTraces, traceVariables } from '../../../traces/trace.ts';
 import type { CommandContext } from '../../context.ts';
@@ -52,7 +52,7 @@ export async function runPlatformCommand(
 }
 
 /** Records a request as a span of its trace. A request without a trace is not recorded. */
-function recordAnswer({ method, route, status, deployment, revision, ...answered }: Answered): void {
+function recordAnswer({ method, route, status, deployment, revision, ...answered }: AnsweredRequest): void {
   const { traceparent: parent, startedAt } = answered;
   if (parent === undefined) return;
   const span = startSpan({

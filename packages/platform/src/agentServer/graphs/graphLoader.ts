@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 
 import { PlatformError } from '../../errors.ts';
 import { HttpProblem } from '../../http/problem.ts';
-import { doesForNodeVersion } from '../../nodeVersion.ts';
+import { satisfiesNodeVersion } from '../../nodeVersion.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
 /** A graph that `graph.json` names: compiled once, or built anew for each configuration. */
@@ -48,7 +48,7 @@ export async function loadGraphs(
   const file = resolve(agentDir, graphConfigPath ?? (await findGraphConfig(agentDir)));
   const config = await readGraphConfig(file);
   const root = dirname(file);
-  if (!doesForNodeVersion(config.node_version, process.versions.node)) {
+  if (!satisfiesNodeVersion(config.node_version, process.versions.node)) {
     throw graphNotLoaded(
       `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}.`,
       file,

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 
-import { validTrace } from '../../http/answered.ts';
+import { validTrace } from '../../http/answeredRequests.ts';
 import type { LiveRun } from '../runs/liveRun.ts';
 
 /** Attributes of a span. `undefined` ones are left out. */

@@ -20,12 +20,12 @@ export interface FollowedBranch {
    */
   readonly commit: string | null;
   /** Whether the latest revision's commit is not known yet: it will be the branch's newest commit at that time. */
-  readonly isFindingOut: boolean;
+  readonly isCommitPending: boolean;
 }
 
 const ref = sql<string | null>`latest.source_revision_config ->> 'repo_ref'`;
 const latestCommit = sql<string | null>`latest.source_revision_config ->> 'repo_commit_sha'`;
-const followedTo = sql<string | null>`(
+const newestBuiltCommit = sql<string | null>`(
   select made.source_revision_config ->> 'repo_commit_sha' from revisions made
   where made.deployment_id = deployments.id
     and made.source_revision_config ->> 'repo_commit_sha' is not null
@@ -41,7 +41,7 @@ export async function followedBranches(
     .selectFrom('deployments')
     .innerJoin('revisions as latest', 'latest.id', 'deployments.latest_revision_id')
     .select(['deployments.id', 'deployments.source_config', 'latest.id as latest_id', 'latest.status'])
-    .select([ref.as('ref'), latestCommit.as('latest_commit'), followedTo.as('commit')])
+    .select([ref.as('ref'), latestCommit.as('latest_commit'), newestBuiltCommit.as('commit')])
     .where('deployments.source', '=', 'repo_host')
     .where('deployments.status', '!=', 'AWAITING_DELETE')
     .where(sql<string>`deployments.source_config ->> 'build_on_push'`, '=', 'true')
@@ -61,7 +61,7 @@ export async function followedBranches(
         ref: row.ref,
         latestRevisionId: row.latest_id,
         commit: row.commit,
-        isFindingOut: row.latest_commit === null && !isSettled(row.status),
+        isCommitPending: row.latest_commit === null && !isSettled(row.status),
       },
     ];
   });
@@ -71,14 +71,14 @@ export async function followedBranches(
  * Follows a branch to a commit: creates the revision that is built from it. The deployment is locked until the
  * transaction ends. Several parties may see a push: a webhook, its repetition, a poll, the next process after a
  * kill. One creates the revision, and the others find it.
- * @param mayFollow - decides from the branch's state under the lock.
+ * @param shouldFollow - decides from the branch's state under the lock.
  * @returns The new revision's id; undefined if none was created.
  */
 export async function followBranch(
   trx: Transaction<Schema>,
   deploymentId: string,
   commit: string,
-  mayFollow: (branch: FollowedBranch) => boolean,
+  shouldFollow: (branch: FollowedBranch) => boolean,
 ): Promise<string | undefined> {
   const row = await trx
     .selectFrom('deployments')
@@ -87,7 +87,7 @@ export async function followBranch(
     .forUpdate()
     .executeTakeFirst();
   const [branch] = await followedBranches(trx, { deploymentId });
-  if (row === undefined || branch === undefined || !mayFollow(branch)) return undefined;
+  if (row === undefined || branch === undefined || !shouldFollow(branch)) return undefined;
   const before = await latestRevisionConfig(trx, row);
   const updated = await insertRevision(trx, row, { ...before, repo_commit_sha: commit }, 'push');
   const revisionId = updated.latest_revision_id ?? undefined;

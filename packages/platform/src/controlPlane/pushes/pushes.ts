@@ -27,7 +27,7 @@ interface PushedDeployment {
 }
 
 /** How long deliveries are stored, in milliseconds: a week. */
-const REMEMBERED_MS = 7 * 86_400_000;
+const DELIVERY_RETENTION_MS = 7 * 86_400_000;
 
 /** Handles pushes that git hosts report. */
 export type Pushes = ReturnType<typeof createPushes>;
@@ -36,9 +36,9 @@ export type Pushes = ReturnType<typeof createPushes>;
 export function createPushes(options: {
   kysely: Kysely<Schema>;
   /** Called after revisions were created. */
-  changed: () => void;
+  onRevisionsCreated: () => void;
   /** Queries the repositories of these branches. */
-  lookUp: (branches: readonly FollowedBranch[]) => void;
+  queryBranches: (branches: readonly FollowedBranch[]) => void;
 }) {
   const { kysely } = options;
   return {
@@ -51,12 +51,17 @@ export function createPushes(options: {
      * the last build is the branch's newest commit.
      * @param deliveryId The sender's id of the delivery; undefined if it has none.
      */
-    take: async (integrationId: string, deliveryId: string | undefined, push: Push): Promise<PushAnswer> => {
-      const unclear: FollowedBranch[] = [];
+    handleDelivery: async (
+      integrationId: string,
+      deliveryId: string | undefined,
+      push: Push,
+    ): Promise<PushAnswer> => {
+      const branchesToQuery: FollowedBranch[] = [];
       const answer = await kysely.transaction().execute(async (trx) => {
-        const earlier = deliveryId === undefined ? undefined : await remember(trx, integrationId, deliveryId);
+        const earlier =
+          deliveryId === undefined ? undefined : await storeDelivery(trx, integrationId, deliveryId);
         if (earlier !== undefined) return earlier;
-        const decided = await decide(trx, integrationId, push, unclear);
+        const decided = await decideDelivery(trx, integrationId, push, branchesToQuery);
         if (deliveryId !== undefined) {
           await trx
             .updateTable('push_deliveries')
@@ -67,8 +72,8 @@ export function createPushes(options: {
         }
         return decided;
       });
-      options.lookUp(unclear);
-      options.changed();
+      options.queryBranches(branchesToQuery);
+      options.onRevisionsCreated();
       return answer;
     },
 
@@ -76,14 +81,14 @@ export function createPushes(options: {
     clean: async (): Promise<void> => {
       await kysely
         .deleteFrom('push_deliveries')
-        .where('at', '<', new Date(Date.now() - REMEMBERED_MS))
+        .where('at', '<', new Date(Date.now() - DELIVERY_RETENTION_MS))
         .execute();
     },
   };
 }
 
 /** Stores the delivery, or returns the answer if it was stored before. Waits for a concurrent one. */
-async function remember(
+async function storeDelivery(
   trx: Transaction<Schema>,
   integrationId: string,
   deliveryId: string,
@@ -104,18 +109,18 @@ async function remember(
   return answer as PushAnswer;
 }
 
-async function decide(
+async function decideDelivery(
   trx: Transaction<Schema>,
   integrationId: string,
   push: Push,
-  unclear: FollowedBranch[],
+  branchesToQuery: FollowedBranch[],
 ): Promise<PushAnswer> {
-  const nowhere = pushToNoBranch(push);
-  if (nowhere !== undefined) return { decision: 'nothing', reason: nowhere, deployments: [] };
+  const noBranchReason = reasonNoBranch(push);
+  if (noBranchReason !== undefined) return { decision: 'nothing', reason: noBranchReason, deployments: [] };
   const deployments: PushedDeployment[] = [];
   for (const branch of await followedBranches(trx, { integrationId })) {
-    if (pushMeaning(push, branch) === 'elsewhere') continue;
-    deployments.push(await decideFor(trx, branch, push, unclear));
+    if (classifyPush(push, branch) === 'elsewhere') continue;
+    deployments.push(await decideForDeployment(trx, branch, push, branchesToQuery));
   }
   if (deployments.length === 0) {
     return {
@@ -133,22 +138,22 @@ async function decide(
   return { decision: 'nothing', reason: `Commit ${push.after} has a revision already.`, deployments };
 }
 
-async function decideFor(
+async function decideForDeployment(
   trx: Transaction<Schema>,
   { deploymentId }: FollowedBranch,
   push: Push,
-  unclear: FollowedBranch[],
+  branchesToQuery: FollowedBranch[],
 ): Promise<PushedDeployment> {
   let meaning: PushMeaning = 'known';
   const revision = await followBranch(trx, deploymentId, push.after, (branch) => {
-    meaning = pushMeaning(push, branch);
-    if (meaning === 'unclear') unclear.push(branch);
+    meaning = classifyPush(push, branch);
+    if (meaning === 'unclear') branchesToQuery.push(branch);
     return meaning === 'moved';
   });
-  const unbuilt = (meaning as PushMeaning) === 'unclear' ? 'looked_up' : 'known';
+  const decisionWithoutRevision = (meaning as PushMeaning) === 'unclear' ? 'looked_up' : 'known';
   return {
     deployment_id: deploymentId,
-    decision: revision === undefined ? unbuilt : 'built',
+    decision: revision === undefined ? decisionWithoutRevision : 'built',
     revision_id: revision ?? null,
   };
 }
@@ -186,25 +191,27 @@ type PushMeaning =
   | 'unclear';
 
 /** Why a push concerns no branch; undefined if it concerns one. */
-function pushToNoBranch({ ref, after }: Push): string | undefined {
+function reasonNoBranch({ ref, after }: Push): string | undefined {
   if (!ref.startsWith(BRANCH_PREFIX)) return `${ref} is no branch: nothing is built.`;
   return /^0+$/.test(after) ? `The branch ${ref} was deleted: nothing is built.` : undefined;
 }
 
 /** Whether a push concerns the branch that a deployment follows, and its meaning. */
-function pushMeaning(push: Push, branch: FollowedBranch): PushMeaning {
+function classifyPush(push: Push, branch: FollowedBranch): PushMeaning {
   const { clone_url, ssh_url, git_url, html_url, default_branch: main } = push.repository;
   const ref = branch.ref ?? main;
   if (ref == null || fullName(ref) !== push.ref) return 'elsewhere';
-  const own = identityOf(branch.repository.repoUrl);
-  if (![clone_url, ssh_url, git_url, html_url].some((url) => url != null && identityOf(url) === own)) {
+  const own = repositoryIdentityOf(branch.repository.repoUrl);
+  if (
+    ![clone_url, ssh_url, git_url, html_url].some((url) => url != null && repositoryIdentityOf(url) === own)
+  ) {
     return 'elsewhere';
   }
   if (branch.commit === push.after) return 'known';
   return branch.commit === null || branch.commit === push.before ? 'moved' : 'unclear';
 }
 
-function identityOf(address: string): string | undefined {
+function repositoryIdentityOf(address: string): string | undefined {
   const reading = readGitUrl(address);
   if (reading.ok) return repositoryIdentity(reading.url);
   // A host names its external addresses, http and git:// included. Only the identity of the repository matters.

@@ -12,7 +12,7 @@ import type { Deployments } from '../deployments.ts';
 import type { Revisions } from '../revisions.ts';
 import type { Uploads } from '../uploads.ts';
 import type { Serve } from './serve.ts';
-import { vocabularyOf } from './vocabularyEdge.ts';
+import { vocabularyOf } from './vocabularyTranslation.ts';
 
 /** The routes of deployments, their revisions and upload URLs. */
 export function serveDeployments(

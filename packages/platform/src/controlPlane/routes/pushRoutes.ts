@@ -78,7 +78,7 @@ async function receive(c: Context<Variables>, { pushes, log }: PushRoutesOptions
   const push = Push.safeParse(payloadOf(c, body));
   if (!push.success) throw invalid(toValidationIssues(push.error, 'body'));
   const deliveryId = c.req.header('x-github-delivery')?.slice(0, DELIVERY_ID_MAX);
-  const answer = await pushes.take(id, deliveryId === '' ? undefined : deliveryId, push.data);
+  const answer = await pushes.handleDelivery(id, deliveryId === '' ? undefined : deliveryId, push.data);
   log.info({ integration: id, delivery: deliveryId, decision: answer.decision }, 'received a push');
   return c.json(answer, answer.decision === 'nothing' ? 200 : 202);
 }

@@ -20,9 +20,9 @@ import { serveOn } from './serve.ts';
 import {
   type PublicResources,
   type SpokenVocabulary,
-  vocabularyEdge,
+  translateVocabulary,
   vocabularyOf,
-} from './vocabularyEdge.ts';
+} from './vocabularyTranslation.ts';
 
 /** The endpoints of contract 000 and of the public API (`contract/controlPlane/endpoints.ts`), as a Hono app. */
 export function controlPlaneRoutes(options: {
@@ -62,10 +62,10 @@ export function controlPlaneRoutes(options: {
       },
     );
   }
-  const { vocabulary: spoken = 'both', publicResources: made } = options;
-  if (spoken !== 'contract') {
+  const { vocabulary: acceptedVocabulary = 'both', publicResources } = options;
+  if (acceptedVocabulary !== 'contract') {
     for (const path of ['/v2/deployments/*', '/v2/listeners/*'])
-      app.use(path, vocabularyEdge({ spoken, made }));
+      app.use(path, translateVocabulary({ acceptedVocabulary, publicResources }));
   }
 
   const serve = serveOn(app, (c) => options.publicUrl ?? new URL(c.req.url).origin);

@@ -29,7 +29,7 @@ export function image({ kysely, containers, isPulled }: ImageOptions): ImageSour
     kind: 'image',
     hasSource: ({ source_revision_config: config }) => config['image_uri'] != null,
 
-    undeployable: async ({ source_config: config }) => {
+    deployBlocker: async ({ source_config: config }) => {
       const listenerId = config['listener_id'];
       if (typeof listenerId !== 'string') return undefined;
       const listener = await kysely
@@ -45,7 +45,7 @@ export function image({ kysely, containers, isPulled }: ImageOptions): ImageSour
       return `The deployment is for ${whose}: this machine does not deploy to it. Create a deployment without listener_id, or with a listener of compute type docker, to run the image here.`;
     },
 
-    remarks: async (revision) => {
+    logNotes: async (revision) => {
       const deployment = await kysely
         .selectFrom('deployments')
         .select('secret_references')

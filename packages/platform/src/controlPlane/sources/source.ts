@@ -19,11 +19,11 @@ export interface TreeSource {
   /** Whether it has something to build. */
   hasSource(configuration: SourceConfiguration): boolean;
   /** Fetches the tree. A failure of the source is a result; a full disk and faults of the platform are thrown. */
-  fetch(revision: Selectable<RevisionsTable>, surroundings: FetchSurroundings): Promise<FetchedTree>;
+  fetch(revision: Selectable<RevisionsTable>, context: FetchContext): Promise<FetchedTree>;
 }
 
 /** What a fetch gets besides the revision. */
-interface FetchSurroundings {
+interface FetchContext {
   /** An empty directory, removed when the revision is built. */
   readonly scratch: string;
   /** The build's log, line by line. */
@@ -38,9 +38,9 @@ export interface ImageSource {
   /** Whether it has something to run. */
   hasSource(configuration: SourceConfiguration): boolean;
   /** Why a revision ends as `DEPLOY_FAILED` before anything is started; undefined if nothing prevents the start. */
-  undeployable(revision: Selectable<RevisionsTable>): Promise<string | undefined>;
+  deployBlocker(revision: Selectable<RevisionsTable>): Promise<string | undefined>;
   /** Lines for the revision's log before the start. */
-  remarks(revision: Selectable<RevisionsTable>): Promise<string[]>;
+  logNotes(revision: Selectable<RevisionsTable>): Promise<string[]>;
   /**
    * Runs it and resolves once it answers. `env` contains secrets. @throws an error that says why it does not answer.
    */

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { GitLimits } from '../../git/gitCommand.ts';
 import type { Schema } from '../../store/schema.ts';
 import type { Containers } from '../dependencies.ts';
-import { type HomeLayout, isThere } from '../homeLayout.ts';
+import { type HomeLayout, pathExists } from '../homeLayout.ts';
 import { image } from './image.ts';
 import { repoHost } from './repoHost.ts';
 import type { Source, TreeSource } from './source.ts';
@@ -41,7 +41,7 @@ function internalSource(home: HomeLayout): TreeSource {
     hasSource: ({ source_revision_config: config }) => config['source_tarball_path'] != null,
     fetch: async ({ source_revision_config: config }) => {
       const tarball = home.object(String(config['source_tarball_path']));
-      if (await isThere(tarball)) return { ok: true, tarball };
+      if (await pathExists(tarball)) return { ok: true, tarball };
       return { ok: false, reason: 'The uploaded source is no longer there.' };
     },
   };

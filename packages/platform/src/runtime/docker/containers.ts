@@ -12,7 +12,7 @@ import {
 } from '../agentStart.ts';
 import { agentCommand, placesOfThisPackage } from '../agentCommand.ts';
 import { containedEnvironment, SOCKETS } from '../containedAgent.ts';
-import { followOutput } from '../lines.ts';
+import { followOutput } from '../outputLines.ts';
 import { createSecretMask } from '../secretMask.ts';
 import {
   type ContainerOwner,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { SOCKETS, STORAGE_SOCKET } from '../containedAgent.ts';
-import { listenAt, relay } from '../relay.ts';
+import { listenAt, startRelay } from '../relay.ts';
 
 /** The sockets of an agent in a container without a network: to the agent, to its database and to the proxy. */
 export interface Sockets {
@@ -26,9 +26,11 @@ export async function openSockets(databaseUrl: string, egress: Server): Promise<
   const folder = join(above, 'sockets');
   await mkdir(folder);
   await chmod(folder, 0o777);
-  const storage = await relay({ path: join(folder, STORAGE_SOCKET) }, () => connect(placeOf(databaseUrl)));
+  const storage = await startRelay({ path: join(folder, STORAGE_SOCKET) }, () =>
+    connect(placeOf(databaseUrl)),
+  );
   await listenAt(egress, { path: join(folder, SOCKETS.egress) });
-  const agent = await relay({ port: 0, host: '127.0.0.1' }, () =>
+  const agent = await startRelay({ port: 0, host: '127.0.0.1' }, () =>
     connect({ path: join(folder, SOCKETS.agent) }),
   );
   return {

@@ -6,7 +6,7 @@ import { routePath } from 'hono/route';
 import type { Logger } from 'pino';
 
 /** An answered request. */
-export interface Answered {
+export interface AnsweredRequest {
   readonly method: string;
   /** The path with its parameter names; for a request to an agent, `/agents/{deployment_id}/*`. */
   readonly route: string;
@@ -26,15 +26,15 @@ export interface Answered {
 }
 
 /** Middleware that reports an app's requests. */
-export function reportAnswers(report: (answered: Answered) => void): MiddlewareHandler {
+export function reportAnswers(report: (answered: AnsweredRequest) => void): MiddlewareHandler {
   return async (c, next) => {
-    const times = timed();
+    const times = startTimer();
     await next();
     report({
       method: c.req.method,
       route: routePath(c, -1).replaceAll(/:(\w+)/gu, '{$1}'),
       status: c.res.status,
-      ...idsIn(c.req.path),
+      ...pathIds(c.req.path),
       traceparent: validTrace(c.req.header('traceparent')),
       ...times(),
     });
@@ -42,13 +42,13 @@ export function reportAnswers(report: (answered: Answered) => void): MiddlewareH
 }
 
 /** Reports a request to an agent after its answer was sent. */
-export function reportPassage(
+export function reportAgentRequest(
   request: IncomingMessage,
   response: ServerResponse,
   { deploymentId: deployment, path }: { readonly deploymentId: string; readonly path: string },
-  report: (answered: Answered) => void,
+  report: (answered: AnsweredRequest) => void,
 ): void {
-  const times = timed();
+  const times = startTimer();
   const { method = 'GET', headers } = request;
   const traceparent = validTrace([headers['traceparent']].flat()[0]);
   const route = '/agents/{deployment_id}/*';
@@ -59,7 +59,7 @@ export function reportPassage(
   });
 }
 
-function timed(): () => Pick<Answered, 'startedAt' | 'seconds'> {
+function startTimer(): () => Pick<AnsweredRequest, 'startedAt' | 'seconds'> {
   const startedAt = new Date().toISOString();
   const began = performance.now();
   return () => ({ startedAt, seconds: (performance.now() - began) / 1_000 });
@@ -68,7 +68,7 @@ function timed(): () => Pick<Answered, 'startedAt' | 'seconds'> {
 /** Logs changes that belong to a trace, so that they can be found by the trace id. */
 export function logTracedChange(
   log: Logger,
-  { startedAt: _, seconds: __, traceparent, ...answered }: Answered,
+  { startedAt: _, seconds: __, traceparent, ...answered }: AnsweredRequest,
 ): void {
   if (traceparent === undefined || answered.method === 'GET') return;
   log.info({ ...answered, trace_id: traceIdOf(traceparent) }, 'answered a request');
@@ -81,7 +81,7 @@ export function validTrace(header: string | undefined): string | undefined {
 
 const IDS = /\/deployments\/(?<deployment>[0-9a-f-]{36})(?:\/revisions\/(?<revision>[0-9a-f-]{36}))?/u;
 
-function idsIn(path: string): Pick<Answered, 'deployment' | 'revision'> {
+function pathIds(path: string): Pick<AnsweredRequest, 'deployment' | 'revision'> {
   const { deployment, revision } = IDS.exec(path)?.groups ?? {};
   return { deployment, revision };
 }

@@ -1,9 +1,9 @@
 import { fromPublicRequest, toPublicIssues } from '@slipway/contract/controlPlane/publicRequest';
 import {
-  mixedVocabulary,
-  notPublic,
+  mixedVocabularyIssues,
+  contractNameIssues,
   vocabularyOfRequest,
-  translate,
+  translateResource,
   type Vocabulary,
 } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
@@ -18,7 +18,7 @@ export type SpokenVocabulary = Vocabulary | 'both';
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** Set by {@link vocabularyEdge}; absent on a platform that accepts only the contract's. */
+    /** Set by {@link translateVocabulary}; absent on a platform that accepts only the contract's. */
     vocabulary: Vocabulary | undefined;
   }
 }
@@ -37,36 +37,38 @@ export function vocabularyOf(c: Context): Vocabulary {
  * the answer uses the vocabulary that the resource was created in, else the contract's. In a list, each resource has
  * its own.
  */
-export function vocabularyEdge(options: {
-  spoken: Exclude<SpokenVocabulary, 'contract'>;
-  made: PublicResources;
+export function translateVocabulary(options: {
+  acceptedVocabulary: Exclude<SpokenVocabulary, 'contract'>;
+  publicResources: PublicResources;
 }): MiddlewareHandler {
-  const { spoken, made } = options;
-  const ownOf = async (id: unknown): Promise<Vocabulary> =>
-    (await made.ids()).has(String(id).toLowerCase()) ? 'public' : 'contract';
+  const { acceptedVocabulary, publicResources } = options;
+  const resourceVocabulary = async (id: unknown): Promise<Vocabulary> =>
+    (await publicResources.ids()).has(String(id).toLowerCase()) ? 'public' : 'contract';
 
   return async (c, next) => {
     const request = await resourceRequest(c);
-    const issues = spoken === 'public' ? notPublic(request) : mixedVocabulary(request);
+    const issues =
+      acceptedVocabulary === 'public' ? contractNameIssues(request) : mixedVocabularyIssues(request);
     if (issues.length > 0) throw invalid(issues);
-    const spokenHere = spoken === 'public' ? spoken : vocabularyOfRequest(request);
-    const vocabulary = spokenHere ?? (await ownOf(RESOURCE_ID.exec(c.req.path)?.[1]));
+    const requestVocabulary =
+      acceptedVocabulary === 'public' ? acceptedVocabulary : vocabularyOfRequest(request);
+    const vocabulary = requestVocabulary ?? (await resourceVocabulary(RESOURCE_ID.exec(c.req.path)?.[1]));
     c.set('vocabulary', vocabulary);
     if (vocabulary === 'public' && request !== undefined) {
       replaceBody(c, fromPublicRequest(request));
     }
     await next();
     if (vocabulary === 'public') {
-      await changeAnswer(c, (answer) => {
-        if (c.res.status === 201) made.changed();
+      await transformAnswer(c, (answer) => {
+        if (c.res.status === 201) publicResources.changed();
         // A list of details means validation issues (`HttpProblem`).
-        if (!Array.isArray(answer['detail'])) return translate(answer, 'public');
+        if (!Array.isArray(answer['detail'])) return translateResource(answer, 'public');
         return { detail: toPublicIssues(request, answer['detail'] as ValidationIssue[]) };
       });
-    } else if (isList(c) && (await made.ids()).size > 0) {
-      await changeAnswer(c, async ({ resources, ...page }) => {
+    } else if (isList(c) && (await publicResources.ids()).size > 0) {
+      await transformAnswer(c, async ({ resources, ...page }) => {
         const each = (resources as { id: string }[]).map(async (resource) =>
-          translate(resource, await ownOf(resource.id)),
+          translateResource(resource, await resourceVocabulary(resource.id)),
         );
         return { resources: await Promise.all(each), ...page };
       });
@@ -102,7 +104,10 @@ function isList(c: Context): boolean {
   return c.req.method === 'GET' && c.res.ok && COLLECTION.test(c.req.path);
 }
 
-async function changeAnswer(c: Context, change: (answer: Record<string, unknown>) => unknown): Promise<void> {
+async function transformAnswer(
+  c: Context,
+  change: (answer: Record<string, unknown>) => unknown,
+): Promise<void> {
   if (c.res.headers.get('content-type')?.startsWith('application/json') !== true) return;
   const answer = await change((await c.res.json()) as Record<string, unknown>);
   c.res = new Response(JSON.stringify(answer), c.res);

@@ -53,7 +53,7 @@ const LAST_OUTPUT_MS = 1_000;
  * Waits for the remaining output of an ended process, with a limit, because a process that left its group may hold
  * the pipes.
  */
-export async function lastOutput(outputs: readonly Readable[]): Promise<void> {
+export async function waitForOutputEnd(outputs: readonly Readable[]): Promise<void> {
   const closed = outputs.filter((output) => !output.closed).map((output) => once(output, 'close'));
   await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
 }
@@ -91,7 +91,7 @@ export function followOutput(
   const mask = createSecretMask(secrets);
   const throttled = throttle(log);
   const kept: string[] = [];
-  const pass = (line: string, cut: boolean) => {
+  const logLine = (line: string, cut: boolean) => {
     const shown = mask(line, cut);
     const bounded = shown.length > MAX_LINE_CHARS ? `${shown.slice(0, MAX_LINE_CHARS)} … (cut)` : shown;
     kept.push(bounded);
@@ -100,17 +100,17 @@ export function followOutput(
   };
   const ready = new Promise<string>((resolve) => {
     readLines(streams.stdout, MAX_READ_CHARS, (line, cut) => {
-      const url = addressIn(line);
-      if (url === undefined) pass(line, cut);
+      const url = parseReadyUrl(line);
+      if (url === undefined) logLine(line, cut);
       else resolve(url);
     });
   });
-  readLines(streams.stderr, MAX_READ_CHARS, pass);
+  readLines(streams.stderr, MAX_READ_CHARS, logLine);
   return { ready, lastLines: () => [...kept] };
 }
 
 /** The address in a ready line, or undefined for any other line (agents also print JSON). */
-function addressIn(line: string): string | undefined {
+function parseReadyUrl(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
   let message: unknown;
   try {
@@ -125,15 +125,16 @@ function addressIn(line: string): string | undefined {
 
 /** Logs lines at a bounded rate, and reports how many it left out once there is room again. */
 function throttle(log: (line: string) => void): (line: string) => void {
-  const take = createTokenBuckets(LINE_RATE);
-  let leftOut = 0;
+  const takeToken = createTokenBuckets(LINE_RATE);
+  let omittedLines = 0;
   return (line) => {
-    if (take('') > 0) {
-      leftOut += 1;
+    if (takeToken('') > 0) {
+      omittedLines += 1;
       return;
     }
-    if (leftOut > 0) log(`… ${leftOut} lines left out: the agent writes faster than its log takes.`);
-    leftOut = 0;
+    if (omittedLines > 0)
+      log(`… ${omittedLines} lines left out: the agent writes faster than its log takes.`);
+    omittedLines = 0;
     log(line);
   };
 }

@@ -94,7 +94,7 @@ const json = (schema: z.ZodType) => ({ content: { 'application/json': { schema }
 const anyObject = json(z.looseObject({}));
 
 /** The platform's paths besides the contracts' endpoints. */
-export const FURTHER_PATHS: ZodOpenApiPathsObject = {
+export const ADDITIONAL_PATHS: ZodOpenApiPathsObject = {
   '/uploads/{token}': {
     put: {
       operationId: 'putUpload',

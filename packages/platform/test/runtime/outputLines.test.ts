@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
-import { followOutput, readLines } from '../../src/runtime/lines.ts';
+import { followOutput, readLines } from '../../src/runtime/outputLines.ts';
 
 async function linesOf(chunks: (string | Buffer)[], maxChars = 100): Promise<[string, boolean][]> {
   const stream = new PassThrough();
