@@ -43,7 +43,7 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  * named prepared statements. `COPY FROM STDIN` is refused.
  *
  * A connection of an agent's role has that role in its turns, and may send only statements that cannot change it: see
- * `refusalOfAgent`.
+ * `agentRefusalReason`.
  */
 export async function servePglite(options: {
   db: PGlite;
