@@ -22,9 +22,9 @@ const RETRY_MS = 1_000;
  * Makes this process the only platform on a Postgres database, by an advisory lock on a separate connection: two
  * control planes would both build every revision. The lock ends with the process, however it ends.
  *
- * If the connection breaks, the lock is retried at once, and then every second until the server answers; `onConnectionError`
- * is called for each failure. If another platform has the lock by then, `lost` resolves. (The embedded database locks
- * its data directory instead.)
+ * If the connection breaks, the lock is retried at once, and then every second until the server answers;
+ * `onConnectionError` is called for each failure. If another platform has the lock by then, `lost` resolves. (The
+ * embedded database locks its data directory instead.)
  * @throws PlatformError SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */
 export async function ownDatabase(

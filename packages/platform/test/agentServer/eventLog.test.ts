@@ -19,7 +19,7 @@ function storeInMemory(kept: StreamEvent[] = []) {
           fail: reject,
         });
       }),
-    kept: () => Promise.resolve(events.map(({ id, data }) => ({ id, bytes: data.length }))),
+    storedSizes: () => Promise.resolve(events.map(({ id, data }) => ({ id, bytes: data.length }))),
   };
   return { store: store as unknown as EventStore, calls, ids: () => events.map(({ id }) => id) };
 }
