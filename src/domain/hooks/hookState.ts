@@ -141,22 +141,28 @@ export function takeDelivery(
   };
 }
 
-/** Counts the event that waits longest. `order`: what its rule asks for. */
-export function takeWork(
-  state: HookState,
-):
-  | {
-      readonly state: HookState;
-      readonly work: HookWork;
-      readonly order: HookOrder;
-      readonly tally: HookTally;
-    }
-  | undefined {
-  const [work, ...queue] = state.queue;
+/** Work that is taken from the queue. */
+export interface TakenWork {
+  readonly state: HookState;
+  readonly work: HookWork;
+  /** What its rule asks for. */
+  readonly order: HookOrder;
+  /** What its rule did before, with the event. */
+  readonly tally: HookTally;
+}
+
+/**
+ * Takes the work that waits longest, and counts its event; `undefined`: none can be taken.
+ *
+ * @param busy - the targets that are asked already.
+ */
+export function takeWork(state: HookState, busy: ReadonlySet<string>): TakenWork | undefined {
+  const work = state.queue.find(({ target }) => !busy.has(target));
   if (work === undefined) return undefined;
+  const queue = state.queue.filter((other) => other !== work);
   const key = tallyKey(work.rule, work);
   const order = state.orders[key];
-  if (order === undefined) return takeWork({ ...state, queue });
+  if (order === undefined) return takeWork({ ...state, queue }, busy);
   const tally = counted(state.tallies[key] ?? { counted: [] }, work.guards, work.at);
   return { state: { ...state, queue, tallies: withTally(state, key, tally) }, work, order, tally };
 }
@@ -190,9 +196,15 @@ export function answerAsk(
   return { ...state, asks: state.asks.map((asked) => (isMeant(asked) ? { ...asked, answer } : asked)) };
 }
 
-/** What waits for approval no longer: a person has answered, or its time is over. */
-export function settledAsk({ asks }: HookState, now: number): HookAsk | undefined {
-  return asks.find(({ answer, untilMs }) => answer !== undefined || untilMs <= now);
+/**
+ * What waits for approval no longer: a person has answered, or its time is over.
+ *
+ * @param busy - the targets that are asked already.
+ */
+export function settledAsk({ asks }: HookState, now: number, busy: ReadonlySet<string>): HookAsk | undefined {
+  return asks.find(
+    ({ work, answer, untilMs }) => !busy.has(work.target) && (answer !== undefined || untilMs <= now),
+  );
 }
 
 /** Records what became of an event. What it waited for is let go. */
@@ -203,7 +215,8 @@ export function settle(
   note: string,
   actedAt?: number,
 ): HookState {
-  const asks = state.asks.filter((asked) => asked.work !== work);
+  const isAsked = state.asks.some((asked) => asked.work === work);
+  const asks = isAsked ? state.asks.filter((asked) => asked.work !== work) : state.asks;
   const key = tallyKey(work.rule, work);
   const tallies = actedAt === undefined ? state.tallies : withTally(state, key, acted(actedAt));
   return withoutOrder(decided({ ...state, asks, tallies }, work, { state: how, note }), key);

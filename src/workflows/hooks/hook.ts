@@ -1,5 +1,6 @@
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   continueAsNew,
   proxyActivities,
@@ -21,6 +22,7 @@ import {
   settle,
   settledAsk,
   takeDelivery,
+  type TakenWork,
   takeWork,
 } from '../../domain/hooks/hookState.ts';
 import { describeHook, hookActor, hookRequestId } from '../../domain/hooks/hookText.ts';
@@ -43,7 +45,12 @@ const ASKED_WITHIN = '10 minutes';
  * What a hook of `slipway.yaml` was told. It keeps each event once, decides by the guards of the rules that match it, and
  * asks targets as people do. Listeners keep nothing: any number of them tell it.
  */
-export async function hook({
+export async function hook(input: HookInput): Promise<void> {
+  // A cancellation would make it forget what it was told.
+  await CancellationScope.nonCancellable(() => listen(input));
+}
+
+async function listen({
   name,
   state: carried = EMPTY_HOOK,
   continueAsNewAfterEvents,
@@ -116,11 +123,7 @@ export async function hook({
     const why = answer === undefined ? 'no person approved in time' : `rejected by ${answer.by.who}`;
     change(settle(state, work, 'rejected', why));
   };
-  const decideNext = async ({
-    work,
-    order,
-    tally,
-  }: NonNullable<ReturnType<typeof takeWork>>): Promise<void> => {
+  const decideOn = async ({ work, order, tally }: TakenWork): Promise<void> => {
     const { guards, event } = work;
     const situation = { guards, event, tally, isAsking: isAsking(state, work), now: Date.now() };
     let verdict = decide(situation);
@@ -145,25 +148,32 @@ export async function hook({
     }
   };
 
+  /** The targets that are asked: one that does not answer delays nothing on the others. */
+  const busy = new Set<string>();
+  const askTarget = (target: string, work: () => Promise<void>): void => {
+    busy.add(target);
+    void work().finally(() => busy.delete(target));
+  };
+
   change(state);
   for (;;) {
     takeUnknownSignals(() => undefined);
-    const answered = settledAsk(state, Date.now());
+    const answered = settledAsk(state, Date.now(), busy);
     if (answered !== undefined) {
-      await answerOf(answered);
+      askTarget(answered.work.target, () => answerOf(answered));
       continue;
     }
-    if (runLength.isReached) {
-      // What waits goes over to the next run.
+    // What waits goes over to the next run.
+    const next = runLength.isReached ? undefined : takeWork(state, busy);
+    if (next !== undefined) {
+      change(next.state);
+      askTarget(next.work.target, () => decideOn(next));
+      continue;
+    }
+    if (runLength.isReached && busy.size === 0) {
       if (await runLength.canEnd(() => false))
         await continueAsNew<typeof hook>({ name, state, continueAsNewAfterEvents });
       runLength.note();
-      continue;
-    }
-    const next = takeWork(state);
-    if (next !== undefined) {
-      change(next.state);
-      await decideNext(next);
       continue;
     }
     await untilNews();
@@ -171,11 +181,14 @@ export async function hook({
 
   /** Waits for an event, an answer, or the end of the time of one that waits for approval. */
   async function untilNews(): Promise<void> {
+    const { asks } = state;
     const isNews = (): boolean =>
-      state.queue.length > 0 ||
-      state.asks.some(({ answer }) => answer !== undefined) ||
-      (runLength.isReached && allHandlersFinished());
-    const ends = state.asks.map(({ untilMs }) => untilMs);
+      (runLength.isReached
+        ? busy.size === 0 && allHandlersFinished()
+        : state.queue.some(({ target }) => !busy.has(target))) ||
+      state.asks !== asks ||
+      settledAsk(state, Date.now(), busy) !== undefined;
+    const ends = asks.filter(({ work }) => !busy.has(work.target)).map(({ untilMs }) => untilMs);
     if (ends.length === 0) await condition(isNews);
     else await condition(isNews, Math.max(Math.min(...ends) - Date.now(), 1));
   }

@@ -23,7 +23,7 @@ function ids(count: number, prefix = 'event'): readonly string[] {
 }
 
 function settled(state: HookState): HookState {
-  const taken = takeWork(state);
+  const taken = takeWork(state, new Set());
   return taken === undefined ? state : settled(settle(taken.state, taken.work, 'not_met', 'a guard'));
 }
 
@@ -52,6 +52,15 @@ describe('a hook’s state', () => {
   it('says of an event that it has no room for that it was not acted upon', () => {
     const { answers } = takeDelivery(EMPTY_HOOK, delivery(ids(201)), NOW);
     expect(answers.at(-1)?.decisions).toMatchObject([{ state: 'failed', note: 'too many events wait' }]);
+  });
+
+  it('takes no work of a target that is asked already, but that of others', () => {
+    const elsewhere = { ...HOLD, target: 'staging' };
+    const first = takeDelivery(EMPTY_HOOK, delivery(['a', 'b']), NOW).state;
+    const { state } = takeDelivery(first, delivery(['c'], ['stop'], elsewhere), NOW);
+    const busy = new Set(['production']);
+    expect(takeWork(state, busy)?.work.event.id).toBe('c');
+    expect(takeWork(state, new Set(['production', 'staging']))).toBeUndefined();
   });
 
   it('lets the releases go that nothing waits for', () => {

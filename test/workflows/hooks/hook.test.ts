@@ -222,6 +222,17 @@ describe('a hook', () => {
       await target.workflow(promotionWorkflowId(promotion)).terminate();
     });
 
+    test('is not ended by a cancellation', async () => {
+      const { target } = harness.newServingTarget();
+      await target.release('b');
+      const hook = hooks.make({ target, rules: `      - { name: stop, do: hold, targets: [production] }` });
+      const first = await hook.send([{ fingerprint: 'a', startsAt: '2026-01-01T00:00:00Z' }]);
+      await hook.decided(first.events[0]!.id);
+      await hook.handle.cancel();
+      const again = await hook.send([{ fingerprint: 'a', startsAt: '2026-01-01T00:00:00Z' }]);
+      expect(again.events).toMatchObject([{ disposition: 'duplicate' }]);
+    });
+
     test('knows in a new run what it was told before', async () => {
       const { target } = harness.newServingTarget();
       const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 30, within: 1h } }`;
