@@ -151,20 +151,22 @@ describe('a hook', () => {
     });
 
     test('does nothing if a person rejects, or nobody approves in time', async () => {
-      const { target, hook } = await released(
-        `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: 1s } }`,
-      );
-      const first = await hook.send([{ fingerprint: 'a' }]);
-      expect(await hook.decided(first.events[0]!.id, ({ state }) => state === 'rejected')).toMatchObject({
+      const asks = (within: string): string =>
+        `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: ${within} } }`;
+      const isRejected = ({ state }: { readonly state: string }): boolean => state === 'rejected';
+      const late = await released(asks('1s'));
+      const unanswered = await late.hook.send([{}]);
+      expect(await late.hook.decided(unanswered.events[0]!.id, isRejected)).toMatchObject({
         note: 'no person approved in time',
       });
-      const second = await hook.send([{ fingerprint: 'b' }]);
-      await hook.decided(second.events[0]!.id);
-      await hook.answer(second.events[0]!.id, false);
-      expect(await hook.decided(second.events[0]!.id, ({ state }) => state === 'rejected')).toMatchObject({
-        note: 'rejected by bo',
-      });
-      expect((await target.idle()).state.history).toHaveLength(1);
+      const { target, hook } = await released(asks('1h'));
+      const { events } = await hook.send([{}]);
+      const id = events[0]!.id;
+      await hook.decided(id);
+      await hook.answer(id, false);
+      expect(await hook.decided(id, isRejected)).toMatchObject({ note: 'rejected by bo' });
+      for (const { state } of [await target.idle(), await late.target.idle()])
+        expect(state.history).toHaveLength(1);
     });
 
     test('releases, with the event as the one who asks', async () => {

@@ -11,7 +11,8 @@ export const HOOKS: Readonly<Record<string, Life>> = {
     await target.release('b');
     const rules = [
       rule('young', 'rollback', 'ifYoungerThan: 1h, hold: false'),
-      rule('asked', 'rollback', 'approvalBetween: { from: "00:00", until: "00:00", within: 1s }'),
+      rule('late', 'rollback', 'approvalBetween: { from: "00:00", until: "00:00", within: 1s }'),
+      rule('asked', 'rollback', 'approvalBetween: { from: "00:00", until: "00:00", within: 1h }'),
       rule('many', 'hold', 'atLeast: { count: 2, within: 1h }, atMostOnePer: 1h'),
       rule('stop', 'abort', ''),
       rule('again', 'release', ''),
@@ -33,7 +34,7 @@ export const HOOKS: Readonly<Record<string, Life>> = {
     const rejected = await told(hook, 'asked');
     await hook.answer(rejected, false);
     await hook.decided(rejected, ({ state }) => state === 'rejected');
-    const late = await told(hook, 'asked');
+    const late = await told(hook, 'late');
     await hook.decided(late, ({ state }) => state === 'rejected');
     const approved = await told(hook, 'asked');
     await hook.answer(approved, true);
