@@ -66,7 +66,7 @@ export async function buildRevision(options: BuildOptions): Promise<BuildResult>
     return { ok: true, agentDir: dirname(file), graphConfigPath: basename(file) };
   } catch (error) {
     await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
-    const reason = over.signal.aborted ? reasonOfEnd(options.signal.aborted, limits) : reasonOf(error);
+    const reason = over.signal.aborted ? reasonOfStop(options.signal.aborted, limits) : reasonOf(error);
     if (reason === undefined) throw error;
     const shown = reason.replaceAll(workspace, '.');
     for (const line of shown.split('\n')) log(line);
@@ -207,10 +207,10 @@ function failureOf(
   const full = lines.hasDiskFullLine ? 'The disk is full (ENOSPC). ' : '';
   const shown = lines.relevantLines();
   const said = shown.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${shown.join('\n')}`;
-  return new BuildFailure(`${full}${what} (\`${command}\`) ${ending(end, limits)}.${said}`);
+  return new BuildFailure(`${full}${what} (\`${command}\`) ${describeEnd(end, limits)}.${said}`);
 }
 
-function ending(end: CommandEnd, limits: BuildLimits): string {
+function describeEnd(end: CommandEnd, limits: BuildLimits): string {
   switch (end.kind) {
     case 'exited':
       return `ended with exit code ${end.code}`;
@@ -226,7 +226,7 @@ function ending(end: CommandEnd, limits: BuildLimits): string {
 }
 
 /** Why a build was stopped: a cancellation, or its timeout. */
-function reasonOfEnd(isCalledOff: boolean, limits: BuildLimits): string {
+function reasonOfStop(isCalledOff: boolean, limits: BuildLimits): string {
   if (isCalledOff) return 'The build was called off.';
   return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${describeLimit('buildTimeoutMs')}.`;
 }

@@ -16,7 +16,7 @@ export interface InstallPlan {
 }
 
 /** Options for planning an installation. */
-export interface PlanSurroundings {
+export interface PlanContext {
   /** The environment of the command. */
   readonly env: Readonly<Record<string, string>>;
   /** Cancels the planning. */
@@ -27,7 +27,7 @@ interface PackageManager {
   readonly tool: string;
   readonly lockFiles: readonly string[];
   /** @throws BuildFailure if the installed tool cannot read the directory's lock file. */
-  readonly command: (directory: string, surroundings: PlanSurroundings) => Promise<string> | string;
+  readonly command: (directory: string, surroundings: PlanContext) => Promise<string> | string;
 }
 
 /** How long a package manager may take to print its version, in ms. One that is downloaded first takes longer. */
@@ -78,7 +78,7 @@ export async function planInstall(
   root: string,
   configDir: string,
   installCommand: string | null | undefined,
-  surroundings: PlanSurroundings,
+  surroundings: PlanContext,
 ): Promise<InstallPlan | undefined> {
   if (installCommand != null && installCommand.trim() !== '') {
     const lockFile = lockFilesIn(root)[0]?.lockFile;
@@ -108,7 +108,7 @@ export async function planInstall(
   return undefined;
 }
 
-async function byLockFile(cwd: string, surroundings: PlanSurroundings): Promise<InstallPlan | undefined> {
+async function byLockFile(cwd: string, surroundings: PlanContext): Promise<InstallPlan | undefined> {
   const found = lockFilesIn(cwd);
   const named = found.length > 1 ? await packageManagerField(cwd) : undefined;
   const chosen = found.find(({ manager }) => manager.tool === named) ?? found[0];
@@ -130,13 +130,13 @@ function lockFilesIn(directory: string): { manager: PackageManager; lockFile: st
 
 /** The name in package.json's `packageManager` (`pnpm@9.1.0`). */
 async function packageManagerField(directory: string): Promise<string | undefined> {
-  const text = await readIfThere(join(directory, 'package.json'));
+  const text = await readIfExists(join(directory, 'package.json'));
   return /"packageManager"\s*:\s*"([a-z]+)@/.exec(text)?.[1];
 }
 
 /** Yarn 2 and later write a `__metadata` section to the lock file. */
 async function isModernYarn(directory: string): Promise<boolean> {
-  return /^__metadata:/m.test(await readIfThere(join(directory, 'yarn.lock')));
+  return /^__metadata:/m.test(await readIfExists(join(directory, 'yarn.lock')));
 }
 
 /**
@@ -144,7 +144,7 @@ async function isModernYarn(directory: string): Promise<boolean> {
  * `yarnPath`, or under corepack, the source chooses the `yarn`.
  * @throws BuildFailure if the directory's `yarn` is Yarn 1 or does not run.
  */
-async function requireModernYarn(cwd: string, { env, signal }: PlanSurroundings): Promise<void> {
+async function requireModernYarn(cwd: string, { env, signal }: PlanContext): Promise<void> {
   const lines: string[] = [];
   const end = await runShellCommand({
     command: 'yarn --version',
@@ -165,12 +165,12 @@ async function requireModernYarn(cwd: string, { env, signal }: PlanSurroundings)
 }
 
 /** @throws BuildFailure if the program does not exist. */
-function requireTool(tool: string, because: string, { env }: PlanSurroundings): void {
+function requireTool(tool: string, because: string, { env }: PlanContext): void {
   const directories = (env['PATH'] ?? '').split(delimiter);
   if (directories.some((directory) => existsSync(join(directory, tool)))) return;
   throw new BuildFailure(`The source needs ${tool} (${because}), which is not installed on this machine.`);
 }
 
-async function readIfThere(file: string): Promise<string> {
+async function readIfExists(file: string): Promise<string> {
   return existsSync(file) ? readFile(file, 'utf8') : '';
 }

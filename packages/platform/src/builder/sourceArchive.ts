@@ -24,17 +24,17 @@ export async function unpackSource(
   signal: AbortSignal,
 ): Promise<void> {
   const rules = new ArchiveRules(limits);
-  const judge = new Parser({ strict: true });
+  const checkingParser = new Parser({ strict: true });
   const admit = (entry: ReadEntry): void => {
     try {
       rules.admit(entry);
     } catch (error) {
-      judge.emit('error', error);
+      checkingParser.emit('error', error);
     }
     entry.resume();
   };
-  judge.on('entry', admit).on('ignoredEntry', admit);
-  await read(tarball, judge, limits, signal);
+  checkingParser.on('entry', admit).on('ignoredEntry', admit);
+  await read(tarball, checkingParser, limits, signal);
   rules.finish();
 
   const unpack = new Unpack({
@@ -59,7 +59,7 @@ async function read(
   try {
     await pipeline(createReadStream(tarball), createGunzip(), bounded(limits), sinkOf(parser), { signal });
   } catch (error) {
-    throw asFailure(error);
+    throw toBuildFailure(error);
   }
 }
 
@@ -98,7 +98,7 @@ function sinkOf(parser: Parser): Writable {
 }
 
 /** Errors of zlib and tar concern the archive; those of the file system and ours pass unchanged. */
-function asFailure(error: unknown): unknown {
+function toBuildFailure(error: unknown): unknown {
   const { code, tarCode, syscall } = error as { code?: unknown; tarCode?: unknown; syscall?: unknown };
   const errorCode = typeof tarCode === 'string' ? tarCode : typeof code === 'string' ? code : '';
   if (syscall !== undefined || !/^(Z_|TAR_)/.test(errorCode)) return error;

@@ -29,7 +29,7 @@ import { removeOldBuilds, removeOldSources, trashOrphanedBuilds, trashOrphanedSo
 import { createRevisionLogs } from './revisionLogs.ts';
 import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
-import { askAgain, createRevisions } from './revisions.ts';
+import { requeueRevision, createRevisions } from './revisions.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes, uploadRoutes } from './routes/routes.ts';
 import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyTranslation.ts';
@@ -246,7 +246,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       const spec = await work.agentSpecOf(revision);
       if (spec !== undefined) fleet.restore(spec);
       else if (isSettled(revision.status)) {
-        await askAgain(kysely, revision.id, 'What was built is no longer on the disk: it is built again.');
+        await requeueRevision(
+          kysely,
+          revision.id,
+          'What was built is no longer on the disk: it is built again.',
+        );
       }
     }
   };

@@ -193,9 +193,9 @@ type Stored = Record<string, unknown>;
  */
 function mergeSourceConfig(stored: Stored, requested: SourceConfig | null | undefined): Stored {
   const { listener_config: listener, ...rest } = requested ?? {};
-  if (listener == null) return overlay(stored, rest);
+  if (listener == null) return mergeGiven(stored, rest);
   const before = (stored['listener_config'] ?? {}) as Stored;
-  return overlay(stored, { ...rest, listener_config: overlay(before, listener) });
+  return mergeGiven(stored, { ...rest, listener_config: mergeGiven(before, listener) });
 }
 
 /**
@@ -203,11 +203,11 @@ function mergeSourceConfig(stored: Stored, requested: SourceConfig | null | unde
  * it is built from the commit of `repo_ref` at that time, so `repo_commit_sha` is not carried over.
  */
 function mergeRevisionConfig(stored: Stored, requested: SourceRevisionConfig | null | undefined): Stored {
-  const { repo_commit_sha: _built, ...carriedOver } = stored;
-  return overlay(carriedOver, requested ?? {});
+  const { repo_commit_sha: _built, ...inherited } = stored;
+  return mergeGiven(inherited, requested ?? {});
 }
 
-function overlay(stored: Stored, requested: Stored): Stored {
+function mergeGiven(stored: Stored, requested: Stored): Stored {
   const set = Object.entries(requested).filter(([, value]) => value != null);
   return { ...stored, ...Object.fromEntries(set) };
 }
@@ -229,7 +229,7 @@ export function createStoredSecrets(sealing: Sealing) {
 
 /**
  * A deployment as the API returns it (contract 000, "Deployment"). `source_revision_config` is that of its latest
- * revision (rule 3). Secrets: see {@link shownSecrets}. `source_config.custom_url` is the gateway's address of the
+ * revision (rule 3). Secrets: see {@link secretsForCaller}. `source_config.custom_url` is the gateway's address of the
  * deployment; for `external_image` a set value takes precedence. `resource_spec` includes its defaults, computed for
  * each answer.
  * @param origin The platform's address: `http://host:port`.
@@ -266,7 +266,7 @@ export function deploymentView(
  * that they can be sent back in a PATCH. Decision: a read-only key sees null as the value. No request accepts null,
  * so a caller cannot overwrite a secret with a mask.
  */
-export function shownSecrets(caller: Caller, secrets: readonly Secret[]): AnsweredSecret[] {
+export function secretsForCaller(caller: Caller, secrets: readonly Secret[]): AnsweredSecret[] {
   return secrets.map(({ name, value }) => ({ name, value: permits(caller, 'deploy') ? value : null }));
 }
 

@@ -22,7 +22,7 @@ import {
   latestRevisionConfig,
   nameTaken,
   selectDeployments,
-  shownSecrets,
+  secretsForCaller,
   type StoredSecrets,
   updateDeployment,
 } from './deploymentRows.ts';
@@ -51,7 +51,7 @@ export function createDeployments(options: {
 
   const view = (caller: Caller, row: DeploymentWithConfig, origin: string): Deployment =>
     deploymentView(row, {
-      secrets: shownSecrets(caller, secrets.open(row.sealed_secrets, row.id)),
+      secrets: secretsForCaller(caller, secrets.open(row.sealed_secrets, row.id)),
       origin,
     });
 

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import type { Kysely } from 'kysely';
 
 import { PlatformError } from '../errors.ts';
-import { readIfThere, readOrCreate } from '../store/keyFiles.ts';
+import { readIfExists, readOrCreate } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, homeLayout, listPerDeployment, TRASH_RETENTION_DAYS } from './homeLayout.ts';
 
@@ -25,7 +25,7 @@ export async function claimInstance(options: {
   const { kysely } = options;
   const home = homeLayout(options.home);
   const found: InstanceState = {
-    homeId: await readIfThere(home.instanceId),
+    homeId: await readIfExists(home.instanceId),
     databaseId: (await kysely.selectFrom('platform_instance').select('id').executeTakeFirst())?.id,
     homeDeployments: await deploymentsIn(home),
     databaseDeployments: new Set(

@@ -12,7 +12,7 @@ import { readGitUrl, type Remote } from '../git/gitUrl.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { IntegrationsTable, Schema } from '../store/schema.ts';
 import { removeUnused } from './ownedRows.ts';
-import { isCovered } from './sourceCheck.ts';
+import { isUnderPrefix } from './sourceCheck.ts';
 
 /**
  * The operations of the integration endpoints (git hosts). Every problem is an {@link HttpProblem}. Another tenant's
@@ -144,7 +144,7 @@ export async function remoteOf(
     .executeTakeFirst();
   if (integration === undefined) throw new GitFailure(`Integration ID ${integrationId} is no longer there.`);
   const { name, url_prefix: prefix, credential, username } = integration;
-  if (!isCovered(prefix, url)) {
+  if (!isUnderPrefix(prefix, url)) {
     throw new GitFailure(`The integration '${name}' is for addresses under ${prefix}, not for ${url.text}.`);
   }
   if (credential === null) return { url, credential: null };

@@ -5,12 +5,16 @@ import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** Tables whose rows belong to a tenant, with their names in messages. */
-const NOUNS = { deployments: 'Deployment', listeners: 'Listener', integrations: 'Integration' } as const;
-type OwnedTable = keyof typeof NOUNS;
+const TABLE_NOUNS = {
+  deployments: 'Deployment',
+  listeners: 'Listener',
+  integrations: 'Integration',
+} as const;
+type OwnedTable = keyof typeof TABLE_NOUNS;
 
 /** 404 for an id that the caller's tenant lacks. Another tenant's row does not exist for the caller. */
 export function notFound(table: OwnedTable, id: string): HttpProblem {
-  return new HttpProblem(404, `${NOUNS[table]} ID ${id} not found.`);
+  return new HttpProblem(404, `${TABLE_NOUNS[table]} ID ${id} not found.`);
 }
 
 /**
@@ -52,7 +56,7 @@ export async function removeUnused(
       .where(sql<string>`source_config ->> ${sql.lit(field)}`, '=', id)
       .executeTakeFirst();
     if (user !== undefined)
-      throw new HttpProblem(409, `${NOUNS[table]} ID ${id} is used by deployment '${user.name}'.`);
+      throw new HttpProblem(409, `${TABLE_NOUNS[table]} ID ${id} is used by deployment '${user.name}'.`);
     await trx.deleteFrom(table).where('id', '=', id).execute();
   });
 }

@@ -7,10 +7,10 @@ import { type HomeLayout, moveToTrash, listPerDeployment } from './homeLayout.ts
 import { isSettled } from './revisionStates.ts';
 
 /** How many built revisions of a deployment stay on disk, besides the active and the unsettled ones. */
-const BUILDS_KEPT = 5;
+const BUILDS_RETAINED = 5;
 
 /**
- * Removes old builds of a deployment, except the newest {@link BUILDS_KEPT}, the active one and unsettled ones. A
+ * Removes old builds of a deployment, except the newest {@link BUILDS_RETAINED}, the active one and unsettled ones. A
  * redeploy builds a removed one again, as long as its source is kept (`removeOldSources`).
  */
 export async function removeOldBuilds(
@@ -31,7 +31,7 @@ export async function removeOldBuilds(
     .orderBy(({ fn }) => fn.coalesce('deployed_at', 'built_at'), 'desc')
     .orderBy('number', 'desc')
     .execute();
-  const old = built.slice(BUILDS_KEPT).filter(({ id, status }) => id !== active && isSettled(status));
+  const old = built.slice(BUILDS_RETAINED).filter(({ id, status }) => id !== active && isSettled(status));
   for (const { id } of old) {
     // The row first: a directory without a row is garbage, but a row without a directory is inconsistent.
     await kysely.updateTable('revisions').set({ agent_dir: null }).where('id', '=', id).execute();
@@ -58,7 +58,7 @@ export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayo
 }
 
 /** The default number of uploaded sources to keep per deployment: see {@link removeOldSources}. */
-const SOURCES_KEPT = 20;
+const SOURCES_RETAINED = 20;
 
 /** The object path of a revision's source, in SQL that has `revisions`. */
 export const sourcePath = sql<string>`revisions.source_revision_config ->> 'source_tarball_path'`;
@@ -78,7 +78,7 @@ export async function removeOldSources(
   kysely: Kysely<Schema>,
   home: HomeLayout,
   deploymentId: string,
-  kept: number = SOURCES_KEPT,
+  kept: number = SOURCES_RETAINED,
 ): Promise<void> {
   const removed = await kysely.transaction().execute(async (trx) => {
     // Every PATCH and redeploy takes the same lock, so either the source exists, or they report that it is gone.

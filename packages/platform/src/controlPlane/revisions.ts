@@ -81,7 +81,7 @@ export function createRevisions(options: {
               'been removed to make room for newer ones. Upload its source again as a new revision.',
           );
         }
-        if (isSettled(revision.status)) await askAgain(trx, revisionId, 'It was asked for again.');
+        if (isSettled(revision.status)) await requeueRevision(trx, revisionId, 'It was asked for again.');
         await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id: revisionId });
       });
       options.changed();
@@ -128,7 +128,7 @@ function selectRevisions(db: Kysely<Schema>, caller: Caller, deploymentId: strin
 }
 
 /** Puts a settled revision at the end of the queue, for another deployment. */
-export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: string): Promise<void> {
+export async function requeueRevision(db: Kysely<Schema>, revisionId: string, reason: string): Promise<void> {
   const { rows } = await sql<{ next: string }>`select nextval('revision_requests') as next`.execute(db);
   const [row] = rows;
   await recordChange(db, {

@@ -22,7 +22,7 @@ export async function checkRepository(
   const { repo_url: address, integration_id: id } = requested;
   const issues: ValidationIssue[] = [];
   const reading = address == null ? undefined : readGitUrl(address);
-  if (reading?.ok === false) issues.push(wrongAddress(`The address ${reading.why}`, 'git_url'));
+  if (reading?.ok === false) issues.push(addressIssue(`The address ${reading.why}`, 'git_url'));
   const url = reading?.ok === true ? reading.url : undefined;
   if (id == null) return url === undefined ? issues : [...issues, ...withoutIntegration(url)];
   const integration = await trx
@@ -38,9 +38,9 @@ export async function checkRepository(
       msg: 'Input should be an integration from the integration install endpoint',
       type: 'integration_unknown',
     });
-  } else if (url !== undefined && !isCovered(integration.url_prefix, url)) {
+  } else if (url !== undefined && !isUnderPrefix(integration.url_prefix, url)) {
     issues.push(
-      wrongAddress(
+      addressIssue(
         `The integration '${integration.name}' is for addresses under ${integration.url_prefix}`,
         'outside_integration',
       ),
@@ -50,7 +50,7 @@ export async function checkRepository(
 }
 
 /** Whether an integration's prefix covers a repository. */
-export function isCovered(prefix: string, url: GitUrl): boolean {
+export function isUnderPrefix(prefix: string, url: GitUrl): boolean {
   const reading = readGitUrl(prefix);
   return reading.ok && isUnder(reading.url, url);
 }
@@ -58,7 +58,7 @@ export function isCovered(prefix: string, url: GitUrl): boolean {
 function withoutIntegration({ protocol }: GitUrl): ValidationIssue[] {
   if (protocol === 'https' || protocol === 'http') return [];
   return [
-    wrongAddress(
+    addressIssue(
       protocol === 'ssh'
         ? 'An address for ssh needs an integration (integration_id) that has a key'
         : 'A repository on the disk of the platform needs an integration (integration_id) whose prefix covers it',
@@ -67,7 +67,7 @@ function withoutIntegration({ protocol }: GitUrl): ValidationIssue[] {
   ];
 }
 
-function wrongAddress(msg: string, type: string): ValidationIssue {
+function addressIssue(msg: string, type: string): ValidationIssue {
   return { loc: ['body', 'source_config', 'repo_url'], msg, type };
 }
 

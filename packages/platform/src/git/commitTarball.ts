@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { GitFailure, type GitSurroundings, runGit } from './gitCommand.ts';
+import { GitFailure, type GitContext, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
 import { fullName } from './remoteRefs.ts';
 
@@ -13,7 +13,7 @@ export interface WantedCommit {
 }
 
 /** The errors of a server that sends only commits that its refs point to. */
-const ONLY_REFS = /not our ref|unadvertised object|does not allow request|remote error: want/i;
+const ONLY_REFS_ERROR = /not our ref|unadvertised object|does not allow request|remote error: want/i;
 const KEPT = 'refs/slipway/source';
 
 /**
@@ -29,7 +29,7 @@ const KEPT = 'refs/slipway/source';
 export async function commitTarball(
   remote: Remote,
   wanted: WantedCommit,
-  surroundings: GitSurroundings,
+  surroundings: GitContext,
   log: (line: string) => void,
 ): Promise<string> {
   const { scratch, limits } = surroundings;
@@ -64,7 +64,7 @@ export async function commitTarball(
   try {
     await fetch(wanted.commit, '--depth=1');
   } catch (error) {
-    if (!(error instanceof GitFailure && ONLY_REFS.test(error.message))) throw error;
+    if (!(error instanceof GitFailure && ONLY_REFS_ERROR.test(error.message))) throw error;
     // This server sends only commits that its refs point to, so search the history of the ref.
     log('The host does not give out a single commit, so the history of the ref is fetched.');
     await fetch(wanted.ref === null ? 'HEAD' : fullName(wanted.ref));

@@ -8,10 +8,10 @@ import { createSecretMask } from '../runtime/secretMask.ts';
 import type { Remote } from './gitUrl.ts';
 
 /** The oldest git with all features used here (protocol 2, `--no-recurse-submodules`, `--template=`). */
-const OLDEST_GIT = '2.30';
+const MIN_GIT_VERSION = '2.30';
 
 /** The surroundings and limits of git. */
-export interface GitSurroundings {
+export interface GitContext {
   /** git's home: a directory of this work alone, removed afterwards. */
   readonly scratch: string;
   /** The file with the known ssh host keys of all repositories. */
@@ -55,10 +55,10 @@ const CONFIGURATION = [
  * @returns The lines of stdout and stderr.
  * @throws GitFailure if it fails. If `signal` is aborted, ignore the reason.
  */
-export async function runGit(call: GitCall, surroundings: GitSurroundings): Promise<string[]> {
-  const { limits, scratch, signal } = surroundings;
+export async function runGit(call: GitCall, context: GitContext): Promise<string[]> {
+  const { limits, scratch, signal } = context;
   const { remote } = call;
-  const access = remote === null ? undefined : await credentialAccess(remote, surroundings);
+  const access = remote === null ? undefined : await credentialAccess(remote, context);
   const mask = createSecretMask(remote?.credential == null ? [] : [remote.credential.secret]);
   const lines: string[] = [];
   const end = await runCommand({
@@ -99,12 +99,12 @@ const NO_GIT =
   'This platform builds repositories with the git command, and there is none on its machine: install git there.';
 
 /** @throws GitFailure if git is missing on this machine or too old. */
-export async function requireGit(surroundings: GitSurroundings): Promise<void> {
-  const lines = await runGit({ remote: null, args: ['--version'], timeoutMs: 10_000 }, surroundings);
+export async function requireGit(context: GitContext): Promise<void> {
+  const lines = await runGit({ remote: null, args: ['--version'], timeoutMs: 10_000 }, context);
   const [, major = '0', minor = '0'] = /git version (\d+)\.(\d+)/.exec(lines.join('\n')) ?? [];
   if (Number(major) * 1_000 + Number(minor) >= 2_030) return;
   throw new GitFailure(
-    `This platform builds repositories with git ${OLDEST_GIT} or newer, and its machine has: ${lines.join(' ')}`,
+    `This platform builds repositories with git ${MIN_GIT_VERSION} or newer, and its machine has: ${lines.join(' ')}`,
   );
 }
 
@@ -175,8 +175,8 @@ async function credentialAccess(
       'ssh -F /dev/null',
       '-o BatchMode=yes -o IdentitiesOnly=yes -o IdentityAgent=none',
       '-o StrictHostKeyChecking=accept-new -o ConnectTimeout=20 -o ServerAliveInterval=10',
-      `-o UserKnownHostsFile=${quoted(knownHosts)}`,
-      `-i ${quoted(key)}`,
+      `-o UserKnownHostsFile=${shellQuoted(knownHosts)}`,
+      `-i ${shellQuoted(key)}`,
     ];
     return { configuration: [], environment: { GIT_SSH_COMMAND: command.join(' '), GIT_SSH_VARIANT: 'ssh' } };
   }
@@ -189,7 +189,7 @@ async function credentialAccess(
 }
 
 /** Quotes a path as one word of a shell command, in a form that ssh's options accept. */
-function quoted(path: string): string {
+function shellQuoted(path: string): string {
   return `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
@@ -202,7 +202,7 @@ export class GitFailure extends Error {
 }
 
 /** git's messages (in the language C) and their meaning. The first match counts. */
-const MEANINGS: readonly (readonly [said: RegExp, meaning: (repository: string) => string])[] = [
+const KNOWN_FAILURES: readonly (readonly [said: RegExp, meaning: (repository: string) => string])[] = [
   [/File too large/i, (repository) => `${repository} is larger than this platform takes.`],
   [
     /Authentication failed|HTTP Basic: Access denied|returned error: (401|403)|Permission denied \(|Invalid username or |error in libcrypto|Load key/i,
@@ -237,7 +237,7 @@ const LINES_IN_REASON = 5;
 /** Makes the failure from git's output. */
 function failureOf(repository: string, lines: readonly string[]): GitFailure {
   const all = lines.join('\n');
-  const [, meaning] = MEANINGS.find(([said]) => said.test(all)) ?? [];
+  const [, meaning] = KNOWN_FAILURES.find(([said]) => said.test(all)) ?? [];
   const last = lines.slice(-LINES_IN_REASON).join('\n');
   return new GitFailure(
     `${meaning?.(repository) ?? `${repository} could not be read.`} git said:\n${last === '' ? 'nothing' : last}`,

@@ -1,4 +1,4 @@
-import { GitFailure, type GitSurroundings, runGit } from './gitCommand.ts';
+import { GitFailure, type GitContext, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
 
 /** The target of a repository's ref. */
@@ -22,7 +22,7 @@ const HEAD_LINE = /^ref: (?<name>\S+)\tHEAD$/;
 export async function readRemoteRefs(
   remote: Remote,
   refs: readonly (string | null)[],
-  surroundings: GitSurroundings,
+  surroundings: GitContext,
 ): Promise<Map<string | null, RemoteRef>> {
   const patterns = refs.flatMap((ref) => (ref === null ? ['HEAD'] : [fullName(ref), `${fullName(ref)}^{}`]));
   const lines = await runGit(
@@ -55,7 +55,7 @@ export async function readRemoteRefs(
 export async function readRemoteRef(
   remote: Remote,
   ref: string | null,
-  surroundings: GitSurroundings,
+  surroundings: GitContext,
 ): Promise<RemoteRef> {
   const found = (await readRemoteRefs(remote, [ref], surroundings)).get(ref);
   if (found !== undefined) return found;

@@ -79,7 +79,7 @@ export function limitBody(maxBytes: number = JSON_BODY_MAX_BYTES): MiddlewareHan
     onError: async (c) => {
       const { body } = c.req.raw;
       const length = Number(c.req.header('content-length'));
-      if (body !== null && !body.locked && length <= DISCARDED_MAX_BYTES) await discard(body);
+      if (body !== null && !body.locked && length <= DISCARDED_MAX_BYTES) await discardBody(body);
       // The rest of the body is not read, so the connection must be closed.
       throw new HttpProblem(413, `The body is larger than ${maxBytes} bytes.`, {
         headers: { connection: 'close' },
@@ -88,7 +88,7 @@ export function limitBody(maxBytes: number = JSON_BODY_MAX_BYTES): MiddlewareHan
   });
 }
 
-async function discard(body: ReadableStream<Uint8Array>): Promise<void> {
+async function discardBody(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
   const timer = setTimeout(() => reader.releaseLock(), DISCARDED_MAX_MS);
   try {

@@ -5,7 +5,7 @@ import { isSettled, REVISION_STATUSES } from '../controlPlane/revisionStates.ts'
 import type { Schema } from '../store/schema.ts';
 import type { Reading, RecordTime } from './metrics.ts';
 
-const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
+const UNSETTLED_STATUSES = REVISION_STATUSES.filter((status) => !isSettled(status));
 const ACTIVE_RUNS = ['pending', 'running'];
 /** The most ended runs that one scrape counts. */
 const ENDED_MAX = 100_000;
@@ -14,7 +14,7 @@ const ENDED_MAX = 100_000;
  * Reads the gauges from the database and the fleet on a scrape. Ended runs are counted from the first scrape on, 2 s
  * after their end, when the transaction that wrote it has committed.
  */
-export function createFigures(options: {
+export function createGaugeReader(options: {
   readonly kysely: Kysely<Schema>;
   readonly record: RecordTime;
   readonly controlPlane: Pick<ControlPlane, 'agents' | 'buildQueue'>;
@@ -65,10 +65,10 @@ export function createFigures(options: {
     const rows = await kysely
       .selectFrom('revisions')
       .select(({ fn }) => ['status', fn.countAll<string>().as('count')])
-      .where('status', 'in', UNSETTLED)
+      .where('status', 'in', UNSETTLED_STATUSES)
       .groupBy('status')
       .execute();
-    return UNSETTLED.map((status) => ({
+    return UNSETTLED_STATUSES.map((status) => ({
       name: 'slipway_platform_revisions' as const,
       value: Number(rows.find((row) => row.status === status)?.count ?? 0),
       labels: { status },

@@ -3,7 +3,7 @@ import type { AnsweredRequest } from '../http/answeredRequests.ts';
 import { listen } from '../http/listen.ts';
 import type { PlatformMetricName } from './metrics.ts';
 import { openMetrics } from './openMetrics.ts';
-import { createFigures } from './readFigures.ts';
+import { createGaugeReader } from './readFigures.ts';
 import { measureAnswer } from './requestMetrics.ts';
 
 /** The metrics that the platform's parts report to. */
@@ -16,7 +16,7 @@ export interface ServedMetrics {
   /** Wraps a builder to measure builds. */
   readonly builds: (build: BuildRevision) => BuildRevision;
   /** Sets what is read on a scrape. */
-  readonly readFrom: (from: Omit<Parameters<typeof createFigures>[0], 'record'>) => Promise<void>;
+  readonly readFrom: (from: Omit<Parameters<typeof createGaugeReader>[0], 'record'>) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function serveMetrics(where: {
       }
     },
     readFrom: async (from) => {
-      const read = createFigures({ ...from, record });
+      const read = createGaugeReader({ ...from, record });
       metrics.readFrom(read);
       // Starts counting ended runs.
       await read();

@@ -1,7 +1,7 @@
 import { delimiter, dirname } from 'node:path';
 
 /** The machine's variables that any program needs: paths, language, proxies and certificates. */
-const OF_THE_MACHINE = [
+const MACHINE_VARIABLES = [
   'HOME',
   'USER',
   'LOGNAME',
@@ -24,7 +24,7 @@ const OF_THE_MACHINE = [
 ];
 
 /** The package managers' caches and registries. Compared case-insensitively, as npm does. */
-const OF_PACKAGE_MANAGERS = new Set([
+const PACKAGE_MANAGER_VARIABLES = new Set([
   'npm_config_registry',
   'npm_config_cache',
   'npm_config_userconfig',
@@ -50,7 +50,7 @@ const OF_PACKAGE_MANAGERS = new Set([
  */
 export function agentBaseEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const environment: Record<string, string> = {};
-  for (const name of OF_THE_MACHINE) {
+  for (const name of MACHINE_VARIABLES) {
     const value = from[name];
     if (value !== undefined) environment[name] = value;
   }
@@ -62,7 +62,7 @@ export function agentBaseEnvironment(from: NodeJS.ProcessEnv = process.env): Rec
 export function buildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const environment = agentBaseEnvironment(from);
   for (const [name, value] of Object.entries(from)) {
-    if (value !== undefined && OF_PACKAGE_MANAGERS.has(name.toLowerCase())) environment[name] = value;
+    if (value !== undefined && PACKAGE_MANAGER_VARIABLES.has(name.toLowerCase())) environment[name] = value;
   }
   // No prompts, colors or notices, because there is no terminal.
   return { ...environment, CI: '1', NO_COLOR: '1', npm_config_update_notifier: 'false' };

@@ -62,7 +62,7 @@ function decodeKey(text: string, place: string): MasterKey {
 
 /** Reads the file, or creates it atomically: two processes that create it at once read the same content. */
 export async function readOrCreate(home: string, path: string, create: () => string): Promise<string> {
-  const existing = await readIfThere(path);
+  const existing = await readIfExists(path);
   if (existing !== undefined) return existing;
   await mkdir(home, { recursive: true, mode: 0o700 });
   const written = `${path}.${randomUUID()}`;
@@ -78,7 +78,7 @@ export async function readOrCreate(home: string, path: string, create: () => str
 }
 
 /** The trimmed text of a file; undefined if it does not exist. */
-export async function readIfThere(path: string): Promise<string | undefined> {
+export async function readIfExists(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
@@ -99,7 +99,7 @@ const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
  */
 export async function pendingMasterKey(home: string): Promise<MasterKey | undefined> {
   const path = join(home, NEXT_KEY_FILE);
-  const text = await readIfThere(path);
+  const text = await readIfExists(path);
   return text === undefined ? undefined : decodeKey(text, path);
 }
 

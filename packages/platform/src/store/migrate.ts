@@ -33,7 +33,7 @@ export async function migrate<S>(
     const applied = new Set(rows.map((row) => row.name));
     const known = new Set(options.migrations.map(({ name }) => name));
     const unknown = [...applied].filter((name) => !known.has(name));
-    if (unknown.length > 0) throw newer(unknown);
+    if (unknown.length > 0) throw databaseNewerError(unknown);
     for (const migration of options.migrations) {
       if (applied.has(migration.name)) continue;
       for (const statement of migration.sql) await sql.raw(statement).execute(trx);
@@ -56,7 +56,7 @@ async function isUpToDate<S>(
   return names.size === migrations.length && migrations.every(({ name }) => names.has(name));
 }
 
-function newer(unknown: readonly string[]): PlatformError {
+function databaseNewerError(unknown: readonly string[]): PlatformError {
   return new PlatformError(
     'SLIPWAY_DATABASE_NEWER',
     `A newer version of Slipway has changed this database: this version does not know "${unknown.join('", "')}".`,

@@ -27,7 +27,7 @@ export function createSealing(key: Buffer): Sealing {
     open: (sealed, context) => {
       const [version, nonce, tag, ciphertext] = sealed.split('.');
       if (version !== VERSION || nonce === undefined || tag === undefined || ciphertext === undefined) {
-        throw wrongKey();
+        throw wrongKeyError();
       }
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
@@ -40,13 +40,13 @@ export function createSealing(key: Buffer): Sealing {
           decipher.final(),
         ]).toString();
       } catch (error) {
-        throw wrongKey(error);
+        throw wrongKeyError(error);
       }
     },
   };
 }
 
-function wrongKey(cause?: unknown): PlatformError {
+function wrongKeyError(cause?: unknown): PlatformError {
   return new PlatformError(
     'SLIPWAY_MASTER_KEY_WRONG',
     'A stored secret cannot be decrypted with this master key.',

@@ -146,7 +146,7 @@ export class TracingStore {
       .selectFrom('slipway_tracing.feedback')
       .selectAll()
       .where('run_id', '=', runId)
-      .where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId))
+      .where('tenantId' in reader ? isOfTenant(reader.tenantId) : isOfDeployment(reader.deploymentId))
       .orderBy('created_at')
       .orderBy('key')
       .execute();
@@ -159,14 +159,14 @@ export class TracingStore {
 }
 
 /** Whether feedback came through a deployment's link, in SQL that has the feedback. */
-function isFrom(deploymentId: string): RawBuilder<boolean> {
+function isOfDeployment(deploymentId: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from slipway_tracing.feedback_tokens as tokens
     where tokens.token_hash = slipway_tracing.feedback.token_hash and tokens.deployment_id = ${deploymentId})`;
 }
 
 /** Whether feedback belongs to a tenant's tracing project, in SQL that has the feedback. */
-function isOf(tenantId: string): RawBuilder<boolean> {
+function isOfTenant(tenantId: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from slipway_tracing.feedback_tokens as tokens
     join tracing_projects as projects on projects.deployment_id::text = tokens.deployment_id

@@ -6,12 +6,7 @@ import { list } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { commitTarball } from '../../src/git/commitTarball.ts';
-import {
-  DEFAULT_GIT_LIMITS,
-  GitFailure,
-  type GitSurroundings,
-  requireGit,
-} from '../../src/git/gitCommand.ts';
+import { DEFAULT_GIT_LIMITS, GitFailure, type GitContext, requireGit } from '../../src/git/gitCommand.ts';
 import { type Credential, readGitUrl, type Remote } from '../../src/git/gitUrl.ts';
 import { readRemoteRef } from '../../src/git/remoteRefs.ts';
 import { useFolder } from '../folders.ts';
@@ -41,7 +36,7 @@ afterAll(async () => {
   await server.close();
 });
 
-async function surroundings(over: Partial<GitSurroundings['limits']> = {}): Promise<GitSurroundings> {
+async function surroundings(over: Partial<GitContext['limits']> = {}): Promise<GitContext> {
   const scratch = await mkdtemp(join(root, 'scratch-'));
   return {
     scratch,

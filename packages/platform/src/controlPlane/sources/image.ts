@@ -17,7 +17,11 @@ export interface ImageOptions {
  * Variables for agents that run as the platform's own processes. An image is third-party code, so it gets neither the
  * platform's key nor its database. Their addresses would not work inside a container anyway.
  */
-const FOR_PROCESSES = ['SLIPWAY_AGENT_API_KEY', 'SLIPWAY_AGENT_DATABASE_URL', 'SLIPWAY_AGENT_TRACING_URL'];
+const PROCESS_ONLY_FIELDS = [
+  'SLIPWAY_AGENT_API_KEY',
+  'SLIPWAY_AGENT_DATABASE_URL',
+  'SLIPWAY_AGENT_TRACING_URL',
+];
 
 /**
  * `external_image` and `internal_image` (contract 000, "SourceRevisionConfig": `image_uri`). Decision, because the
@@ -62,7 +66,7 @@ export function image({ kysely, containers, isPulled }: ImageOptions): ImageSour
         image: String(revision.source_revision_config['image_uri']),
         isPulled,
         resources: withResourceDefaults(revision.source_config['resource_spec'] ?? {}),
-        env: Object.fromEntries(Object.entries(env).filter(([name]) => !FOR_PROCESSES.includes(name))),
+        env: Object.fromEntries(Object.entries(env).filter(([name]) => !PROCESS_ONLY_FIELDS.includes(name))),
         ...limits,
       }),
   };
@@ -71,7 +75,7 @@ export function image({ kysely, containers, isPulled }: ImageOptions): ImageSour
 /** The fields of `resource_spec` that apply to a container; the others are for a cluster. */
 const APPLIED_RESOURCES = ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb', 'labels'];
 /** Fields of the `source_config` that a container engine does not use. */
-const OF_OTHERS = ['install_command', 'build_command'];
+const UNUSED_FIELDS = ['install_command', 'build_command'];
 
 /**
  * The fields of an image's deployment that are set but not applied by a container engine, by their names in contract
@@ -83,14 +87,14 @@ function unappliedFields(revision: SourceConfiguration, secretReferences: unknow
   return [
     ...resources
       .flatMap(([field, value]) =>
-        APPLIED_RESOURCES.includes(field) || isNothing(value) ? [] : [`resource_spec.${field}`],
+        APPLIED_RESOURCES.includes(field) || isEmpty(value) ? [] : [`resource_spec.${field}`],
       )
       .sort(),
-    ...OF_OTHERS.filter((field) => !isNothing(config[field])),
-    ...(isNothing(secretReferences) ? [] : ['secret_references']),
+    ...UNUSED_FIELDS.filter((field) => !isEmpty(config[field])),
+    ...(isEmpty(secretReferences) ? [] : ['secret_references']),
   ];
 }
 
-function isNothing(value: unknown): boolean {
+function isEmpty(value: unknown): boolean {
   return value == null || (typeof value === 'object' && Object.keys(value).length === 0);
 }

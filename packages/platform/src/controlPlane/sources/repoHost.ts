@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { commitTarball } from '../../git/commitTarball.ts';
-import { GitFailure, type GitLimits, type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
+import { GitFailure, type GitLimits, type GitContext, requireGit } from '../../git/gitCommand.ts';
 import type { Remote } from '../../git/gitUrl.ts';
 import { readRemoteRef } from '../../git/remoteRefs.ts';
 import type { RevisionsTable, Schema } from '../../store/schema.ts';
@@ -26,7 +26,7 @@ export function repoHost({ kysely, knownHosts, limits }: RepoHostOptions): TreeS
     revision: Selectable<RevisionsTable>,
     ref: string | null,
     remote: Remote,
-    surroundings: GitSurroundings,
+    surroundings: GitContext,
     log: (line: string) => void,
   ): Promise<string> => {
     const known = revision.source_revision_config['repo_commit_sha'];
