@@ -11,7 +11,7 @@ import type { TreeSource } from './source.ts';
 /** Options of `repo_host`. */
 export interface RepoHostOptions {
   readonly kysely: Kysely<Schema>;
-  /** See `GitSurroundings`. */
+  /** See `GitContext`. */
   readonly knownHosts: string;
   readonly limits: GitLimits;
 }
