@@ -9,11 +9,11 @@ words=("${SLIPWAY_INPUT_COMMAND:-release}")
 [ -z "${SLIPWAY_INPUT_REASON:-}" ] || words+=(--reason "$SLIPWAY_INPUT_REASON")
 # The other commands wait for nothing, and have no such options.
 case "${words[0]}" in
-  release | promote | rollback | watch)
+  release | promote | rollback | preview | watch)
     [ -z "${SLIPWAY_INPUT_TIMEOUT:-}" ] || words+=(--timeout "$SLIPWAY_INPUT_TIMEOUT") ;;
 esac
 case "${words[0]}" in
-  release | promote | rollback) [ "${SLIPWAY_INPUT_WAIT:-true}" != false ] || words+=(--no-wait) ;;
+  release | promote | rollback | preview) [ "${SLIPWAY_INPUT_WAIT:-true}" != false ] || words+=(--no-wait) ;;
 esac
 while IFS= read -r word; do
   [ -z "$word" ] || words+=("$word")

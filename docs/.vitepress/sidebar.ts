@@ -59,6 +59,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
     items: [
       { text: 'Checks', link: '/checks' },
       { text: 'Promotions and freezes', link: '/promotions' },
+      { text: 'Previews', link: '/previews' },
       { text: 'The judge', link: '/judge' },
       { text: 'Notifications', link: '/notifications' },
       { text: 'Hooks', link: '/hooks' },

@@ -12,6 +12,7 @@ import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
+import type { CommentSpec } from '../domain/preview/preview.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
@@ -108,6 +109,37 @@ export interface Activities {
   ): Promise<Attempted<{ deployment: DeploymentSnapshot }>>;
 
   redeployRevision(input: RevisionInput): Promise<Attempted<{ deployment: DeploymentSnapshot }>>;
+
+  /**
+   * Deletes the deployment with its tracing project. One that is gone, or is being deleted, is deleted.
+   *
+   * @returns offered: `false` if the control plane has no such call.
+   */
+  deleteDeployment(input: DeploymentInput): Promise<Attempted<{ offered: boolean }>>;
+
+  /** PATCHes the deployment to the smallest resources. */
+  parkDeployment(input: DeploymentInput): Promise<Attempted<object>>;
+
+  /**
+   * Ends the target of a preview: releases the lock of its deployment, and terminates its workflow. Safe to repeat.
+   *
+   * @param input.deploymentId - `null`: not known; the lock that the target knows of is released all the same.
+   * @param input.isDeleted - the deployment is gone: the target forgets its revisions first.
+   */
+  endTarget(input: {
+    readonly target: TargetSpec;
+    readonly deploymentId: string | null;
+    readonly isDeleted: boolean;
+  }): Promise<Attempted<object>>;
+
+  /** Writes the comment of a preview on its pull request: updates the one with the marker, or adds it. */
+  writeComment(input: {
+    readonly comment: CommentSpec;
+    readonly pr: number;
+    readonly marker: string;
+    /** Markdown. */
+    readonly body: string;
+  }): Promise<Attempted<{ detail: string }>>;
 
   /**
    * Polls the revision for some seconds, until it is `DEPLOYED` or has failed. After that, the control plane's poller

@@ -22,6 +22,7 @@ export type DeploymentsClient = Pick<
   | 'listRevisions'
   | 'eachRevision'
   | 'redeployRevision'
+  | 'deleteDeployment'
   | 'createUploadUrl'
   | 'uploadArtifact'
 >;

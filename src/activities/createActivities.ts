@@ -15,6 +15,7 @@ import { identityActivities } from './identity/identityActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
 import { noticeActivities } from './notify/noticeActivities.ts';
 import { pausesUntil, type PollUntil, pollsUntilShutdown } from './polling.ts';
+import { commentActivities, previewActivities } from './preview/previewActivities.ts';
 import { lineActivities } from './promotion/lineActivities.ts';
 import { placesOf } from './promotion/places.ts';
 import { promotionRecordActivities } from './promotion/promotionRecordActivities.ts';
@@ -67,6 +68,8 @@ export function createActivities(
     ...lockActivities(),
     ...recoveryActivities(openArtifactStore, pollUntil),
     ...noticeActivities(connections, dashboard),
+    ...commentActivities(connections),
+    ...previewActivities(),
     ...identityActivities(connections),
     ...hookActivities(),
   });

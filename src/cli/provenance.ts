@@ -64,6 +64,24 @@ export async function sourceRepository(environment: Environment, git: Git): Prom
   return /[/:](?<repository>[\w.-]+\/[\w.-]+?)(?:\.git)?\/?$/u.exec(remote ?? '')?.groups?.['repository'];
 }
 
+/**
+ * The repository of the source's pull requests: the one that GitHub Actions or GitLab CI names, else that of the remote
+ * `origin`, with all groups of a GitLab project.
+ */
+export async function sourceProject(environment: Environment, git: Git): Promise<string | undefined> {
+  const system = ciRun(environment)?.system ?? '';
+  const named = environment[PROJECT_VARIABLES.get(system) ?? ''] ?? '';
+  if (named !== '') return named;
+  const remote = (await git('remote', 'get-url', 'origin')) ?? '';
+  const path = remote.replace(/^[a-z+]+:\/\/[^/]+\/|^[^/:]+:/u, '').replace(/(?:\.git)?\/?$/u, '');
+  return /^[\w.-]+(?:\/[\w.-]+)+$/u.test(path) ? path : undefined;
+}
+
+const PROJECT_VARIABLES: ReadonlyMap<string, string> = new Map([
+  ['github', 'GITHUB_REPOSITORY'],
+  ['gitlab', 'CI_PROJECT_PATH'],
+]);
+
 /** Runs git in a folder. */
 export function gitIn(folder: string): Git {
   return async (...args) => {

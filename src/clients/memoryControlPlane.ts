@@ -44,6 +44,7 @@ type MemoryClient = Pick<
   | 'listRevisions'
   | 'eachRevision'
   | 'redeployRevision'
+  | 'deleteDeployment'
   | 'createUploadUrl'
   | 'uploadArtifact'
 >;
@@ -61,6 +62,8 @@ export class MemoryControlPlane {
   redeployMakesRevision = false;
   /** Whether it offers a list of revisions. */
   offersList = true;
+  /** Whether it offers the deletion of deployments. */
+  offersDelete = true;
   readonly deployments: MemoryDeployment[] = [];
   readonly #options: MemoryControlPlaneOptions;
   /** The uploaded artifacts, by object path. */
@@ -159,6 +162,12 @@ export class MemoryControlPlane {
         if (this.redeployMakesRevision) this.addRevision(deployment, { ...revision, status: 'QUEUED' });
         else revision.status = 'QUEUED';
         return deploymentAnswer(deployment);
+      },
+      deleteDeployment: async (deploymentId) => {
+        await before();
+        if (!this.offersDelete) notFound('the path');
+        const at = deployments.indexOf(this.deployment(deploymentId));
+        deployments.splice(at, 1);
       },
       createUploadUrl: async (deploymentId) => {
         await before();
@@ -261,6 +270,7 @@ function revisionAnswer({ id, status, source }: MemoryRevision): Revision {
 }
 
 function notFound(what: string): never {
-  const request = { method: 'GET', path: '/v2/deployments', status: 404, mayHaveBeenTaken: false };
-  throw new ServiceError('SLIPWAY_NOT_FOUND', `${what} is not found`, request);
+  const detail = `${what} is not found`;
+  const request = { method: 'GET', path: '/v2/deployments', status: 404, mayHaveBeenTaken: false, detail };
+  throw new ServiceError('SLIPWAY_NOT_FOUND', detail, request);
 }

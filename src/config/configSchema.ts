@@ -30,6 +30,7 @@ import {
 import { hookProblems, Hooks } from './hookSchema.ts';
 import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
+import { type LoosePreviews, previewProblems, Previews } from './previewSchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
 
 /**
@@ -294,14 +295,18 @@ export const Config = z
     promotions: Promotions.default({}).describe(
       'What is released on one target once it is verified on another',
     ),
+    previews: Previews.default({}).describe(
+      'A deployment of its own for each pull request, by a name of your own',
+    ),
     notify: Notify.default([]).describe('Receivers of notices about the targets'),
     hooks: Hooks.default({}).describe('What "slipway hooks" is told by alerts and other products, by name'),
   })
   .superRefine(
-    ({ promotions, notify, hooks, targets, checks, checksBudget, steps }: LooseConfig, context) => {
+    ({ promotions, previews, notify, hooks, targets, checks, checksBudget, steps }: LooseConfig, context) => {
       const names = Object.keys(targets ?? {});
       for (const { path, message } of [
         ...promotionProblems(promotions ?? {}, names),
+        ...previewProblems(previews ?? {}, { ...targets }, checks),
         ...notifyProblems(notify, names),
         ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
         ...stepProblems(checks, steps),
@@ -317,6 +322,7 @@ export type Config = z.infer<typeof Config>;
 /** A file in which anything may be wrong. */
 interface LooseConfig {
   readonly promotions?: LoosePromotions | null;
+  readonly previews?: LoosePreviews | null;
   readonly notify?: unknown;
   readonly hooks?: unknown;
   readonly targets?: object | null;

@@ -11,6 +11,8 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not valid' },
   SLIPWAY_TARGET_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no target of that name' },
   SLIPWAY_PROMOTION_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no promotion of that name' },
+  SLIPWAY_PREVIEW_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no preview of that name' },
+  SLIPWAY_PREVIEWS_FULL: { exitCode: 4, title: 'There are as many previews as slipway.yaml allows' },
   SLIPWAY_SCHEDULE_UNKNOWN: { exitCode: 1, title: 'The promotion has no schedule in Temporal' },
   SLIPWAY_TARGET_NEVER_RELEASED: { exitCode: 1, title: 'The target has never taken a release' },
   SLIPWAY_RELEASE_UNKNOWN: { exitCode: 1, title: 'The target knows no release of that name' },

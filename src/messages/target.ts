@@ -37,6 +37,8 @@ export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quara
 export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
 export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
 export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
+/** Sent only by previews: the deployment was deleted. */
+export const retireUpdate = defineUpdate<boolean>('retire');
 /** Sent only by notices: a receiver could not be notified. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 /** Sent only by releases: the release is restoring, and tries this revision first. */

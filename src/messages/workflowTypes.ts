@@ -1,5 +1,6 @@
 import type { HookState } from '../domain/hooks/hookState.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
+import type { PreviewResult, PreviewSpec, PreviewState } from '../domain/preview/preview.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
@@ -16,6 +17,7 @@ export const WORKFLOW_TYPES = {
   deployment: 'deployment',
   revisionPoller: 'revisionPoller',
   notice: 'notice',
+  preview: 'preview',
   promotion: 'promotion',
   promotionPlaces: 'promotionPlaces',
   promotionTurn: 'promotionTurn',
@@ -80,6 +82,18 @@ export interface PromotionInput {
   /** The schedule as declared, kept for comparison; absent if a person started the promotion. */
   readonly schedule?: PromotionSchedule;
 }
+
+/** The input of a preview. */
+export interface PreviewInput {
+  readonly spec: PreviewSpec;
+  /** Absent: it begins. */
+  readonly state?: PreviewState;
+  /** Continue as new once the history is this long. Default: when the server suggests it, at the latest 1,500. */
+  readonly continueAsNewAfterEvents?: number;
+}
+
+/** The workflow of a preview, as its clients see it. */
+export type PreviewWorkflow = (input: PreviewInput) => Promise<PreviewResult>;
 
 /** The input of a notice. */
 export interface NoticeInput {

@@ -58,6 +58,8 @@ export function rehearsalActivities(
       return { report, location: NOT_KEPT };
     },
     sendNotice: () => Promise.resolve({ detail: 'a rehearsal sends no notices' }),
+    writeComment: () => Promise.reject(new Error('a rehearsal has no previews')),
+    endTarget: () => Promise.reject(new Error('a rehearsal has no previews')),
     recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
     recordRelease: async (input) => ({ ...(await releases.recordRelease(input)), location: NOT_KEPT }),
     proveIdentity: () => Promise.reject(new Error('a rehearsal asks for no proof')),

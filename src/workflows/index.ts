@@ -21,6 +21,7 @@ export { deployment } from './deployment/deployment.ts';
 export { revisionPoller } from './deployment/revisionPoller.ts';
 export { hook } from './hooks/hook.ts';
 export { notice } from './notify/notice.ts';
+export { preview } from './preview/previewWorkflow.ts';
 export { promotion } from './promotion/promotion.ts';
 export { promotionPlaces } from './promotion/promotionPlaces.ts';
 export { promotionTurn } from './schedule/promotionTurn.ts';

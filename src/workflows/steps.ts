@@ -26,6 +26,7 @@ const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
   'awaitRelease',
   'awaitWork',
   'sendNotice',
+  'writeComment',
 ]);
 
 /**

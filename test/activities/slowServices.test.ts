@@ -15,6 +15,8 @@ const SLOW_MS = 12_000;
 const SLOW_RECEIVER_MS = 9_900;
 /** Pages of deployments whose names contain the wanted one. */
 const PAGES = 8;
+/** Pages of a discussion that are read, and the writing. */
+const COMMENT_CALLS = 4;
 const TICK_MS = 500;
 
 /** The services' answers. */
@@ -63,6 +65,7 @@ vi.mock('../../src/activities/connections.ts', () => ({
           createDeployment: deployment,
           patchDeployment: deployment,
           redeployRevision: deployment,
+          deleteDeployment: undefined,
           getRevision: () => revisionAnswer(services.revisionStatus),
           listRevisions: { resources: [], offset: 0 },
           createUploadUrl: { object_path: 'uploads/1.tar.gz' },
@@ -112,6 +115,9 @@ vi.mock('../../src/clients/notify/github.ts', () => ({
       },
       SLOW_RECEIVER_MS,
     ),
+}));
+vi.mock('../../src/clients/notify/comments.ts', () => ({
+  writeComment: () => after(COMMENT_CALLS * SLOW_RECEIVER_MS, 'comment 1: added'),
 }));
 vi.mock('../../src/judge/judgement.ts', () => ({
   judgeCandidate: async ({ confirm }: { readonly confirm: (side: string) => Promise<void> }) => {
@@ -253,6 +259,23 @@ const ROWS: Readonly<
       },
     },
   },
+  writeComment: {
+    steps: [['notify', []]],
+    input: {
+      comment: {
+        kind: 'github',
+        apiUrl: 'https://api.github.com',
+        repository: 'a/b',
+        token: { from: 'env:SLIPWAY_TEST_API_KEY' },
+      },
+      pr: 1,
+      marker: 'marker',
+      body: 'body',
+    },
+  },
+  deleteDeployment: { steps: [['find', []]], input: REVISION },
+  parkDeployment: { steps: [['find', []]], input: REVISION },
+  endTarget: { steps: [['find', []]], input: { target, deploymentId, isDeleted: true } },
   recordPromotion: {
     steps: [['record', []]],
     input: { store: STORE, runId: '1', result: { startedAt: '' } },

@@ -37,6 +37,8 @@ export interface ProjectOptions {
   readonly notify?: readonly Record<string, unknown>[];
   /** The hooks. Default: none. */
   readonly hooks?: Record<string, unknown>;
+  /** The previews of pull requests. Default: none. */
+  readonly previews?: Record<string, unknown>;
   /** The example's install command. Default: by its lock file. */
   readonly installCommand?: string;
   /** The artifact store. Default: the home's. */
@@ -74,6 +76,7 @@ export class Project {
         checks: options.checks ?? [GREETS],
         notify: options.notify,
         hooks: options.hooks,
+        previews: options.previews,
         artifact: {
           installCommand: options.installCommand,
           store: options.store,

@@ -8,6 +8,7 @@ import { RequestRates } from '../../src/activities/deployment/requestRates.ts';
 import { revisionPollerActivities } from '../../src/activities/deployment/revisionPoller.ts';
 import { hookActivities } from '../../src/activities/hooks/hookActivities.ts';
 import { pausesUntil, pollsUntilShutdown } from '../../src/activities/polling.ts';
+import { previewActivities } from '../../src/activities/preview/previewActivities.ts';
 import { lineActivities } from '../../src/activities/promotion/lineActivities.ts';
 import { type Place, placesOf } from '../../src/activities/promotion/places.ts';
 import { recoveryActivities } from '../../src/activities/target/recoveryActivities.ts';
@@ -195,6 +196,9 @@ export const ACTIVITIES: readonly ActivityName[] = [
   'readChecks',
   'proveIdentity',
   'sendNotice',
+  'deleteDeployment',
+  'parkDeployment',
+  'writeComment',
 ];
 
 /**
@@ -245,6 +249,7 @@ function betweenWorlds(
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
     ...hookActivities(),
+    ...previewActivities(),
     ...recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),

@@ -6,6 +6,7 @@ import { describe, expect, inject, it } from 'vitest';
 
 import type { Outcome } from '../../src/domain/release/outcome.ts';
 import * as ofHooks from '../../src/messages/hooks.ts';
+import * as ofPreviews from '../../src/messages/preview.ts';
 import * as ofPlaces from '../../src/messages/promotionPlaces.ts';
 import * as ofPollers from '../../src/messages/revisionPoller.ts';
 import * as ofReleases from '../../src/messages/release.ts';
@@ -86,7 +87,7 @@ describe('the stored histories have', () => {
   });
 
   const defined = [
-    ...[ofTargets, ofReleases, ofPlaces, ofPollers, ofHooks].flatMap((messages) =>
+    ...[ofTargets, ofReleases, ofPlaces, ofPollers, ofHooks, ofPreviews].flatMap((messages) =>
       Object.values<unknown>(messages),
     ),
     ...Object.values(ofReleases.INTERVENTION_SIGNALS),

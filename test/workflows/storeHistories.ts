@@ -16,7 +16,9 @@ import { ENDINGS } from './lives/endings.ts';
 import { HOOKS } from './lives/hooks.ts';
 import { MESSAGES } from './lives/messages.ts';
 import { NOTICES } from './lives/notices.ts';
+import { PREVIEWS } from './lives/previews.ts';
 import { PROMOTIONS } from './lives/promotions.ts';
+import { PreviewsUnderTest } from './preview/previewUnderTest.ts';
 import { PromotionsUnderTest } from './promotion/promotionsUnderTest.ts';
 
 const FOLDER = fileURLToPath(new URL('../histories/', import.meta.url));
@@ -26,13 +28,8 @@ const server = await startTemporalServer();
 try {
   const workflowBundle = await bundleWorkflows();
   await mkdir(FOLDER, { recursive: true });
-  for (const [life, live] of Object.entries({
-    ...ENDINGS,
-    ...MESSAGES,
-    ...PROMOTIONS,
-    ...NOTICES,
-    ...HOOKS,
-  })) {
+  const lives = { ...ENDINGS, ...MESSAGES, ...PROMOTIONS, ...PREVIEWS, ...NOTICES, ...HOOKS };
+  for (const [life, live] of Object.entries(lives)) {
     if (wanted.length > 0 && !wanted.includes(life)) continue;
     const harness = await openHarness({
       address: server.address,
@@ -42,11 +39,13 @@ try {
     });
     const promotions = await PromotionsUnderTest.open(server.address, 'slipway-histories');
     const hooks = await HooksUnderTest.open(server.address, 'slipway-histories');
-    const target = await live(harness, promotions, hooks);
+    const previews = await PreviewsUnderTest.open(server.address, 'slipway-histories');
+    const target = await live(harness, promotions, hooks, previews);
     const histories = [
       ...((await target?.histories()) ?? []),
       ...(await promotions.histories()),
       ...(await hooks.histories()),
+      ...(await previews.histories()),
     ];
     for (const [index, { workflowId, history }] of histories.entries()) {
       const kind = kindOf(workflowId);
@@ -54,6 +53,7 @@ try {
       await writeFile(`${FOLDER}${life}.${index}.${kind}.json`, `${JSON.stringify(json)}\n`);
     }
     for (const lived of harness.targets) await lived.terminate();
+    await previews.close();
     await promotions.close();
     await hooks.close();
     await harness.close();
@@ -64,6 +64,7 @@ try {
 
 function kindOf(workflowId: string): string {
   if (workflowId.startsWith('notice:')) return 'notice';
+  if (workflowId.startsWith('preview:')) return 'preview';
   if (workflowId.startsWith('promotion:')) return 'promotion';
   if (workflowId.startsWith('promotion-places:')) return 'places';
   if (workflowId.startsWith('hook:')) return 'hook';

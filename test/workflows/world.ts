@@ -52,6 +52,7 @@ export type ActivityName = Exclude<
   | 'awaitWork'
   | 'lookForHook'
   | 'carryOutOrder'
+  | 'endTarget'
 >;
 
 /** One call to the world. Times are milliseconds of one clock. */
@@ -92,6 +93,8 @@ export class World {
   readonly controlPlane: MemoryControlPlane;
   /** The notices that receivers got, in order. */
   readonly noticed: { readonly receiver: string; readonly notice: Notice }[] = [];
+  /** The comments of previews, by their markers. */
+  readonly comments = new Map<string, string>();
   /** Revisions, or identities of artifacts, that fail to deploy: their final status. */
   readonly broken = new Map<string, string>();
   /** Revisions, or identities of artifacts, that stay `BUILDING` until {@link World.bringUp}. */
@@ -163,6 +166,10 @@ export class World {
       sendNotice: ({ receiver, notice }) => {
         this.noticed.push({ receiver: receiver.name, notice });
         return Promise.resolve({ detail: 'sent' });
+      },
+      writeComment: ({ marker, body }) => {
+        this.comments.set(marker, body);
+        return Promise.resolve({ detail: 'written' });
       },
     });
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
-import { notOffered } from '../../clients/serviceError.ts';
+import { notOffered, ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { cutText } from '../../domain/bounds.ts';
@@ -14,6 +14,7 @@ import {
   type RevisionSnapshot,
 } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { PARKED_RESOURCES } from '../../domain/preview/resources.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
@@ -38,6 +39,8 @@ export function deploymentActivities(
     | 'listRevisions'
     | 'patchDeployment'
     | 'redeployRevision'
+    | 'deleteDeployment'
+    | 'parkDeployment'
   >
 > {
   return {
@@ -128,7 +131,32 @@ export function deploymentActivities(
       const deployment = await client.redeployRevision(deploymentId, revisionId, callOptions());
       return { deployment: deploymentSnapshot(deployment) };
     },
+
+    async deleteDeployment({ target, deploymentId }) {
+      const client = outside.controlPlane(target);
+      try {
+        // A new deployment of the same name would be refused for the tracing project of the old one.
+        await client.deleteDeployment(deploymentId, { delete_tracing_project: true }, callOptions());
+        return { offered: true };
+      } catch (error) {
+        if (!notOffered(error)) throw error;
+        return { offered: namesIt(error, deploymentId) };
+      }
+    },
+
+    async parkDeployment({ target, deploymentId }) {
+      const body = { source_config: { resource_spec: PARKED_RESOURCES } };
+      await outside.controlPlane(target).patchDeployment(deploymentId, body, callOptions());
+      return {};
+    },
   };
+}
+
+/** A 404 for a deployment that is gone names it (contract 000, "Errors"); one for a call that there is not does not. */
+function namesIt(error: unknown, deploymentId: string): boolean {
+  if (!(error instanceof ServiceError) || error.status !== 404 || typeof error.detail !== 'string')
+    return false;
+  return error.detail.toLowerCase().includes(deploymentId.toLowerCase());
 }
 
 /**

@@ -22,7 +22,7 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
           if (lock === undefined) continue;
           const { owner, name } = readOwner(lock.memo);
           if (await lives(client, owner)) throw owned(deploymentId, owner, name);
-          await end(client, workflowId, lock.runId);
+          await end(client, workflowId, lock.runId, 'its owner does not run any more');
         }
         return {};
       });
@@ -65,6 +65,14 @@ async function describe(client: Client, workflowId: string) {
   }
 }
 
+/** Releases the lock of a deployment where that target owns it. */
+export async function releaseLock(client: Client, deploymentId: string, targetId: string): Promise<void> {
+  const workflowId = `deployment:${deploymentId}`;
+  const lock = await describe(client, workflowId);
+  if (lock?.memo?.['owner'] === targetId)
+    await end(client, workflowId, lock.runId, 'its deployment was removed');
+}
+
 function readOwner(memo: Readonly<Record<string, unknown>> | undefined): { owner: string; name: string } {
   return { owner: String(memo?.['owner']), name: String(memo?.['name']) };
 }
@@ -80,9 +88,9 @@ async function lives(client: Client, targetId: string): Promise<boolean> {
  * Terminates only the run that was read: if two targets take the lock over, one terminates it and one starts the
  * next.
  */
-async function end(client: Client, workflowId: string, runId: string): Promise<void> {
+async function end(client: Client, workflowId: string, runId: string, reason: string): Promise<void> {
   try {
-    await client.workflow.getHandle(workflowId, runId).terminate('its owner does not run any more');
+    await client.workflow.getHandle(workflowId, runId).terminate(reason);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }

@@ -46,8 +46,14 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
       staticSummary: 'the places of promotions that work at once',
     });
   };
+  // Previews ask targets for the same, and take no place.
+  const forPromotions =
+    (ask: () => Promise<void>): (() => Promise<void>) =>
+    async () => {
+      if (Context.current().info.workflowType === WORKFLOW_TYPES.promotion) await ask();
+    };
   return {
-    take: () =>
+    take: forPromotions(() =>
       askTemporal(async () => {
         await enter();
         const { client } = Context.current();
@@ -59,10 +65,11 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
         const spread = Math.random() * ASK_AGAIN_SPREAD_MS;
         throw notYet('SLIPWAY_STEP_TIMED_OUT', `waits for its turn behind ${others}`, wait + spread);
       }),
-    keep: async () => {
+    ),
+    keep: forPromotions(async () => {
       if (Date.now() - (keptAt.get(holder()) ?? 0) >= KEEP_EVERY_MS) await askTemporal(enter);
-    },
-    leave: () =>
+    }),
+    leave: forPromotions(() =>
       askTemporal(async () => {
         keptAt.delete(holder());
         try {
@@ -72,6 +79,7 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
           if (!(error instanceof WorkflowNotFoundError)) throw error;
         }
       }),
+    ),
   };
 }
 

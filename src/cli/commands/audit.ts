@@ -7,12 +7,14 @@ import type { ObservedRevision } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { findDeployment, withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';
 import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
+import { unheldPreviews } from './preview/unheldPreviews.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
 
 /** The options of `slipway audit [TARGET]`. */
@@ -25,9 +27,9 @@ const BROKEN = 3;
 
 /**
  * `slipway audit [TARGET]`: checks a target's histories in Temporal and its revisions against Slipway's safety rules.
- * Changes nothing.
+ * Without a target it also looks for deployments of previews that no workflow holds. Changes nothing.
  *
- * @returns the exit code: 0 if no rule was broken, else 3.
+ * @returns the exit code: 0 if nothing was found, else 3.
  */
 export async function runAuditCommand(
   context: CommandContext,
@@ -76,12 +78,32 @@ export async function runAuditCommand(
         );
       }
     }
+    if (wanted === undefined) broken += await auditPreviews(context, temporal, config);
   } finally {
     await temporal.close();
   }
   const exitCode = broken === 0 ? 0 : BROKEN;
   output.event({ event: 'ended', exitCode });
   return exitCode;
+}
+
+/** @returns how many deployments of previews nothing holds. */
+async function auditPreviews(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  config: Config,
+): Promise<number> {
+  const { output } = context;
+  const unheld = await unheldPreviews(context, temporal, config);
+  for (const preview of unheld) {
+    output.event({ event: 'unheld_preview', ...preview });
+    const { pr, deployment, deploymentId } = preview;
+    const remove = `slipway preview down --pr ${pr} --name ${preview.name}`;
+    output.print(
+      `${output.style.bad(MARKS.failed)} ${deployment} (${deploymentId}): a preview that nothing removes. Remove it: ${remove}`,
+    );
+  }
+  return unheld.length;
 }
 
 /**

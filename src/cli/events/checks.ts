@@ -1,6 +1,7 @@
 import type { Violation } from '../../domain/audit/facts.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
+import type { UnheldPreview } from '../../domain/preview/preview.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
 
@@ -9,7 +10,7 @@ export interface CheckSections {
   /**
    * `audit`
    *
-   * Then `ended`, as below, with the exit code 0, or 3 if a rule was broken.
+   * Then `ended`, as below, with the exit code 0, or 3 if a rule was broken or a preview is not held.
    */
   readonly audit: {
     /** One for each rule that was broken. */
@@ -23,6 +24,8 @@ export interface CheckSections {
       readonly revisions: WholeNumber | null;
       readonly violations: WholeNumber;
     };
+    /** Without a target: one for each deployment of a preview that no workflow holds. Nothing removes it. */
+    readonly unheld_preview: UnheldPreview;
   };
 
   /**

@@ -3,6 +3,7 @@ import type { HookSections } from './hooks.ts';
 import type { MachineSections } from './machine.ts';
 import type { PlanSections } from './plans.ts';
 import type { PlatformSections } from './platform.ts';
+import type { PreviewSections } from './previews.ts';
 import type { PromotionSections } from './promotions.ts';
 import type { ReleaseSections } from './releases.ts';
 import type { SourceSections } from './sources.ts';
@@ -20,6 +21,7 @@ type Sections = readonly [
   StatusSections,
   PromotionSections,
   HookSections,
+  PreviewSections,
   PlanSections,
   CheckSections,
 ];

@@ -1,3 +1,5 @@
+import { Argument } from 'commander';
+
 import { traced } from '../tracedCommand.ts';
 import type { CommandTable } from './commandTable.ts';
 import {
@@ -63,6 +65,27 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
     .action(
       runs(async () =>
         traced('slipway rollback', (await import('../commands/rollback/rollback.ts')).runRollbackCommand),
+      ),
+    );
+
+  command(
+    'preview',
+    'Release a pull request on a deployment of its own, remove it, or list the previews',
+    'slipway preview --pr 123',
+    'slipway preview down --pr 123 --reason "merged"',
+    'slipway preview list',
+  )
+    .addArgument(new Argument('[what]').choices(['up', 'down', 'list']).default('up'))
+    .option('--pr <number>', 'up, down: the number of the pull request or merge request', numberOption)
+    .option('--name <name>', 'the preview of slipway.yaml, if it has several')
+    .addOption(configOption())
+    .option('--reason <text>', 'why, for the record')
+    .option('--strict', 'up: reject a source that contains what looks like a secret')
+    .option('--no-wait', 'return once the release is queued, or the removal has begun')
+    .addOption(timeoutOption())
+    .action(
+      runs(async () =>
+        traced('slipway preview', (await import('../commands/preview/preview.ts')).runPreviewCommand),
       ),
     );
 

@@ -2,9 +2,8 @@ import type { Agent } from 'undici';
 import { z } from 'zod';
 
 import type { CommitState, DeploymentState } from '../../domain/notify/githubStates.ts';
-import { Exchange, type ExchangeRequest } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
-import { ServiceError } from '../serviceError.ts';
+import { type AskRest, jsonOf, restApi } from './restApi.ts';
 
 /** A deployment on GitHub. */
 interface GithubDeployment {
@@ -50,44 +49,8 @@ export type GithubClient = ReturnType<typeof createGithubClient>;
  *
  * @param call - the limits of each call. Default: 10 s.
  */
-export function createGithubClient(
-  agent: Agent,
-  { apiUrl, token, repository }: GithubRepository,
-  { signal, timeoutMs = 10_000 }: CallOptions = {},
-) {
-  const headers = {
-    authorization: `Bearer ${token}`,
-    accept: 'application/vnd.github+json',
-    'x-github-api-version': '2022-11-28',
-    'user-agent': 'slipway',
-  };
-
-  const ask = async <T>(
-    method: ExchangeRequest['method'],
-    path: string,
-    answer: z.ZodType<T>,
-    { query = {}, body }: { query?: Readonly<Record<string, string>>; body?: object } = {},
-  ): Promise<T> => {
-    const url = new URL(`${apiUrl}/repos/${repository}/${path}`);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const exchange = new Exchange(
-      agent,
-      {
-        method,
-        url,
-        template: `/repos/{repository}/${path.replaceAll(/(?<=\/)(?:\d+|[0-9a-f]{40})/gu, '{id}')}`,
-        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        body: body === undefined ? undefined : JSON.stringify(body),
-        secrets: [token],
-      },
-      { signal, timeoutMs },
-    );
-    const text = await opened(exchange);
-    const parsed = answer.safeParse(jsonOf(text));
-    if (!parsed.success) throw exchange.badAnswer('not as GitHub documents it');
-    return parsed.data;
-  };
-
+export function createGithubClient(agent: Agent, repository: GithubRepository, call?: CallOptions) {
+  const ask = githubApi(agent, repository, call);
   return {
     /** The newest deployments of a commit in an environment, at most 100. */
     async deployments(commit: string, environment: string): Promise<readonly GithubDeployment[]> {
@@ -135,32 +98,28 @@ export function createGithubClient(
   };
 }
 
-const ANSWER_MAX_BYTES = 4 * 1_048_576;
-
-/** GitHub also reports a rate limit as a 403 with `Retry-After`. */
-async function opened(exchange: Exchange): Promise<string> {
-  try {
-    await exchange.open();
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.status !== 403 || error.retryAfterMs === undefined)
-      throw error;
-    const { message, method, path, status, retryAfterMs } = error;
-    throw new ServiceError('SLIPWAY_RATE_LIMITED', message, {
-      ...{ method, path, status, retryAfterMs },
-      mayHaveBeenTaken: false,
-    });
-  }
-  return exchange.text(ANSWER_MAX_BYTES);
-}
-
-/** @returns `undefined` if it is not JSON. Every schema that expects a value rejects that. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+/** The API of one repository. */
+export function githubApi(
+  agent: Agent,
+  { apiUrl, token, repository }: GithubRepository,
+  call?: CallOptions,
+): AskRest {
+  return restApi(
+    agent,
+    {
+      baseUrl: `${apiUrl}/repos/${repository}`,
+      called: 'GitHub',
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: 'application/vnd.github+json',
+        'x-github-api-version': '2022-11-28',
+        'user-agent': 'slipway',
+      },
+      token,
+      template: (path) => `/repos/{repository}/${path.replaceAll(/(?<=\/)(?:\d+|[0-9a-f]{40})/gu, '{id}')}`,
+    },
+    call,
+  );
 }
 
 /** GitHub returns a deployment's payload unchanged or as JSON text. */

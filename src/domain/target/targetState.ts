@@ -256,6 +256,20 @@ export const EMPTY_TARGET: TargetState = {
   failedChecks: [],
 };
 
+/**
+ * The state once the deployment is deleted: a later deployment of the same name has none of its revisions. The history
+ * and the quarantine stay.
+ */
+export function retireDeployment(state: TargetState): TargetState {
+  const { owns: _, ...kept } = state;
+  const { queue, rollbacks, hold, known, activeRevisionId, drift, needsPerson, late, lateUploads, extras } =
+    EMPTY_TARGET;
+  return {
+    ...kept,
+    ...{ queue, rollbacks, hold, known, activeRevisionId, drift, needsPerson, late, lateUploads, extras },
+  };
+}
+
 const HISTORY: Bound = { items: 100, bytes: 250_000 };
 const IGNORED: Bound = { items: 20, bytes: 50_000 };
 const SAID: Bound = { items: 50, bytes: 50_000 };

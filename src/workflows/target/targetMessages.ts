@@ -21,7 +21,13 @@ import {
   setHold,
   withdrawReleases,
 } from '../../domain/target/targetQueue.ts';
-import { type Lookup, lookUp, noteAccepted, type TargetState } from '../../domain/target/targetState.ts';
+import {
+  type Lookup,
+  lookUp,
+  noteAccepted,
+  retireDeployment,
+  type TargetState,
+} from '../../domain/target/targetState.ts';
 import { INTERVENTION_SIGNALS } from '../../messages/release.ts';
 import {
   readHoldMessage,
@@ -36,6 +42,7 @@ import {
   quarantineSignal,
   quarantineUpdate,
   restoringSignal,
+  retireUpdate,
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
@@ -266,8 +273,17 @@ function say(target: Target, next: TargetState, message: string, by: Actor, note
   return true;
 }
 
-/** Handles the signals from the target's own releases and notices. */
+/** Handles the messages from the target's own releases and notices, and from its preview. */
 function handleReports(target: Target): void {
+  setHandler(
+    retireUpdate,
+    () => {
+      target.updateTaken();
+      target.change(retireDeployment(target.state));
+      return true;
+    },
+    { description: 'Forget the revisions of a deployment that was deleted' },
+  );
   setHandler(restoringSignal, (message) => {
     const restoring = readRestoring(message);
     if (typeof restoring === 'string') target.ignore('restoring', restoring);

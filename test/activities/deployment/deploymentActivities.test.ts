@@ -357,3 +357,35 @@ describe('listRevisions', () => {
     expect(failure.type).toBe('SLIPWAY_SERVICE_ERROR');
   });
 });
+
+describe('deleting a deployment', () => {
+  const answered = async (status: number, detail: string) => {
+    const service = await startRoutes({
+      [`DELETE ${DEPLOYMENT_PATH}`]: (response) => json(response, status, { detail }),
+    });
+    return { service, deleted: activitiesUnderTest().deleteDeployment(revisionOn(service.url)) };
+  };
+
+  it('takes the tracing project along, whose name a new deployment would need', async () => {
+    const { service, deleted } = await answered(204, '');
+    expect(await deleted).toMatchObject({ offered: true });
+    expect(service.requests.map(({ url }) => url)).toEqual([
+      `${DEPLOYMENT_PATH}?delete_tracing_project=true`,
+    ]);
+  });
+
+  it.each([
+    [404, `Deployment ID ${DEPLOYMENT_ID} not found`, true],
+    [404, 'Not Found', false],
+    [405, 'Method Not Allowed', false],
+    [501, 'Not Implemented', false],
+  ])('answered with %i "%s" is offered: %s', async (status, detail, offered) => {
+    expect(await (await answered(status, detail)).deleted).toMatchObject({ offered });
+  });
+
+  it('that fails otherwise is not taken for done', async () => {
+    expect(await failureOf((await answered(500, 'broken')).deleted)).toMatchObject({
+      type: 'SLIPWAY_SERVICE_ERROR',
+    });
+  });
+});

@@ -5,7 +5,7 @@ import { buildProgram } from '../../../src/cli/program/program.ts';
 
 const COMMANDS = (
   'abort agent approve audit check codec completion dashboard demo dev doctor history hold hooks init judge lint login logout logs pack pause plan platform ' +
-  'promote prune quarantine rehearse reject release resume retry rollback schedule show skip status temporal unhold ' +
+  'preview promote prune quarantine rehearse reject release resume retry rollback schedule show skip status temporal unhold ' +
   'unquarantine watch worker'
 ).split(' ');
 

@@ -1,18 +1,20 @@
 import type { Harness } from '../harness.ts';
 import type { HooksUnderTest } from '../hooks/hooksUnderTest.ts';
+import type { PreviewsUnderTest } from '../preview/previewUnderTest.ts';
 import type { PromotionsUnderTest } from '../promotion/promotionsUnderTest.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 /**
- * One target's whole life, or that of promotions or hooks only. Its histories are stored.
+ * One target's whole life, or that of promotions, hooks or previews only. Its histories are stored.
  *
- * @returns the target; `undefined` if only promotions and hooks have histories.
+ * @returns the target; `undefined` if only promotions, hooks and previews have histories.
  */
 export type Life = (
   harness: Harness,
   promotions: PromotionsUnderTest,
   hooks: HooksUnderTest,
+  previews: PreviewsUnderTest,
 ) => Promise<Pick<TargetUnderTest, 'histories'> | undefined>;
 
 /** The sender and reason of messages. */

@@ -47,6 +47,8 @@ interface ReleaseOrder {
   readonly timeoutMs: number;
   /** Ctrl-C aborts the release. Default: it only ends the following. */
   readonly abortOnInterrupt?: boolean;
+  /** Sends the request to what releases it. Default: to the target. */
+  readonly submit?: (request: ReleaseRequest) => Promise<ReleaseAnswer>;
 }
 
 /** How a release ended, if the command waited for it. */
@@ -105,7 +107,7 @@ export async function releaseTarget(
   const request = await withProof(context, asked);
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
-  const answer = await submitRelease(temporal, request);
+  const answer = await (order.submit?.(request) ?? submitRelease(temporal, request));
   const workflowId = targetWorkflowId(spec);
   const { releaseId, disposition, reason } = answer;
   const dashboardUrl = pageLink(temporal.settings.dashboard, releaseAddress(workflowId, releaseId));

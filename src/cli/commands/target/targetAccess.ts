@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/configSchema.ts';
+import { withPreviewOf } from '../../../config/previewSettings.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../../../config/releaseSettings.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
@@ -12,16 +13,18 @@ export interface ChosenTarget {
 }
 
 /**
- * Chooses a target of the file. If the file has only the deployment's id, it asks the control plane for the name.
+ * Chooses a target of the file, or that of a preview by its deployment's name. If the file has only the deployment's id, it
+ * asks the control plane for the name.
  *
  * @throws SlipwayError SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE; SLIPWAY_SECRET_MISSING and the control plane's errors if
  * it must be asked.
  */
 export async function chooseTargetSpec(
   context: CommandContext,
-  config: Config,
+  file: Config,
   wanted: string | undefined,
 ): Promise<ChosenTarget> {
+  const config = withPreviewOf(file, wanted);
   const name = chooseTarget(config, wanted);
   const settings = releaseSettings(config, name);
   const deployment = settings.target.deployment ?? (await deploymentName(context, settings));

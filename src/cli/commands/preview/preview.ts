@@ -1,0 +1,54 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { printProblems } from '../lint/problemLines.ts';
+import { listPreviewsOf } from './listPreviewsOf.ts';
+import { takeDown } from './takeDown.ts';
+import { releasePreview } from './releasePreview.ts';
+
+/** The options of `slipway preview [up|down|list]`. */
+export interface PreviewOptions {
+  readonly config?: string;
+  readonly pr?: number;
+  readonly name?: string;
+  readonly reason?: string;
+  readonly strict?: boolean;
+  readonly wait: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/** The options of what is about one pull request. */
+export type PullRequestOptions = PreviewOptions & { readonly pr: number };
+
+/**
+ * `slipway preview [up|down|list]`: releases a pull request on a deployment of its own, removes it, or lists the previews.
+ *
+ * @returns the exit code.
+ */
+export async function runPreviewCommand(
+  context: CommandContext,
+  what: 'up' | 'down' | 'list',
+  options: PreviewOptions,
+): Promise<number> {
+  if (what === 'list') return listPreviewsOf(context);
+  const { pr } = options;
+  if (pr === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'the number of the pull request is missing', {
+      hint: `slipway preview ${what} --pr 123`,
+    });
+  }
+  const file = await loadConfig(options.config);
+  printProblems(context.output, file.warnings, 'note');
+  const interruption = onInterruption();
+  const temporal = await openTemporal(context);
+  try {
+    const run = what === 'up' ? releasePreview : takeDown;
+    return await run(context, temporal, file, { ...options, pr }, interruption.signal);
+  } finally {
+    interruption.release();
+    await temporal.close();
+  }
+}

@@ -1,0 +1,45 @@
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import {
+  type ChosenPreview,
+  choosePreview,
+  previewTerms,
+  withPreview,
+} from '../../../config/previewSettings.ts';
+import { deploymentOf, type PreviewTerms } from '../../../domain/preview/preview.ts';
+import type { CommandContext } from '../../context.ts';
+import { gitIn, sourceProject } from '../../provenance.ts';
+
+/** The preview of a pull request, as the file has it. */
+export interface ChosenPullRequest {
+  readonly chosen: ChosenPreview;
+  readonly terms: PreviewTerms;
+  /** The name of the deployment, and of the target in `file`. */
+  readonly deployment: string;
+  /** The file with the preview's target. */
+  readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
+}
+
+/**
+ * The preview of a pull request, with its repository where the file names none.
+ * @throws SlipwayError SLIPWAY_PREVIEW_UNKNOWN, SLIPWAY_USAGE.
+ */
+export async function choosePullRequest(
+  { environment }: CommandContext,
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  { pr, name }: { readonly pr: number; readonly name?: string },
+): Promise<ChosenPullRequest> {
+  const chosen = choosePreview(config, name);
+  const terms = previewTerms(chosen, pr);
+  const { comment } = terms;
+  const isKnown = comment === undefined || comment.repository !== undefined;
+  const repository = isKnown ? undefined : await sourceProject(environment, gitIn(folder));
+  return {
+    chosen,
+    terms:
+      comment === undefined || repository === undefined
+        ? terms
+        : { ...terms, comment: { ...comment, repository } },
+    deployment: deploymentOf(chosen.preview.deployment, pr),
+    file: { config: withPreview(config, chosen, pr), folder },
+  };
+}

@@ -1,0 +1,104 @@
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { makeRoom } from '../../../domain/preview/cap.ts';
+import { type PreviewAnswer, previewWorkflowId } from '../../../domain/preview/preview.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import {
+  listPreviews,
+  pushPreview,
+  removePreview,
+  viewPreview,
+} from '../../../temporal/client/preview/previewClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { releaseTarget } from '../release/releaseTarget.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import type { PullRequestOptions } from './preview.ts';
+import { choosePullRequest, type ChosenPullRequest } from './previewTarget.ts';
+
+/**
+ * `slipway preview --pr N`: has the source released as the preview of a pull request, and follows the release.
+ *
+ * @returns the exit code, as of `slipway release`.
+ */
+export async function releasePreview(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  loaded: LoadedConfig,
+  options: PullRequestOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const { output } = context;
+  const wanted = await choosePullRequest(context, loaded, options);
+  const { terms, deployment, file } = wanted;
+  let answer: PreviewAnswer | undefined;
+  let workflowId = '';
+  const { exitCode, ending } = await releaseTarget(
+    context,
+    temporal,
+    {
+      config: file,
+      target: deployment,
+      reason: options.reason,
+      overrideHold: false,
+      strict: options.strict ?? false,
+      wait: options.wait,
+      timeoutMs: options.timeout,
+      submit: async (request) => {
+        workflowId = previewWorkflowId(request.target);
+        await evict(context, temporal, loaded, wanted, workflowId);
+        return (answer = await pushPreview(temporal, terms, request));
+      },
+    },
+    signal,
+  );
+  if (answer === undefined) return exitCode;
+  const { releaseId, expiresAt } = answer;
+  const state = await viewPreview(temporal, workflowId);
+  const agentUrl = (ending?.from === 'result' ? ending.result.agentUrl : null) ?? state?.agentUrl ?? null;
+  const commentProblem = state?.commentProblem ?? null;
+  const { name, pr } = terms;
+  output.event({
+    event: 'preview',
+    ...{ name, pr, deployment, workflowId, releaseId, expiresAt, agentUrl, commentProblem, exitCode },
+  });
+  output.print(
+    `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${expiresAt} or later with the next push`,
+  );
+  if (commentProblem !== null) output.note(output.style.warn(`no comment was written: ${commentProblem}`));
+  return exitCode;
+}
+
+/**
+ * Makes room for one more preview, under the cap of the file: the oldest idle ones are asked to remove themselves.
+ *
+ * @throws SlipwayError SLIPWAY_PREVIEWS_FULL where each other one has a release running.
+ */
+async function evict(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  loaded: LoadedConfig,
+  { chosen, terms }: ChosenPullRequest,
+  workflowId: string,
+): Promise<void> {
+  const { name, preview } = chosen;
+  const all = (await listPreviews(temporal)).filter((listed) => listed.name === name);
+  if (all.some((listed) => listed.workflowId === workflowId)) return;
+  const { remove, short } = makeRoom(all, preview.max);
+  if (short > 0) {
+    throw new SlipwayError(
+      'SLIPWAY_PREVIEWS_FULL',
+      `there are ${all.length} previews of "${name}", and ${preview.max} are allowed; a release runs on each of them`,
+      { hint: 'try again when one has ended, or remove one: slipway preview down --pr NUMBER' },
+    );
+  }
+  const reason = `room for #${terms.pr}: previews.${name}.max is ${preview.max}`;
+  for (const { pr, deployment } of remove) {
+    const other = await choosePullRequest(context, loaded, { pr, name });
+    const { spec: target } = await chooseTargetSpec(context, other.file.config, other.deployment);
+    const spec = { ...other.terms, target, recordStore: artifactStoreOf(loaded, context).url };
+    await removePreview(temporal, spec, { who: 'slipway', from: 'preview', reason });
+    context.output.event({ event: 'preview_evicted', name, pr, deployment });
+    context.output.info(`Removing the preview of #${pr} (${deployment}): ${reason}`);
+  }
+}

@@ -1,0 +1,89 @@
+import type { Agent } from 'undici';
+import { z } from 'zod';
+
+import type { CallOptions } from '../service.ts';
+import { githubApi } from './github.ts';
+import { type AskRest, restApi } from './restApi.ts';
+
+/** Where the comments of a pull request or merge request are, and how they are asked for. */
+export interface CommentsOf {
+  readonly kind: 'github' | 'gitlab';
+  readonly apiUrl: string;
+  readonly token: string;
+  /** `owner/name`, or a GitLab project's whole path. */
+  readonly repository: string;
+  /** The number of the pull request or merge request. */
+  readonly pr: number;
+}
+
+/** The paths of the two APIs, and the method that changes a comment. */
+interface CommentPaths {
+  readonly ask: AskRest;
+  readonly all: string;
+  readonly one: (id: number) => string;
+  readonly change: 'PATCH' | 'PUT';
+}
+
+const Comment = z.object({ id: z.int(), body: z.string().nullish() });
+
+const PAGE_SIZE = 100;
+/** Of a longer discussion the rest is not read. With the writing these are the calls that the step `notify` has time for. */
+const PAGES_MAX = 3;
+
+/**
+ * Writes one comment: changes the first one that begins with the marker, or adds it. Safe to repeat.
+ *
+ * @returns what came of it, in a few words.
+ * @throws ServiceError
+ */
+export async function writeComment(
+  agent: Agent,
+  of: CommentsOf,
+  { marker, body }: { readonly marker: string; readonly body: string },
+  call?: CallOptions,
+): Promise<string> {
+  const { ask, all, one, change } =
+    of.kind === 'github' ? onGithub(agent, of, call) : onGitlab(agent, of, call);
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const query = { per_page: String(PAGE_SIZE), page: String(page) };
+    const comments = await ask('GET', all, z.array(Comment), { query });
+    const found = comments.find((comment) => comment.body?.startsWith(marker) === true);
+    if (found !== undefined) {
+      if (found.body === body) return `comment ${found.id}: says so already`;
+      await ask(change, one(found.id), z.unknown(), { body: { body } });
+      return `comment ${found.id}: updated`;
+    }
+    if (comments.length < PAGE_SIZE) break;
+  }
+  const { id } = await ask('POST', all, Comment, { body: { body } });
+  return `comment ${id}: added`;
+}
+
+function onGithub(agent: Agent, { pr, ...repository }: CommentsOf, call?: CallOptions): CommentPaths {
+  return {
+    ask: githubApi(agent, repository, call),
+    all: `issues/${pr}/comments`,
+    one: (id) => `issues/comments/${id}`,
+    change: 'PATCH',
+  };
+}
+
+function onGitlab(
+  agent: Agent,
+  { apiUrl, token, repository, pr }: CommentsOf,
+  call?: CallOptions,
+): CommentPaths {
+  const all = `merge_requests/${pr}/notes`;
+  const ask = restApi(
+    agent,
+    {
+      baseUrl: `${apiUrl}/projects/${encodeURIComponent(repository)}`,
+      called: 'GitLab',
+      headers: { 'private-token': token, accept: 'application/json', 'user-agent': 'slipway' },
+      token,
+      template: (path) => `/projects/{project}/${path.replaceAll(/(?<=\/)\d+/gu, '{id}')}`,
+    },
+    call,
+  );
+  return { ask, all, one: (id) => `${all}/${id}`, change: 'PUT' };
+}

@@ -1,0 +1,82 @@
+import type { Agent } from 'undici';
+import type { z } from 'zod';
+
+import { Exchange, type ExchangeRequest } from '../exchange.ts';
+import type { CallOptions } from '../service.ts';
+import { ServiceError } from '../serviceError.ts';
+
+/** One call of a REST API, with its answer read by a schema. */
+export type AskRest = <T>(
+  method: ExchangeRequest['method'],
+  path: string,
+  answer: z.ZodType<T>,
+  sent?: { readonly query?: Readonly<Record<string, string>>; readonly body?: object },
+) => Promise<T>;
+
+/** A REST API below a base URL. */
+interface RestApi {
+  readonly baseUrl: string;
+  /** What errors call it: `GitHub`. */
+  readonly called: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly token: string;
+  /** The path with the names of its parameters, for traces. */
+  readonly template: (path: string) => string;
+}
+
+const ANSWER_MAX_BYTES = 4 * 1_048_576;
+
+/**
+ * Makes the caller of a REST API.
+ *
+ * @param call - bounds each of its calls. Default: 10 s.
+ */
+export function restApi(
+  agent: Agent,
+  { baseUrl, called, headers, token, template }: RestApi,
+  { signal, timeoutMs = 10_000 }: CallOptions = {},
+): AskRest {
+  return async (method, path, answer, { query = {}, body } = {}) => {
+    const url = new URL(`${baseUrl}/${path}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const exchange = new Exchange(
+      agent,
+      {
+        ...{ method, url, template: template(path) },
+        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        secrets: [token],
+      },
+      { signal, timeoutMs },
+    );
+    const parsed = answer.safeParse(jsonOf(await opened(exchange)));
+    if (!parsed.success) throw exchange.badAnswer(`not as ${called} documents it`);
+    return parsed.data;
+  };
+}
+
+/** GitHub says with 403 too that it is asked too often; then it says for how long. */
+async function opened(exchange: Exchange): Promise<string> {
+  try {
+    await exchange.open();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 403 || error.retryAfterMs === undefined)
+      throw error;
+    const { message, method, path, status, retryAfterMs } = error;
+    throw new ServiceError('SLIPWAY_RATE_LIMITED', message, {
+      ...{ method, path, status, retryAfterMs },
+      mayHaveBeenTaken: false,
+    });
+  }
+  return exchange.text(ANSWER_MAX_BYTES);
+}
+
+/** @returns `undefined` for what is no JSON, which no schema takes where something is expected. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

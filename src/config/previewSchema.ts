@@ -1,0 +1,104 @@
+import { z } from 'zod';
+
+import { patternProblem } from '../domain/preview/preview.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
+import { meantWord } from './nearestWord.ts';
+
+const DAY_MS = 86_400_000;
+const SHORTEST_MS = 1_000;
+const PREVIEWS_MAX = 1_000;
+
+const Comment = z.strictObject({
+  kind: z.enum(['github', 'gitlab']).describe('Whose API it is'),
+  token: SecretReference.describe('A token that may comment, as the worker has it'),
+  repository: z
+    .string()
+    .regex(/^[\w.-]+(?:\/[\w.-]+)+$/u, 'expected owner/name, or the whole path of a GitLab project')
+    .optional()
+    .describe('The repository of the pull request. Default: from CI, or from the git remote origin'),
+  apiUrl: ServiceUrl.optional().describe(
+    'The API. Default: https://api.github.com, or https://gitlab.com/api/v4',
+  ),
+});
+
+const Preview = z.strictObject({
+  from: Text.describe('The target whose settings a preview copies: control plane, keys, secrets, source'),
+  deployment: Text.max(100)
+    .superRefine(unless(patternProblem))
+    .describe('The deployment of a pull request, with its number as {pr}: greeter-pr-{pr}'),
+  ttl: Duration.default(3 * DAY_MS)
+    .refine((ttl) => ttl >= SHORTEST_MS, { message: 'expected at least 1s' })
+    .describe('How long a preview stays after the last push. Default: 3d'),
+  max: z
+    .int()
+    .min(1)
+    .max(PREVIEWS_MAX)
+    .default(10)
+    .describe('How many there may be; over it, the oldest idle one is removed. Default: 10'),
+  resources: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('resource_spec of contract 000; only for external_image. Default: one replica, the smallest'),
+  checks: z
+    .array(Text)
+    .optional()
+    .describe('The names of the checks that a preview has to pass. Default: all of this file'),
+  comment: Comment.optional().describe('The comment on the pull request. Absent: none is written'),
+});
+
+/** `previews` of `slipway.yaml`, by name. */
+export const Previews = z.record(
+  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
+  Preview,
+);
+export type PreviewConfig = z.infer<typeof Preview>;
+
+/** Previews in which anything may be wrong. */
+export type LoosePreviews = Readonly<
+  Record<
+    string,
+    {
+      readonly from?: unknown;
+      readonly checks?: unknown;
+      readonly resources?: unknown;
+      readonly deployment?: unknown;
+    } | null
+  >
+>;
+
+/** What is wrong with the previews as a whole: targets and checks that there are not, deployments of two previews. */
+export function* previewProblems(
+  previews: LoosePreviews,
+  targets: Readonly<Record<string, unknown>>,
+  checks: unknown,
+): Iterable<{ readonly path: readonly (string | number)[]; readonly message: string }> {
+  const names = Object.keys(targets);
+  const known = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
+    isRecord(check) && typeof check['name'] === 'string' ? [check['name']] : [],
+  );
+  const patterns = new Map<unknown, string>();
+  for (const [name, preview] of Object.entries(previews)) {
+    const { from, checks: wanted, resources, deployment } = preview ?? {};
+    const path = ['previews', name];
+    if (typeof from === 'string' && names.length > 0 && !names.includes(from)) {
+      const message = `slipway.yaml has no target of that name; ${meantWord(from, names)}`;
+      yield { path: [...path, 'from'], message };
+    }
+    const target: unknown = typeof from === 'string' ? targets[from] : undefined;
+    if (resources !== undefined && isRecord(target) && target['source'] !== 'external_image')
+      yield {
+        path: [...path, 'resources'],
+        message: 'only for previews of targets of source external_image',
+      };
+    for (const [index, check] of (Array.isArray(wanted) ? (wanted as unknown[]) : []).entries()) {
+      if (typeof check !== 'string' || known.includes(check)) continue;
+      const message = `slipway.yaml has no check of that name; ${meantWord(check, known)}`;
+      yield { path: [...path, 'checks', index], message };
+    }
+    const same = patterns.get(deployment);
+    if (typeof deployment === 'string' && same !== undefined)
+      yield { path: [...path, 'deployment'], message: `is that of the preview "${same}", too` };
+    patterns.set(deployment, name);
+  }
+}

@@ -1,0 +1,92 @@
+import { SlipwayError } from '../domain/errors.ts';
+import { deploymentOf, pullRequestOf, type PreviewTerms } from '../domain/preview/preview.ts';
+import { SMALLEST_RESOURCES } from '../domain/preview/resources.ts';
+import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
+import type { Config } from './configSchema.ts';
+import { meantWord } from './nearestWord.ts';
+import type { PreviewConfig } from './previewSchema.ts';
+
+const API_URLS = { github: 'https://api.github.com', gitlab: 'https://gitlab.com/api/v4' } as const;
+
+/** A preview of the file. */
+export interface ChosenPreview {
+  readonly name: string;
+  readonly preview: PreviewConfig;
+}
+
+/**
+ * Chooses a preview of the file; the name may be left out if there is only one.
+ * @throws SLIPWAY_PREVIEW_UNKNOWN, SLIPWAY_USAGE.
+ */
+export function choosePreview({ previews }: Config, wanted: string | undefined): ChosenPreview {
+  const names = Object.keys(previews);
+  const [only, ...more] = names;
+  if (only === undefined) {
+    throw new SlipwayError('SLIPWAY_PREVIEW_UNKNOWN', 'slipway.yaml has no previews', {
+      hint: 'docs/previews.md describes how to write one',
+    });
+  }
+  if (wanted === undefined && more.length > 0) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has several previews', {
+      hint: `name one with --name: ${names.join(', ')}`,
+    });
+  }
+  const name = wanted ?? only;
+  const preview = previews[name];
+  if (preview !== undefined) return { name, preview };
+  throw new SlipwayError('SLIPWAY_PREVIEW_UNKNOWN', `slipway.yaml has no preview "${name}"`, {
+    hint: meantWord(name, names, 'it has'),
+  });
+}
+
+/** What the file says of the preview of a pull request. */
+export function previewTerms({ name, preview }: ChosenPreview, pr: number): PreviewTerms {
+  const { ttl: ttlMs, comment } = preview;
+  if (comment === undefined) return { name, pr, ttlMs };
+  const { kind, token, repository } = comment;
+  const apiUrl = normalizeServiceUrl(comment.apiUrl ?? API_URLS[kind]);
+  return {
+    name,
+    pr,
+    ttlMs,
+    comment: { kind, apiUrl, token, ...(repository === undefined ? {} : { repository }) },
+  };
+}
+
+/**
+ * The file with a target for the preview of a pull request, called as its deployment. It is a copy of the target `from`
+ * that asks for no approval, ignores freezes, does not soak and notifies nobody.
+ */
+export function withPreview(config: Config, { preview }: ChosenPreview, pr: number): Config {
+  const { from, deployment: pattern, resources, checks } = preview;
+  const copied = config.targets[from];
+  if (copied === undefined)
+    throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${from}"`);
+  const deployment = deploymentOf(pattern, pr);
+  // The id and the address are those of the deployment that is copied.
+  const { deploymentId: _, agentUrl: _1, approval: _2, freezes: _3, onError: _4, ...target } = copied;
+  const isSized = target.source === 'external_image';
+  return {
+    ...config,
+    checks: config.checks.filter(({ name }) => checks === undefined || checks.includes(name)),
+    notify: [],
+    targets: {
+      ...config.targets,
+      [deployment]: {
+        ...target,
+        ...{ deployment, soak: 0, queue: 'latest' },
+        resources: isSized ? (resources ?? { ...SMALLEST_RESOURCES }) : undefined,
+      },
+    },
+  };
+}
+
+/** The file with the target of a preview, if a name is that of one: `slipway status greeter-pr-12`. Else the file as it is. */
+export function withPreviewOf(config: Config, target: string | undefined): Config {
+  if (target === undefined || target in config.targets) return config;
+  for (const [name, preview] of Object.entries(config.previews)) {
+    const pr = pullRequestOf(preview.deployment, target);
+    if (pr !== undefined) return withPreview(config, { name, preview }, pr);
+  }
+  return config;
+}

@@ -1,0 +1,205 @@
+import type { Outcome } from '../release/outcome.ts';
+import type { CheckVerdict, ReleaseRequest } from '../release/release.ts';
+import type { Instant, WholeNumber } from '../scalars.ts';
+import { type SecretReference, type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
+
+/** Where the comment of a preview stands. */
+export interface CommentSpec {
+  readonly kind: 'github' | 'gitlab';
+  /** The API's base URL: `https://api.github.com`, `https://gitlab.com/api/v4`. */
+  readonly apiUrl: string;
+  readonly token: SecretReference;
+  /** `owner/name`, or a GitLab project's whole path. Absent: it was not known where the preview was requested. */
+  readonly repository?: string;
+}
+
+/** What `slipway.yaml` and the pull request say of a preview. */
+export interface PreviewTerms {
+  /** Its name in `slipway.yaml`. */
+  readonly name: string;
+  /** The number of the pull request or merge request. */
+  readonly pr: WholeNumber;
+  /** How long it stays after the last push, in milliseconds. */
+  readonly ttlMs: WholeNumber;
+  /** Absent: it writes no comment. */
+  readonly comment?: CommentSpec;
+}
+
+/** What makes a preview: which pull request, which deployment, and for how long. */
+export interface PreviewSpec extends PreviewTerms {
+  /** The deployment of the preview. */
+  readonly target: TargetSpec;
+  /** The artifact store in which the releases keep their records. */
+  readonly recordStore: string;
+}
+
+/** One push: what is released as the preview. The request names the preview's target and record store. */
+export interface PreviewPush {
+  readonly terms: PreviewTerms;
+  readonly request: ReleaseRequest;
+}
+
+export function specOf({ terms, request }: PreviewPush): PreviewSpec {
+  const { name, pr, ttlMs, comment } = terms;
+  const { target, recordStore } = request;
+  return { name, pr, ttlMs, ...(comment === undefined ? {} : { comment }), target, recordStore };
+}
+
+/** The answer to a push. */
+export interface PreviewAnswer {
+  readonly releaseId: string;
+  readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
+  readonly reason: string;
+  readonly expiresAt: Instant;
+}
+
+/** A release of a preview that has not ended. */
+export interface PreviewRelease {
+  readonly releaseId: string;
+  readonly commit: string | null;
+  /** The submissions that led to it: withdrawing all of them ends it. */
+  readonly submissions: readonly string[];
+}
+
+/** How the newest release of a preview ended. */
+export interface PreviewEnding {
+  readonly releaseId: string;
+  readonly commit: string | null;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly verdicts: readonly Pick<CheckVerdict, 'check' | 'passed' | 'reasons'>[];
+}
+
+/** A removal under way. */
+export interface PreviewRemoval {
+  readonly because: string;
+  readonly attempts: WholeNumber;
+  /** Why the last attempt failed. `null`: none did. */
+  readonly problem: string | null;
+}
+
+/** What a preview carries from run to run. */
+export interface PreviewState {
+  readonly createdAt: Instant;
+  /** The last push. */
+  readonly renewedAt: Instant;
+  readonly expiresAt: Instant;
+  readonly release: PreviewRelease | null;
+  readonly last: PreviewEnding | null;
+  /** Where the agent answers. `null`: not known yet. */
+  readonly agentUrl: string | null;
+  readonly removal: PreviewRemoval | null;
+  /** Why the comment could not be written. `null`: it was, or none is due. */
+  readonly commentProblem: string | null;
+}
+
+/** What a preview does at the moment. */
+export type PreviewPhase = 'releasing' | 'idle' | 'removing' | 'removal_failed';
+
+/** A preview as its memo says, which Temporal's lists show. */
+export interface PreviewSummary {
+  readonly name: string;
+  readonly pr: WholeNumber;
+  readonly deployment: string;
+  readonly phase: PreviewPhase;
+  readonly createdAt: Instant;
+  readonly renewedAt: Instant;
+  readonly expiresAt: Instant;
+  readonly agentUrl: string | null;
+  /** How the newest release that has ended did. `null`: none has. */
+  readonly outcome: Outcome | null;
+  /** What failed: the removal, or else the comment. `null`: nothing. */
+  readonly problem: string | null;
+}
+
+/** A deployment with the name of a preview that no workflow holds: nothing removes it. */
+export interface UnheldPreview {
+  readonly name: string;
+  readonly pr: WholeNumber;
+  readonly deployment: string;
+  readonly deploymentId: string;
+}
+
+/** How a preview ended. */
+export interface PreviewResult {
+  /** `parked`: the control plane offers no deletion, so the deployment is still there. */
+  readonly removed: 'deleted' | 'parked' | 'never_made';
+  /** Why it was removed, and what became of the deployment. */
+  readonly reason: string;
+}
+
+/** The start of a preview's life. */
+export function newPreview(now: number, ttlMs: number): PreviewState {
+  const createdAt = new Date(now).toISOString();
+  return {
+    createdAt,
+    renewedAt: createdAt,
+    expiresAt: new Date(now + ttlMs).toISOString(),
+    release: null,
+    last: null,
+    agentUrl: null,
+    removal: null,
+    commentProblem: null,
+  };
+}
+
+/** A push renews the deadline. */
+export function renewed(state: PreviewState, now: number, ttlMs: number): PreviewState {
+  return {
+    ...state,
+    renewedAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + ttlMs).toISOString(),
+  };
+}
+
+export function previewPhase({ release, removal }: PreviewState): PreviewPhase {
+  if (removal !== null) return removal.problem === null ? 'removing' : 'removal_failed';
+  return release === null ? 'idle' : 'releasing';
+}
+
+export function summarize({ name, pr, target }: PreviewSpec, state: PreviewState): PreviewSummary {
+  const { createdAt, renewedAt, expiresAt, agentUrl, last, removal, commentProblem } = state;
+  const noComment = commentProblem === null ? null : `no comment was written: ${commentProblem}`;
+  return {
+    ...{ name, pr, deployment: target.deployment, phase: previewPhase(state) },
+    ...{ createdAt, renewedAt, expiresAt, agentUrl },
+    outcome: last?.outcome ?? null,
+    problem: removal?.problem ?? noComment,
+  };
+}
+
+/** The id of a preview's workflow: one for each deployment of a control plane, as its target's. */
+export function previewWorkflowId(target: TargetSpec): string {
+  return targetWorkflowId(target).replace(/^target:/u, 'preview:');
+}
+
+const PLACE = '{pr}';
+
+/** What is wrong with the pattern of deployments' names; `undefined` if nothing. */
+export function patternProblem(pattern: string): string | undefined {
+  const parts = pattern.split(PLACE);
+  if (parts.length !== 2) return `expected a name with ${PLACE} once, such as greeter-pr-${PLACE}`;
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/u.test(deploymentOf(pattern, 1))
+    ? undefined
+    : `expected letters, digits, dots and dashes around ${PLACE}`;
+}
+
+/** The deployment of a pull request. */
+export function deploymentOf(pattern: string, pr: number): string {
+  return pattern.replace(PLACE, String(pr));
+}
+
+/** The pull request whose deployment has a name; `undefined`: the name is not one of the pattern's. */
+export function pullRequestOf(pattern: string, deployment: string): number | undefined {
+  const [before = '', after = ''] = pattern.split(PLACE);
+  if (!deployment.startsWith(before) || !deployment.endsWith(after)) return undefined;
+  const digits = deployment.slice(before.length, deployment.length - after.length);
+  return /^[1-9]\d{0,8}$/u.test(digits) && deploymentOf(pattern, Number(digits)) === deployment
+    ? Number(digits)
+    : undefined;
+}
+
+/** How long a removal that failed waits before its next attempt, in milliseconds: 1 s, doubled up to 10 min. */
+export function removalPauseMs(attempts: number): number {
+  return Math.min(1_000 * 2 ** Math.max(attempts - 1, 0), 600_000);
+}

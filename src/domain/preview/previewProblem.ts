@@ -1,0 +1,36 @@
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+
+import { DURATION_MAX_MS } from '../duration.ts';
+import { releaseRequestProblem } from '../release/requestProblem.ts';
+import { choice, object, optional, text, textLike, textWhere, whole } from '../release/shape.ts';
+import { isRecord } from '../scalars.ts';
+import { serviceUrlProblem } from '../target/targetSpec.ts';
+import type { CommentSpec, PreviewTerms } from './preview.ts';
+
+const TEXT = text(1_000);
+const PR_MAX = 999_999_999;
+
+const COMMENT = object<CommentSpec>(() => ({
+  kind: choice<CommentSpec['kind']>({ github: true, gitlab: true }),
+  apiUrl: textWhere(1_000, serviceUrlProblem),
+  token: object<CommentSpec['token']>(() => ({
+    from: textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"'),
+  })),
+  repository: optional(textLike(REPOSITORY, 'the path of a repository')),
+}));
+
+/** A part of an address: nothing in it may leave the path. */
+const REPOSITORY = /^[\w.-]{1,200}(?:\/[\w.-]{1,200}){1,20}$/u;
+
+const TERMS = object<PreviewTerms>(() => ({
+  name: TEXT,
+  pr: whole(1, PR_MAX),
+  ttlMs: whole(1, DURATION_MAX_MS),
+  comment: optional(COMMENT),
+}));
+
+/** What is wrong with a push; `undefined`: nothing. Its release is checked as the target checks it. */
+export function previewPushProblem(raw: unknown): string | undefined {
+  if (!isRecord(raw)) return 'the push is not an object';
+  return TERMS(raw['terms'], 'terms') ?? releaseRequestProblem(raw['request']);
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+
+import {
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+  WorkflowUpdateStage,
+} from '@temporalio/client';
+
+import type { Actor } from '../../../domain/actor.ts';
+import {
+  type PreviewAnswer,
+  type PreviewResult,
+  type PreviewSpec,
+  type PreviewState,
+  type PreviewSummary,
+  type PreviewTerms,
+  previewWorkflowId,
+} from '../../../domain/preview/preview.ts';
+import type { ReleaseRequest } from '../../../domain/release/release.ts';
+import { isRecord } from '../../../domain/scalars.ts';
+import {
+  previewQuery,
+  previewStart,
+  pushPreviewUpdate,
+  removePreviewSignal,
+} from '../../../messages/preview.ts';
+import { type PreviewWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import { traceField } from '../../../traces/trace.ts';
+import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import {
+  isGone,
+  isTemporalSilent,
+  isWorkerSilent,
+  temporalError,
+  unansweredRequest,
+} from '../temporalError.ts';
+import { noWorker, requireWorker } from '../workerPresence.ts';
+
+/** A preview of the namespace. */
+export interface ListedPreview extends PreviewSummary {
+  readonly workflowId: string;
+}
+
+/** How long a worker may take to queue a push, in milliseconds: a removal may have to end first. */
+const PUSH_TIMEOUT_MS = 180_000;
+const LIST_TIMEOUT_MS = 10_000;
+
+/**
+ * Sends a push to its preview, which is started where it is new: one Update-with-Start. Once it is accepted, the release,
+ * its deadline and its removal need no CI.
+ *
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE for a push that the preview refuses.
+ */
+export async function pushPreview(
+  temporal: TemporalConnection,
+  terms: PreviewTerms,
+  asked: ReleaseRequest,
+): Promise<PreviewAnswer> {
+  const { client, settings } = temporal;
+  const { target, recordStore } = asked;
+  const spec: PreviewSpec = { ...terms, target, recordStore };
+  await requireWorker(temporal);
+  try {
+    return await client.withDeadline(Date.now() + PUSH_TIMEOUT_MS, async () => {
+      const update = await client.workflow.startUpdateWithStart(pushPreviewUpdate, {
+        startWorkflowOperation: new WithStartWorkflowOperation<PreviewWorkflow>(
+          WORKFLOW_TYPES.preview,
+          previewStart(spec, settings.taskQueue),
+        ),
+        waitForStage: WorkflowUpdateStage.ACCEPTED,
+        updateId: randomUUID(),
+        args: [{ terms, request: { ...asked, ...traceField() } }],
+      });
+      return update.result();
+    });
+  } catch (error) {
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
+      const waited = `the push was not queued within ${PUSH_TIMEOUT_MS / 1_000} s, and may still be`;
+      throw noWorker(settings, waited, error);
+    }
+    throw refusal(error) ?? unansweredRequest(error, settings, 'the push may still be released');
+  }
+}
+
+/**
+ * Asks a preview to remove itself, by signal: Temporal keeps it until a worker is there. Where no workflow holds the
+ * preview any more, one is started, which removes what it finds.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function removePreview(
+  { client, settings }: TemporalConnection,
+  spec: PreviewSpec,
+  by: Actor,
+): Promise<void> {
+  try {
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      client.workflow.signalWithStart(WORKFLOW_TYPES.preview, {
+        ...previewStart(spec, settings.taskQueue),
+        signal: removePreviewSignal,
+        signalArgs: [by],
+      }),
+    );
+  } catch (error) {
+    throw unansweredRequest(error, settings, 'the preview may still be removed');
+  }
+}
+
+/**
+ * Waits until a preview is removed.
+ *
+ * @param signal - ends the waiting.
+ * @returns how it ended; `undefined`: it is still being removed.
+ */
+export async function awaitRemoval(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<PreviewResult | undefined> {
+  const until = Date.now() + timeoutMs;
+  while (Date.now() < until && !signal.aborted) {
+    try {
+      const waitMs = Math.min(until - Date.now(), LONGEST_POLL_MS);
+      return await client.withAbortSignal(signal, () =>
+        client.withDeadline(Date.now() + waitMs, () =>
+          client.workflow.getHandle<PreviewWorkflow>(workflowId).result(),
+        ),
+      );
+    } catch (error) {
+      if (!isTemporalSilent(error)) throw temporalError(error, settings);
+    }
+  }
+  return undefined;
+}
+
+/** One call waits this long: a Temporal that restarts is asked again. */
+const LONGEST_POLL_MS = 10_000;
+
+/**
+ * What a preview says of itself; `undefined` if it does not answer.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function viewPreview(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<PreviewState | undefined> {
+  try {
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).query(previewQuery),
+    );
+  } catch (error) {
+    if (isWorkerSilent(error) || isTemporalSilent(error) || isGone(error)) return undefined;
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * The previews of the namespace that are there, by their deadlines. Temporal's list is up to a few seconds late. Needs no
+ * worker.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function listPreviews({
+  client,
+  settings,
+}: TemporalConnection): Promise<readonly ListedPreview[]> {
+  const query = `WorkflowType = '${WORKFLOW_TYPES.preview}' AND ExecutionStatus = 'Running'`;
+  try {
+    return await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
+      const previews: ListedPreview[] = [];
+      for await (const { workflowId, memo } of client.workflow.list({ query })) {
+        const summary = memo?.['preview'];
+        // One that has just been started has no memo yet.
+        if (isRecord(summary)) previews.push({ ...(summary as unknown as PreviewSummary), workflowId });
+      }
+      return previews.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt));
+    });
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * Whether a workflow holds a preview.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function isHeld({ client, settings }: TemporalConnection, target: PreviewSpec['target']) {
+  try {
+    const { status } = await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      client.workflow.getHandle(previewWorkflowId(target)).describe(),
+    );
+    return status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw temporalError(error, settings);
+  }
+}

@@ -1,0 +1,176 @@
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  upsertMemo,
+} from '@temporalio/workflow';
+
+import type { Actor } from '../../domain/actor.ts';
+import {
+  newPreview,
+  type PreviewAnswer,
+  type PreviewPush,
+  type PreviewResult,
+  type PreviewSpec,
+  type PreviewState,
+  removalPauseMs,
+  renewed,
+  specOf,
+  summarize,
+} from '../../domain/preview/preview.ts';
+import type { PreviewInput, PreviewWorkflow } from '../../messages/workflowTypes.ts';
+import { explain, refuse } from '../failure.ts';
+import { RunLength } from '../target/runLength.ts';
+import { takeUnknownSignals } from '../unknownSignals.ts';
+import { PreviewComment } from './comment.ts';
+import { PreviewReleases } from './previewReleases.ts';
+import { removeDeployment } from './removeDeployment.ts';
+
+/** A preview's deadline, and what it has released and removed. */
+export class Preview {
+  readonly #input: PreviewInput;
+  readonly #runLength: RunLength;
+  readonly #comment = new PreviewComment(this);
+  readonly #releases = new PreviewReleases(this);
+  #spec: PreviewSpec;
+  #state: PreviewState;
+  /** Pushes that wait for the end of a removal. */
+  #waiting = 0;
+  /** What the memo says. */
+  #shown = '';
+
+  constructor(input: PreviewInput) {
+    this.#input = input;
+    this.#spec = input.spec;
+    this.#state = input.state ?? newPreview(Date.now(), input.spec.ttlMs);
+    this.#runLength = new RunLength(input.continueAsNewAfterEvents);
+  }
+
+  get spec(): PreviewSpec {
+    return this.#spec;
+  }
+
+  get state(): PreviewState {
+    return this.#state;
+  }
+
+  /** Replaces the state, and shows it. */
+  change(next: Partial<PreviewState>): void {
+    this.#state = { ...this.#state, ...next };
+    this.#runLength.note();
+    this.#show();
+  }
+
+  /** Asks for the comment to say what the preview is now. */
+  report(): void {
+    this.#comment.write(null);
+  }
+
+  /** Has a push released. While a removal is carried out the push waits, and then makes the preview anew. */
+  async push(submission: string, push: PreviewPush): Promise<PreviewAnswer> {
+    this.#runLength.updateTaken();
+    this.#waiting++;
+    await condition(() => this.#state.removal === null);
+    this.#waiting--;
+    this.#spec = specOf(push);
+    this.change(renewed(this.#state, Date.now(), this.#spec.ttlMs));
+    try {
+      const answer = await this.#releases.submit(submission, push.request);
+      const { releaseId, disposition, reason } = answer;
+      return { releaseId, disposition, reason, expiresAt: this.#state.expiresAt };
+    } catch (error) {
+      return refuse(`the release could not be queued: ${explain(error).message}`);
+    } finally {
+      this.#runLength.updateTaken();
+    }
+  }
+
+  /** Removes the preview, unless that is under way. */
+  askRemoval({ who, reason }: Actor): void {
+    this.#beginRemoval(`${who} removed it${reason === undefined ? '' : `: ${reason}`}`);
+  }
+
+  /** Lives until the preview is removed and no push waits to make it anew. */
+  async run(): Promise<PreviewResult> {
+    this.#show();
+    this.#releases.resume();
+    for (;;) {
+      await this.#untilRemoval();
+      const result = await this.#remove();
+      if (result === null) continue;
+      this.#comment.write(result);
+      await condition(() => (this.#comment.isWritten && allHandlersFinished()) || this.#waiting > 0);
+      if (this.#waiting === 0 && (await this.#runLength.canEnd(() => this.#waiting > 0))) return result;
+      this.#state = newPreview(Date.now(), this.#spec.ttlMs);
+      this.change({});
+    }
+  }
+
+  async #untilRemoval(): Promise<void> {
+    while (this.#state.removal === null) {
+      takeUnknownSignals(() => undefined);
+      if (this.#isQuiet && this.#runLength.isReached) await this.#continueAsNew();
+      const { expiresAt } = this.#state;
+      const leftMs = Date.parse(expiresAt) - Date.now();
+      if (leftMs <= 0) this.#beginRemoval(`its deadline passed at ${expiresAt}`);
+      else {
+        await condition(
+          () =>
+            this.#state.removal !== null ||
+            this.#state.expiresAt !== expiresAt ||
+            (this.#isQuiet && this.#runLength.isReached),
+          leftMs,
+        );
+      }
+    }
+  }
+
+  /** @returns `null`: an attempt failed, and then a push came, which keeps the preview. */
+  async #remove(): Promise<PreviewResult | null> {
+    for (;;) {
+      const { removal } = this.#state;
+      if (removal === null) return null;
+      try {
+        await this.#releases.end(removal.because);
+        const { removed, note } = await removeDeployment(this.#spec.target);
+        this.#releases.forget();
+        return { removed, reason: `${removal.because}; ${note}` };
+      } catch (error) {
+        const attempts = removal.attempts + 1;
+        this.change({ removal: { ...removal, attempts, problem: explain(error).message } });
+        if (await condition(() => this.#waiting > 0, removalPauseMs(attempts)))
+          this.change({ removal: null });
+        else if (this.#runLength.isReached) await this.#continueAsNew();
+      }
+    }
+  }
+
+  #beginRemoval(because: string): void {
+    if (this.#state.removal === null) this.change({ removal: { because, attempts: 0, problem: null } });
+  }
+
+  /** Nothing is under way that a new run would not know of. */
+  get #isQuiet(): boolean {
+    return this.#comment.isWritten && this.#waiting === 0 && this.#releases.isIdle && allHandlersFinished();
+  }
+
+  /** Ends this run of the workflow, where nothing would be lost; else returns. */
+  async #continueAsNew(): Promise<void> {
+    const canEnd = await this.#runLength.canEnd(() => this.#waiting > 0);
+    if (!canEnd || !this.#comment.isWritten || !this.#releases.isIdle) return;
+    await continueAsNew<PreviewWorkflow>({ ...this.#input, spec: this.#spec, state: this.#state });
+  }
+
+  #show(): void {
+    const summary = summarize(this.#spec, this.#state);
+    const shown = JSON.stringify(summary);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    upsertMemo({ preview: summary });
+    const { phase, expiresAt, problem } = summary;
+    setCurrentDetails(
+      `**#${summary.pr}**: ${phase}, expires ${expiresAt}${problem === null ? '' : `: ${problem}`}`,
+    );
+  }
+}

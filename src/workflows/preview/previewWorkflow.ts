@@ -1,0 +1,22 @@
+import { CancellationScope } from '@temporalio/workflow';
+
+import type { PreviewResult } from '../../domain/preview/preview.ts';
+import type { PreviewInput } from '../../messages/workflowTypes.ts';
+import { Preview } from './preview.ts';
+import { handlePreviewMessages } from './previewMessages.ts';
+
+/**
+ * The owner of one preview: a deployment of its own for a pull request. It has each push released by the preview's target,
+ * and removes everything at the deadline, on request, or if it is canceled. No CI has to be alive for that.
+ */
+export function preview(input: PreviewInput): Promise<PreviewResult> {
+  const root = CancellationScope.current();
+  return CancellationScope.nonCancellable(() => {
+    const subject = new Preview(input);
+    handlePreviewMessages(subject);
+    void root.cancelRequested.catch(() =>
+      subject.askRemoval({ who: 'unknown', from: 'temporal', reason: 'its workflow was canceled' }),
+    );
+    return subject.run();
+  });
+}

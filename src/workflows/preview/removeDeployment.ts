@@ -1,0 +1,78 @@
+import { sleep } from '@temporalio/workflow';
+
+import type { PreviewResult } from '../../domain/preview/preview.ts';
+import type { StepOverrides } from '../../domain/step.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { explain, pipelineFailure } from '../failure.ts';
+import { activitiesOf } from '../steps.ts';
+
+/** What became of the deployment of a preview. */
+interface Removed extends Pick<PreviewResult, 'removed'> {
+  readonly note: string;
+}
+
+/** One attempt each: the preview itself tries again, with pauses that grow, and shows why. */
+const ONCE: StepOverrides = {
+  find: { startToCloseMs: 60_000, scheduleToCloseMs: 120_000, retry: { maximumAttempts: 1 } },
+};
+
+/** How often it is looked whether a deployment is gone, with pauses of 1 s to 30 s in between: about 4 min. */
+const LOOKS = 12;
+
+/**
+ * Deletes the deployment of a preview, and then ends its target and releases its lock. Safe to repeat from the start.
+ *
+ * @throws ActivityFailure where an attempt failed.
+ */
+export async function removeDeployment(target: TargetSpec): Promise<Removed> {
+  const found = await find(target);
+  const removed = found === null ? NEVER_MADE : await remove(target, found);
+  await activitiesOf('find', ONCE, 'end the target').endTarget({
+    target,
+    deploymentId: found,
+    isDeleted: removed.removed !== 'parked',
+  });
+  return removed;
+}
+
+const NEVER_MADE: Removed = { removed: 'never_made', note: 'there was no deployment' };
+
+async function remove(target: TargetSpec, deploymentId: string): Promise<Removed> {
+  const { deployment } = target;
+  const activities = activitiesOf('find', ONCE, `delete ${deployment}`);
+  const { offered } = await activities.deleteDeployment({ target, deploymentId });
+  if (!offered) return park(target, deploymentId);
+  for (let look = 0; look < LOOKS; look++) {
+    if ((await find(target)) === null)
+      return { removed: 'deleted', note: `the deployment ${deployment} was deleted` };
+    await sleep(Math.min(1_000 * 2 ** look, 30_000));
+  }
+  throw pipelineFailure('SLIPWAY_STEP_TIMED_OUT', `the deployment ${deployment} is still being deleted`);
+}
+
+/** Only deployments of images have resources that can be made smaller (contract 000, "ResourceSpec"). */
+async function park(target: TargetSpec, deploymentId: string): Promise<Removed> {
+  const { deployment, source } = target;
+  const isSmaller = source === 'external_image';
+  if (isSmaller)
+    await activitiesOf('find', ONCE, `park ${deployment}`).parkDeployment({ target, deploymentId });
+  const kept = `the control plane offers no deletion, so the deployment ${deployment} (${deploymentId}) stays`;
+  return {
+    removed: 'parked',
+    note: `${kept}${isSmaller ? ', with the smallest resources' : ''}: delete it by hand`,
+  };
+}
+
+/** @returns the deployment's id. `null`: there is none, or the control plane cannot find one by name. */
+async function find(target: TargetSpec): Promise<string | null> {
+  try {
+    const { deployment } = await activitiesOf('find', ONCE, `look for ${target.deployment}`).findDeployment({
+      target,
+    });
+    return deployment?.deploymentId ?? null;
+  } catch (error) {
+    // Without a list of deployments a release finds none either, and makes none.
+    if (explain(error).code === 'SLIPWAY_NOT_FOUND') return null;
+    throw error;
+  }
+}

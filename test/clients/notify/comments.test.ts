@@ -1,0 +1,89 @@
+import { Agent } from 'undici';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { type CommentsOf, writeComment } from '../../../src/clients/notify/comments.ts';
+import { json, startService } from '../faultyService.ts';
+
+const TOKEN = 'a-token-that-may-comment';
+const MARKER = '<!-- slipway-preview -->';
+
+const agent = new Agent();
+afterAll(() => agent.close());
+
+const KINDS = {
+  github: {
+    repository: 'team/agent',
+    all: '/repos/team/agent/issues/7/comments',
+    one: '/repos/team/agent/issues/comments/',
+    change: 'PATCH',
+  },
+  gitlab: {
+    repository: 'team/sub/agent',
+    all: '/projects/team%2Fsub%2Fagent/merge_requests/7/notes',
+    one: '/projects/team%2Fsub%2Fagent/merge_requests/7/notes/',
+    change: 'PUT',
+  },
+} as const;
+
+/** A host with these comments, the oldest first. */
+async function startHost(kind: keyof typeof KINDS, bodies: readonly string[]) {
+  const { all, one, change, repository } = KINDS[kind];
+  const comments = bodies.map((body, index) => ({ id: index + 1, body }));
+  const calls: string[] = [];
+  const service = await startService(({ method, url, headers, body }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://host.test');
+    const sent = headers.authorization ?? headers['private-token'];
+    if (sent !== (kind === 'github' ? `Bearer ${TOKEN}` : TOKEN)) {
+      json(response, 401, { message: `not ${String(sent)}` });
+      return;
+    }
+    calls.push(method);
+    const text = body === '' ? '' : (JSON.parse(body) as { body: string }).body;
+    if (pathname === all && method === 'GET') {
+      const [page, size] = [Number(searchParams.get('page')), Number(searchParams.get('per_page'))];
+      json(response, 200, comments.slice((page - 1) * size, page * size));
+    } else if (pathname === all && method === 'POST') {
+      const added = { id: comments.length + 1, body: text };
+      comments.push(added);
+      json(response, 201, added);
+    } else if (pathname.startsWith(one) && method === change) {
+      const changed = comments.find(({ id }) => id === Number(pathname.slice(one.length)));
+      if (changed !== undefined) changed.body = text;
+      json(response, 200, changed);
+    } else json(response, 404, { message: 'Not Found' });
+  });
+  const of: CommentsOf = { kind, apiUrl: service.url, token: TOKEN, repository, pr: 7 };
+  return { of, comments, calls };
+}
+
+describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (kind) => {
+  const body = `${MARKER}\nready`;
+
+  it('is added where there is none', async () => {
+    const { of, comments } = await startHost(kind, ['looks good']);
+    expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 2: added');
+    expect(comments[1]?.body).toBe(body);
+  });
+
+  it('is updated where it is, however long the discussion is', async () => {
+    const others = Array.from({ length: 120 }, (_, index) => `comment ${index}, which quotes ${MARKER}`);
+    const { of, comments } = await startHost(kind, [...others, `${MARKER}\nreleasing`]);
+    expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 121: updated');
+    expect(comments).toHaveLength(121);
+    expect(comments[120]?.body).toBe(body);
+  });
+
+  it('is left where it says so already', async () => {
+    const { of, calls } = await startHost(kind, [body]);
+    await writeComment(agent, of, { marker: MARKER, body });
+    expect(calls).toEqual(['GET']);
+  });
+
+  it('fails without the right token, and does not repeat the token', async () => {
+    const { of } = await startHost(kind, []);
+    const token = 'another-token-that-may-not';
+    const failed = writeComment(agent, { ...of, token }, { marker: MARKER, body });
+    await expect(failed).rejects.toMatchObject({ code: 'SLIPWAY_UNAUTHORIZED' });
+    await expect(failed).rejects.not.toThrow(token);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+
+import { commentMarker, commentText } from '../../../src/domain/preview/commentText.ts';
+import { newPreview, type PreviewSpec, type PreviewState } from '../../../src/domain/preview/preview.ts';
+import { releaseRequest } from '../../workflows/requests.ts';
+
+const { target, recordStore } = releaseRequest('world', 'a');
+const SPEC: PreviewSpec = {
+  ...{ name: 'pull-request', pr: 7, ttlMs: 60_000, recordStore },
+  target: { ...target, deployment: 'greeter-pr-7' },
+};
+const STATE = newPreview(Date.UTC(2026, 0, 1), 60_000);
+const LAST: PreviewState['last'] = {
+  releaseId: 'release-2',
+  commit: '0123456789abcdef',
+  outcome: 'rolled_back',
+  reason: 'a check failed',
+  verdicts: [
+    { check: 'greets', passed: true, reasons: [] },
+    { check: 'is brief', passed: false, reasons: ['the answer has | 900 words', 'ask @ada'] },
+  ],
+};
+
+describe('the comment of a preview', () => {
+  it('begins with the marker by which it is found', () => {
+    expect(commentText(SPEC, STATE, null).startsWith(commentMarker(SPEC))).toBe(true);
+    expect(
+      commentText(SPEC, STATE, { removed: 'deleted', reason: 'closed' }).startsWith(commentMarker(SPEC)),
+    ).toBe(true);
+  });
+
+  it('says what runs, where the agent answers, until when, and how the checks went', () => {
+    const release = { releaseId: 'release-3', commit: 'fedcba9876543210', submissions: [] };
+    expect(commentText(SPEC, { ...STATE, release, last: LAST, agentUrl: 'http://agent.test' }, null)).toBe(
+      [
+        '<!-- slipway-preview pull-request greeter-pr-7 -->',
+        '### Preview `greeter-pr-7` (pull-request)',
+        '',
+        '**Releasing** release-3 (`fedcba987654`).',
+        '',
+        '- address: http://agent.test',
+        '- expires: 2026-01-01T00:01:00.000Z, or later with the next push',
+        '- release-2 (`0123456789ab`): **rolled back**, a check failed',
+        '',
+        '| check | verdict |',
+        '|---|---|',
+        '| greets | ✅ passed |',
+        '| is brief | ❌ the answer has \\| 900 words; ask @\u200Bada |',
+      ].join('\n'),
+    );
+  });
+
+  it('says why it was removed', () => {
+    const text = commentText(SPEC, STATE, {
+      removed: 'deleted',
+      reason: 'its deadline passed; it was deleted',
+    });
+    expect(text).toContain('**Removed.** its deadline passed; it was deleted');
+    expect(text).not.toContain('expires');
+  });
+
+  it('is short enough for GitHub however much the checks say', () => {
+    const verdict = { check: 'x'.repeat(5_000), passed: false, reasons: ['<img src=x>'.repeat(1_000)] };
+    const last = { ...LAST, verdicts: Array.from({ length: 500 }, () => verdict) };
+    const text = commentText(SPEC, { ...STATE, last }, null);
+    expect(text.length).toBeLessThan(65_536);
+    expect(text).not.toContain('<img');
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  deploymentOf,
+  newPreview,
+  patternProblem,
+  previewPhase,
+  previewWorkflowId,
+  pullRequestOf,
+  removalPauseMs,
+  renewed,
+} from '../../../src/domain/preview/preview.ts';
+import { releaseRequest } from '../../workflows/requests.ts';
+
+describe('the pattern of deployments', () => {
+  it.each([['greeter-pr-{pr}'], ['{pr}.preview'], ['a{pr}b']])('%s is a pattern', (pattern) => {
+    expect(patternProblem(pattern)).toBeUndefined();
+    expect(pullRequestOf(pattern, deploymentOf(pattern, 123))).toBe(123);
+  });
+
+  it.each([['greeter'], ['{pr}-{pr}'], ['greeter/{pr}'], ['-{pr}'], ['greeter pr {pr}']])(
+    '%s is none',
+    (pattern) => {
+      expect(patternProblem(pattern)).toMatch(/^expected/);
+    },
+  );
+
+  it.each([
+    ['greeter-pr-'],
+    ['greeter-pr-x'],
+    ['greeter-pr-01'],
+    ['greeter-pr-0'],
+    ['greeter-pr-1-old'],
+    ['other-1'],
+  ])('the deployment %s is that of no pull request', (deployment) => {
+    expect(pullRequestOf('greeter-pr-{pr}', deployment)).toBeUndefined();
+  });
+});
+
+describe('a preview', () => {
+  const state = newPreview(Date.UTC(2026, 0, 1), 60_000);
+
+  it('expires its ttl after the last push, and keeps when it was made', () => {
+    expect(state.expiresAt).toBe('2026-01-01T00:01:00.000Z');
+    expect(renewed(state, Date.UTC(2026, 0, 2), 60_000)).toMatchObject({
+      createdAt: '2026-01-01T00:00:00.000Z',
+      renewedAt: '2026-01-02T00:00:00.000Z',
+      expiresAt: '2026-01-02T00:01:00.000Z',
+    });
+  });
+
+  it('shows a removal that failed before a release', () => {
+    const release = { releaseId: 'release-1', commit: null, submissions: [] };
+    const removal = { because: 'closed', attempts: 0, problem: null };
+    expect(previewPhase(state)).toBe('idle');
+    expect(previewPhase({ ...state, release })).toBe('releasing');
+    expect(previewPhase({ ...state, release, removal })).toBe('removing');
+    expect(previewPhase({ ...state, removal: { ...removal, problem: 'away' } })).toBe('removal_failed');
+  });
+
+  it('waits longer after each attempt of its removal, 10 minutes at most', () => {
+    expect([1, 2, 3, 10, 11, 1_000].map(removalPauseMs)).toEqual([
+      1_000, 2_000, 4_000, 512_000, 600_000, 600_000,
+    ]);
+  });
+
+  it('has one workflow for each deployment, as its target has', () => {
+    const { target } = releaseRequest('world', 'a');
+    expect(previewWorkflowId(target)).toBe('preview:http://world.test:agent');
+  });
+});

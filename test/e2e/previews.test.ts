@@ -1,0 +1,189 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Process } from './processes.ts';
+import { Project } from './project.ts';
+import { goodAgent } from './servingDeployment.ts';
+import { eventually, Stack } from './stack.ts';
+
+const TOKEN = 'a-token-that-may-comment';
+
+/** The comments of pull requests on a GitHub of this machine, by the number of the pull request. */
+const comments = new Map<number, { id: number; body: string }[]>();
+
+let github: Server;
+let stack: Stack;
+let project: Project;
+
+beforeAll(async () => {
+  github = createServer((request, response) => {
+    void text(request).then((sent) => {
+      const { pathname } = new URL(request.url ?? '', 'http://github.test');
+      const isKnown = request.headers.authorization === `Bearer ${TOKEN}`;
+      response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify(isKnown ? answer(request.method ?? '', pathname, sent) : { message: 'no' }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => github.listen(0, '127.0.0.1', resolve));
+  const apiUrl = `http://127.0.0.1:${(github.address() as AddressInfo).port}`;
+  stack = await Stack.start({}, { env: { PREVIEW_TOKEN: TOKEN } });
+  const comment = { kind: 'github', apiUrl, repository: 'team/agent', token: { from: 'env:PREVIEW_TOKEN' } };
+  const preview = { from: 'staging', comment };
+  project = await Project.create(stack, {
+    example: goodAgent(0),
+    deployment: 'greeter',
+    previews: {
+      long: { ...preview, deployment: 'long-{pr}', ttl: '1h', max: 2 },
+      short: { ...preview, deployment: 'short-{pr}', ttl: '25s' },
+    },
+  });
+});
+afterAll(async () => {
+  await stack.stop();
+  await new Promise((resolve) => github.close(resolve));
+});
+
+function answer(method: string, path: string, sent: string): unknown {
+  const [, pr, id] = /^\/repos\/team\/agent\/issues\/(?:(\d+)\/comments|comments\/(\d+))$/.exec(path) ?? [];
+  const body = sent === '' ? '' : (JSON.parse(sent) as { body: string }).body;
+  if (method === 'PATCH') {
+    const changed = [...comments.values()].flat().find((comment) => comment.id === Number(id));
+    if (changed !== undefined) changed.body = body;
+    return changed;
+  }
+  const all = comments.get(Number(pr)) ?? [];
+  if (method === 'GET') return all;
+  const added = { id: Number(pr) * 100 + all.length, body };
+  comments.set(Number(pr), [...all, added]);
+  return added;
+}
+
+/** The one comment of a pull request. */
+function commentOf(pr: number): string {
+  const all = comments.get(pr) ?? [];
+  expect(all).toHaveLength(1);
+  return all[0]?.body ?? '';
+}
+
+async function deployments(): Promise<string[]> {
+  const { resources } = (await stack.call('GET', '/v2/deployments?limit=100')) as {
+    resources: { name: string; status: string }[];
+  };
+  return resources.filter(({ status }) => status !== 'AWAITING_DELETE').map(({ name }) => name);
+}
+
+/** Waits until a command has printed an event, and kills it. */
+async function killedAt(process: Process, event: string): Promise<void> {
+  await eventually(() => {
+    expect(process.lines.map((line) => line['event'])).toContain(event);
+  });
+  await process.kill();
+}
+
+const preview = (pr: number, name: string, ...words: string[]) =>
+  project.run('preview', ...words, '--pr', String(pr), '--name', name, '--json');
+
+describe('a pull request', () => {
+  it('is opened: a deployment of its own is released, checked, and reported in one comment', async () => {
+    const up = preview(1, 'long');
+    expect(await up.exited, up.stdout + up.stderr).toBe(0);
+    expect(up.lines.at(-1)).toMatchObject({
+      event: 'preview',
+      pr: 1,
+      deployment: 'long-1',
+      commentProblem: null,
+      exitCode: 0,
+    });
+    expect(await deployments()).toEqual(['long-1']);
+    await eventually(() => expect(commentOf(1)).toContain('**released**'));
+    expect(commentOf(1)).toContain('| greets | ✅ passed |');
+    expect(commentOf(1)).toContain(String(up.lines.at(-1)?.['agentUrl']));
+    const status = await project.ran('status', 'long-1', '--json');
+    expect(status.code, status.text).toBe(0);
+  });
+
+  it('is pushed to, and the CI is killed in the middle: the release goes on, and the comment is updated', async () => {
+    await project.use(goodAgent(1));
+    await killedAt(preview(1, 'long'), 'submitted');
+    await eventually(() => expect(commentOf(1)).toContain('release-2: **released**'));
+    const list = await project.ran('preview', 'list', '--json');
+    const [listed] = list.process.lines;
+    expect(listed).toMatchObject({
+      event: 'listed_preview',
+      pr: 1,
+      phase: 'idle',
+      outcome: 'released',
+      problem: null,
+    });
+  });
+
+  it('is closed: everything is removed, and once more changes nothing', async () => {
+    const down = preview(1, 'long', 'down');
+    expect(await down.exited, down.stdout + down.stderr).toBe(0);
+    expect(down.lines.at(-1)).toMatchObject({ event: 'preview_removed', removed: 'deleted', exitCode: 0 });
+    expect(await deployments()).toEqual([]);
+    expect(commentOf(1)).toContain('**Removed.**');
+    const again = preview(1, 'long', 'down');
+    expect(await again.exited, again.stdout + again.stderr).toBe(0);
+    expect(again.lines.at(-1)).toMatchObject({ removed: 'never_made' });
+  });
+
+  it.each([
+    [2, 'as soon as the push is taken', 'submitted'],
+    [3, 'while the revision is built', 'step'],
+  ])('#%i, whose CI is killed %s, is removed by its deadline all the same', async (pr, _, event) => {
+    await killedAt(preview(pr, 'short'), event);
+    // Nor does the worker of the push have to live.
+    if (pr === 3) {
+      await stack.worker.kill();
+      await stack.startWorker();
+    }
+    await eventually(async () => expect(await deployments()).toContain(`short-${pr}`));
+    await eventually(() => expect(commentOf(pr)).toContain('its deadline passed'), 120_000);
+    expect(await deployments()).not.toContain(`short-${pr}`);
+  });
+
+  it('over the cap removes the oldest idle preview', async () => {
+    for (const pr of [11, 12]) {
+      const up = preview(pr, 'long');
+      expect(await up.exited, up.stdout + up.stderr).toBe(0);
+    }
+    // Temporal's list is late.
+    await eventually(async () => {
+      const { process } = await project.ran('preview', 'list', '--json');
+      expect(process.lines.filter(({ name }) => name === 'long')).toHaveLength(2);
+    });
+    const third = preview(13, 'long', 'up', '--no-wait');
+    expect(await third.exited, third.stdout + third.stderr).toBe(0);
+    expect(third.lines).toContainEqual(expect.objectContaining({ event: 'preview_evicted', pr: 11 }));
+    await eventually(async () => expect((await deployments()).sort()).toEqual(['long-12', 'long-13']));
+  });
+
+  it('whose workflow was ended by hand is found by an audit, and removed by hand', async () => {
+    const client = await stack.client();
+    let workflowId = '';
+    for await (const listed of client.workflow.list({ query: "WorkflowType = 'preview'" }))
+      if (listed.workflowId.endsWith(':long-12')) workflowId = listed.workflowId;
+    await client.workflow.getHandle(workflowId).terminate('by hand');
+    // An audit of all targets asks for one release of each.
+    const released = await project.ran('release', 'staging');
+    expect(released.code, released.text).toBe(0);
+    const audited = await project.ran('audit', '--json');
+    expect(audited.code, audited.text).toBe(3);
+    expect(audited.process.lines).toContainEqual(
+      expect.objectContaining({ event: 'unheld_preview', name: 'long', pr: 12, deployment: 'long-12' }),
+    );
+    const down = preview(12, 'long', 'down');
+    expect(await down.exited, down.stdout + down.stderr).toBe(0);
+    expect(await deployments()).not.toContain('long-12');
+  });
+
+  it('leaves no rule broken', async () => {
+    expect(await stack.audit()).toEqual([]);
+  });
+});

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
+import { identity } from '../requests.ts';
+import { failure } from '../world.ts';
+import { LONG_MS, type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
+
+describe('a preview', () => {
+  let harness: Harness;
+  let previews: PreviewsUnderTest;
+
+  beforeAll(async () => {
+    const id = randomUUID();
+    const taskQueue = `queue-${id}`;
+    const address = inject('temporalAddress');
+    harness = await openHarness({
+      address,
+      workflowBundle: inject('workflowBundle'),
+      taskQueue,
+      nameWorld: (number) => `world-${id}-${number}`,
+      ...inject('workerMode'),
+    });
+    previews = await PreviewsUnderTest.open(address, taskQueue);
+  });
+
+  afterAll(async () => {
+    await previews.close();
+    await harness.close();
+  });
+
+  /** A preview that is not there yet, in a world of its own. */
+  function newPreview(continueAsNewAfterEvents?: number): PreviewUnderTest {
+    return previews.of(
+      harness.newTarget(),
+      continueAsNewAfterEvents === undefined ? {} : { continueAsNewAfterEvents },
+    );
+  }
+
+  /** The only comment in a preview's world. */
+  function commentOf({ target }: PreviewUnderTest): string {
+    const { comments } = target.world;
+    expect(comments.size).toBe(1);
+    return [...comments.values()][0] ?? '';
+  }
+
+  describe.concurrent('tests', () => {
+    test('releases a push, says so in one comment, and shows its address', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      const { releaseId, disposition } = await preview.push('a', LONG_MS);
+      expect({ releaseId, disposition }).toEqual({ releaseId: 'release-1', disposition: 'queued' });
+      await preview.stateOnce(({ last }) => last !== null);
+      await world.until(() => [...world.comments.values()].some((text) => text.includes('released')));
+      const comment = commentOf(preview);
+      expect(comment).toContain(`address: http://agent.${world.id}.test`);
+      expect(comment).toContain('| greets | ✅ passed |');
+      expect(await preview.summary()).toMatchObject({
+        pr: 7,
+        phase: 'idle',
+        outcome: 'released',
+        problem: null,
+      });
+    });
+
+    test('removes its deployment, its lock and its target at the deadline, with nobody there', async () => {
+      const preview = newPreview();
+      const { target } = preview;
+      await preview.push('a', 4_000);
+      const { removed, reason } = await preview.result();
+      expect({ removed, reason }).toEqual({
+        removed: 'deleted',
+        reason: expect.stringContaining('its deadline passed'),
+      });
+      expect(target.world.controlPlane.deployments).toEqual([]);
+      expect((await target.handle.describe()).status.name).toBe('TERMINATED');
+      const lock = target.workflow(`deployment:${target.world.id}-deployment`);
+      expect((await lock.describe()).status.name).toBe('TERMINATED');
+      expect(commentOf(preview)).toContain('**Removed.**');
+    });
+
+    test('is renewed by each push', async () => {
+      const preview = newPreview();
+      const first = await preview.push('a', LONG_MS);
+      await preview.stateOnce(({ last }) => last !== null);
+      const second = await preview.push('b', 2 * LONG_MS);
+      expect(Date.parse(second.expiresAt)).toBeGreaterThan(Date.parse(first.expiresAt) + LONG_MS / 2);
+      await preview.stateOnce(({ last }) => last?.releaseId === 'release-2');
+      expect((await preview.summary()).expiresAt).toBe(second.expiresAt);
+    });
+
+    test('ends the release of an older push', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      world.slow.add(identity('a'));
+      await preview.push('a', LONG_MS);
+      await world.called('awaitDeployed');
+      await preview.push('b', LONG_MS);
+      const { last } = await preview.stateOnce((state) => state.last !== null);
+      expect(last).toMatchObject({ releaseId: 'release-2', outcome: 'released', commit: 'commit-b' });
+      const first = await preview.target.ended('release-1');
+      expect(first).toMatchObject({
+        outcome: 'aborted',
+        reason: expect.stringContaining('superseded by a newer push'),
+      });
+    });
+
+    test('joins the release of the same push: a job that runs again ends nothing', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      const gate = world.gate('patchDeployment');
+      await preview.push('a', LONG_MS);
+      await world.called('patchDeployment');
+      expect(await preview.push('a', LONG_MS)).toMatchObject({
+        releaseId: 'release-1',
+        disposition: 'joined',
+      });
+      gate.open();
+      const { last } = await preview.stateOnce((state) => state.last !== null);
+      expect(last).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+    });
+
+    test('is removed on request while its release runs', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      world.slow.add(identity('a'));
+      await preview.push('a', LONG_MS);
+      await world.called('awaitDeployed');
+      await preview.remove('merged');
+      const { removed, reason } = await preview.result();
+      expect({ removed, reason }).toEqual({
+        removed: 'deleted',
+        reason: expect.stringContaining('ada removed it: merged'),
+      });
+      expect(world.controlPlane.deployments).toEqual([]);
+      expect(await preview.target.ended('release-1')).toMatchObject({ outcome: 'aborted' });
+    });
+
+    test('tries its removal again until it succeeds, and shows why it failed', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      await preview.push('a', LONG_MS);
+      await preview.stateOnce(({ last }) => last !== null);
+      const down = () => Promise.reject(failure('SLIPWAY_SERVICE_ERROR', { taken: true, status: 503 }));
+      world.next('deleteDeployment', down, down);
+      await preview.remove('merged');
+      const { removal } = await preview.stateOnce((state) => (state.removal?.attempts ?? 0) > 0);
+      expect(removal).toMatchObject({ problem: expect.any(String) });
+      expect(await preview.summary()).toMatchObject({ phase: 'removal_failed' });
+      expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+      expect(world.count('deleteDeployment')).toBe(3);
+    });
+
+    test('is made anew by a push while its removal runs', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      await preview.push('a', LONG_MS);
+      await preview.stateOnce(({ last }) => last !== null);
+      const gate = world.gate('deleteDeployment');
+      await preview.remove('closed');
+      await world.called('deleteDeployment');
+      const pushed = preview.push('b', LONG_MS);
+      gate.open();
+      const { disposition } = await pushed;
+      expect(disposition).toBe('queued');
+      const { last } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
+      expect(last?.outcome).toBe('released');
+      expect(world.controlPlane.deployments).toHaveLength(1);
+      // What it knew of the deployment that was deleted is forgotten.
+      const { state } = await preview.target.view();
+      expect(state.known).toHaveLength(1);
+    });
+
+    test('parks what the control plane cannot delete, and says so', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      world.controlPlane.offersDelete = false;
+      const image = { artifact: { kind: 'image', uri: 'registry.test/agent:1' } } as const;
+      const { target } = preview.target.request('a');
+      await preview.push('a', LONG_MS, {
+        ...image,
+        graphConfigPath: null,
+        target: { ...target, source: 'external_image' },
+      });
+      await preview.stateOnce(({ last }) => last !== null);
+      await preview.remove('closed');
+      const { removed, reason } = await preview.result();
+      expect(removed).toBe('parked');
+      expect(reason).toContain('offers no deletion');
+      expect(world.count('parkDeployment')).toBe(1);
+      expect(world.controlPlane.deployments).toHaveLength(1);
+    });
+
+    test('goes on without a comment, and says why there is none', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      const missing = () => Promise.reject(failure('SLIPWAY_SECRET_MISSING', { taken: false, final: true }));
+      world.next('writeComment', missing, missing);
+      await preview.push('a', LONG_MS);
+      await world.called('writeComment', 2);
+      const { last } = await preview.stateOnce(
+        (state) => state.last !== null && state.commentProblem !== null,
+      );
+      expect(last?.outcome).toBe('released');
+      expect((await preview.summary()).problem).toContain('no comment was written');
+    });
+
+    test('keeps its deadline when its worker is lost, and when it continues as new', async () => {
+      const preview = newPreview(10);
+      await preview.push('a', 6_000);
+      await preview.loseWorker();
+      await preview.stateOnce(({ last }) => last !== null);
+      await preview.loseWorker();
+      expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+      expect((await preview.histories()).length).toBeGreaterThan(1);
+    });
+
+    test('is removed if its workflow is canceled by hand', async () => {
+      const preview = newPreview();
+      await preview.push('a', LONG_MS);
+      await preview.handle.cancel();
+      expect((await preview.result()).reason).toContain('its workflow was canceled');
+      expect(preview.target.world.controlPlane.deployments).toEqual([]);
+    });
+
+    test('removes what nobody holds: a removal needs no push before it', async () => {
+      const preview = newPreview();
+      preview.target.world.madeElsewhere('agent');
+      await preview.remove('found by an audit');
+      expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+      expect(preview.target.world.controlPlane.deployments).toEqual([]);
+    });
+
+    test('refuses a push to another deployment than its own', async () => {
+      const preview = newPreview();
+      await preview.push('a', LONG_MS);
+      const { target } = preview.target.request('a');
+      const other = { target: { ...target, deployment: 'other' } };
+      const { handle } = preview;
+      const request = preview.target.request('b', other);
+      const terms = { name: 'pull-request', pr: 7, ttlMs: LONG_MS };
+      await expect(handle.executeUpdate('pushPreview', { args: [{ terms, request }] })).rejects.toThrow();
+      await expect(handle.executeUpdate('pushPreview', { args: ['garbage'] })).rejects.toThrow();
+    });
+  });
+
+  test('what these tests made replays', async () => {
+    const histories = await previews.histories();
+    expect(histories.length).toBeGreaterThan(10);
+    expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+    const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
+    const ofTargets = (await Promise.all(started.map((target) => target.histories()))).flat();
+    expect(await replayFailures(inject('workflowBundle'), replayedEachTime(ofTargets))).toEqual([]);
+    await Promise.all(started.map((target) => target.terminate()));
+  });
+});

@@ -1,0 +1,140 @@
+import { type Client, Connection, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
+
+import {
+  type PreviewAnswer,
+  type PreviewResult,
+  type PreviewSpec,
+  type PreviewState,
+  type PreviewSummary,
+  type PreviewTerms,
+  previewWorkflowId,
+} from '../../../src/domain/preview/preview.ts';
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
+import {
+  previewQuery,
+  previewStart,
+  pushPreviewUpdate,
+  removePreviewSignal,
+} from '../../../src/messages/preview.ts';
+import type { PreviewInput } from '../../../src/messages/workflowTypes.ts';
+import { createClient } from '../../../src/temporal/client/connection.ts';
+import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
+import { seen } from '../seen.ts';
+import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
+
+/** A preview's deadline that no test reaches. */
+export const LONG_MS = 3_600_000;
+
+const COMMENT = {
+  kind: 'github',
+  apiUrl: 'https://api.github.test',
+  token: { from: 'env:COMMENT_TOKEN' },
+  repository: 'team/agent',
+} as const;
+
+/** Previews of targets under test. */
+export class PreviewsUnderTest {
+  readonly #connection: Connection;
+  readonly #client: Client;
+  readonly #taskQueue: string;
+  readonly #previews: PreviewUnderTest[] = [];
+
+  private constructor(connection: Connection, taskQueue: string) {
+    this.#connection = connection;
+    this.#client = createClient(connection, 'default', { identity: IDENTITY });
+    this.#taskQueue = taskQueue;
+  }
+
+  static async open(address: string, taskQueue: string): Promise<PreviewsUnderTest> {
+    return new PreviewsUnderTest(await Connection.connect({ address }), taskQueue);
+  }
+
+  /** The preview whose deployment is that of a target. */
+  of(target: TargetUnderTest, input: Partial<PreviewInput> = {}): PreviewUnderTest {
+    const preview = new PreviewUnderTest(this.#client, this.#taskQueue, target, input);
+    this.#previews.push(preview);
+    return preview;
+  }
+
+  async histories(): Promise<RecordedHistory[]> {
+    return (await Promise.all(this.#previews.map((preview) => preview.histories()))).flat();
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+/** One preview. */
+export class PreviewUnderTest {
+  readonly target: TargetUnderTest;
+  readonly #client: Client;
+  readonly #taskQueue: string;
+  readonly #input: Partial<PreviewInput>;
+
+  constructor(client: Client, taskQueue: string, target: TargetUnderTest, input: Partial<PreviewInput>) {
+    this.#client = client;
+    this.#taskQueue = taskQueue;
+    this.target = target;
+    this.#input = input;
+  }
+
+  get handle(): WorkflowHandle {
+    return this.#client.workflow.getHandle(previewWorkflowId(this.target.request('a').target));
+  }
+
+  /** Pushes an artifact, which is told by one letter. */
+  push(artifact: string, ttlMs: number, changes: Partial<ReleaseRequest> = {}): Promise<PreviewAnswer> {
+    const request = this.target.request(artifact, { commit: `commit-${artifact}`, ...changes });
+    return this.#client.workflow.executeUpdateWithStart(pushPreviewUpdate, {
+      startWorkflowOperation: new WithStartWorkflowOperation('preview', this.#start(request, ttlMs)),
+      args: [{ terms: terms(ttlMs), request }],
+    });
+  }
+
+  /** Asks for the removal, and starts the preview where it does not run. */
+  async remove(reason: string): Promise<void> {
+    await this.#client.workflow.signalWithStart('preview', {
+      ...this.#start(this.target.request('a'), LONG_MS),
+      signal: removePreviewSignal,
+      signalArgs: [{ who: 'ada', from: 'test', reason }],
+    });
+  }
+
+  result(): Promise<PreviewResult> {
+    return this.handle.result() as Promise<PreviewResult>;
+  }
+
+  /** Its state once it shows something. */
+  async stateOnce(shows: (state: PreviewState) => boolean): Promise<PreviewState> {
+    return seen(this.handle, async () => {
+      const state = await this.handle.query(previewQuery);
+      return shows(state) ? state : undefined;
+    });
+  }
+
+  /** What its memo says. */
+  async summary(): Promise<PreviewSummary> {
+    return (await this.handle.describe()).memo?.['preview'] as PreviewSummary;
+  }
+
+  /** Lets its next workflow task go to any worker: the one that knew it is gone. */
+  async loseWorker(): Promise<void> {
+    const execution = { workflowId: this.handle.workflowId };
+    await this.#client.workflowService.resetStickyTaskQueue({ namespace: 'default', execution });
+  }
+
+  histories(): Promise<RecordedHistory[]> {
+    return historiesOf(this.#client, this.handle.workflowId);
+  }
+
+  #start({ target, recordStore }: ReleaseRequest, ttlMs: number) {
+    const spec: PreviewSpec = { ...terms(ttlMs), target, recordStore };
+    const start = previewStart(spec, this.#taskQueue);
+    return { ...start, args: [{ spec, ...this.#input }] };
+  }
+}
+
+function terms(ttlMs: number): PreviewTerms {
+  return { name: 'pull-request', pr: 7, ttlMs, comment: COMMENT };
+}
