@@ -71,7 +71,7 @@ export interface PreviewEnding {
 }
 
 /** A removal under way. */
-export interface PreviewRemoval {
+interface PreviewRemoval {
   readonly because: string;
   readonly attempts: WholeNumber;
   /** Why the last attempt failed. `null`: none did. */

@@ -5,23 +5,15 @@ import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { listPreviewsOf } from './listPreviewsOf.ts';
-import { takeDown } from './takeDown.ts';
+import type { PullRequestOptions } from './previewTarget.ts';
 import { releasePreview } from './releasePreview.ts';
+import { takeDown } from './takeDown.ts';
 
 /** The options of `slipway preview [up|down|list]`. */
-export interface PreviewOptions {
+interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
   readonly config?: string;
   readonly pr?: number;
-  readonly name?: string;
-  readonly reason?: string;
-  readonly strict?: boolean;
-  readonly wait: boolean;
-  /** Milliseconds. */
-  readonly timeout: number;
 }
-
-/** The options of what is about one pull request. */
-export type PullRequestOptions = PreviewOptions & { readonly pr: number };
 
 /**
  * `slipway preview [up|down|list]`: releases a pull request on a deployment of its own, removes it, or lists the previews.

@@ -9,6 +9,17 @@ import { deploymentOf, type PreviewTerms } from '../../../domain/preview/preview
 import type { CommandContext } from '../../context.ts';
 import { gitIn, sourceProject } from '../../provenance.ts';
 
+/** The options of `slipway preview up` and `slipway preview down`. */
+export interface PullRequestOptions {
+  readonly pr: number;
+  readonly name?: string;
+  readonly reason?: string;
+  readonly strict?: boolean;
+  readonly wait: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
 /** The preview of a pull request, as the file has it. */
 export interface ChosenPullRequest {
   readonly chosen: ChosenPreview;
@@ -26,7 +37,7 @@ export interface ChosenPullRequest {
 export async function choosePullRequest(
   { environment }: CommandContext,
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
-  { pr, name }: { readonly pr: number; readonly name?: string },
+  { pr, name }: Pick<PullRequestOptions, 'pr' | 'name'>,
 ): Promise<ChosenPullRequest> {
   const chosen = choosePreview(config, name);
   const terms = previewTerms(chosen, pr);

@@ -13,8 +13,7 @@ import type { CommandContext } from '../../context.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { releaseTarget } from '../release/releaseTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import type { PullRequestOptions } from './preview.ts';
-import { choosePullRequest, type ChosenPullRequest } from './previewTarget.ts';
+import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } from './previewTarget.ts';
 
 /**
  * `slipway preview --pr N`: has the source released as the preview of a pull request, and follows the release.

@@ -7,8 +7,7 @@ import { GAVE_UP, tellGaveUp } from '../../follow/followToEnd.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import type { PullRequestOptions } from './preview.ts';
-import { choosePullRequest } from './previewTarget.ts';
+import { choosePullRequest, type PullRequestOptions } from './previewTarget.ts';
 
 /**
  * `slipway preview down --pr N`: asks the preview to remove itself, and waits until it has.
