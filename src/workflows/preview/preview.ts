@@ -1,7 +1,7 @@
 import {
   allHandlersFinished,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   setCurrentDetails,
   upsertMemo,
 } from '@temporalio/workflow';
@@ -159,7 +159,10 @@ export class Preview {
   async #continueAsNew(): Promise<void> {
     const canEnd = await this.#runLength.canEnd(() => this.#waiting > 0);
     if (!canEnd || !this.#comment.isWritten || !this.#releases.isIdle) return;
-    await continueAsNew<PreviewWorkflow>({ ...this.#input, spec: this.#spec, state: this.#state });
+    // The lists show the new run before its first task, too.
+    const memo = { preview: summarize(this.#spec, this.#state) };
+    const carryOn = makeContinueAsNewFunc<PreviewWorkflow>({ memo });
+    await carryOn({ ...this.#input, spec: this.#spec, state: this.#state });
   }
 
   #show(): void {

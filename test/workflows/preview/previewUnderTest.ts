@@ -118,6 +118,11 @@ export class PreviewUnderTest {
     return (await this.handle.describe()).memo?.['preview'] as PreviewSummary;
   }
 
+  /** Waits until it has continued as new. */
+  async carriedOn(): Promise<void> {
+    while ((await this.histories()).length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
   /** Lets its next workflow task go to any worker: the one that knew it is gone. */
   async loseWorker(): Promise<void> {
     const execution = { workflowId: this.handle.workflowId };
