@@ -11,7 +11,7 @@ import { isSettled, REVISION_STATUSES } from './revisionStates.ts';
 import type { WorkCancellation, RevisionWork } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 
-/** How many restarts may find one revision unfinished before it fails. */
+/** How often one revision may be found unfinished before it fails. */
 export const RESTARTS_MAX = 3;
 
 interface Job extends RunningJob {
@@ -21,6 +21,8 @@ interface Job extends RunningJob {
   done: Promise<void>;
 }
 
+/** The statuses of a revision that is worked on. */
+const UNFINISHED_STATUSES = ['BUILDING', 'DEPLOYING'] as const;
 const UNSETTLED_STATUSES = REVISION_STATUSES.filter((status) => !isSettled(status));
 const RETRY_AFTER_MS = 1_000;
 
@@ -76,6 +78,22 @@ export function createOrchestrator(options: {
     const deleted = kysely.selectFrom('deployments').select('id').where('status', '=', 'AWAITING_DELETE');
     for (const { id } of await deleted.execute()) remove(id);
     const revisions = await unsettledRevisions(kysely, options.sources);
+    const abandoned = revisions.filter(
+      ({ id, status, deploymentId }) =>
+        UNFINISHED_STATUSES.some((unfinished) => unfinished === status) &&
+        jobs.get(deploymentId)?.revisionId !== id,
+    );
+    if (abandoned.length > 0) {
+      // The database was away when their work ended, and so was what recorded the end.
+      await resumeUnfinished(
+        kysely,
+        log,
+        abandoned.map(({ id }) => id),
+        'The database did not answer.',
+      );
+      isPassNeeded = true;
+      return;
+    }
     for (const action of planWork(revisions, jobs, options.buildSlots)) {
       if (stopping.signal.aborted) return;
       await executeAction(action);
@@ -170,7 +188,12 @@ export function createOrchestrator(options: {
   return {
     /** Resumes an earlier process's unfinished work, and begins. */
     start: async (): Promise<void> => {
-      await resumeUnfinished(kysely, log);
+      const unfinished = kysely
+        .selectFrom('revisions')
+        .select('id')
+        .where('status', 'in', UNFINISHED_STATUSES);
+      const ids = (await unfinished.execute()).map(({ id }) => id);
+      await resumeUnfinished(kysely, log, ids, 'The platform was restarted.');
       requestPass();
     },
     /** Call it after storing something that may need work. */
@@ -203,17 +226,23 @@ export function createOrchestrator(options: {
   };
 }
 
-/** Returns unfinished revisions of a killed process to their last durable step, up to {@link RESTARTS_MAX} times. */
-async function resumeUnfinished(kysely: Kysely<Schema>, log: Logger): Promise<void> {
+/** Returns unfinished revisions that nothing works on to their last durable step, up to {@link RESTARTS_MAX} times. */
+async function resumeUnfinished(
+  kysely: Kysely<Schema>,
+  log: Logger,
+  ids: readonly string[],
+  reason: string,
+): Promise<void> {
+  if (ids.length === 0) return;
   const unfinished = await kysely
     .selectFrom('revisions')
     .select(['id', 'restarts', 'deployment_id'])
-    .where('status', 'in', ['BUILDING', 'DEPLOYING'])
+    .where('id', 'in', ids)
     .execute();
   for (const { id: revisionId, restarts, deployment_id: deployment } of unfinished) {
     const change: Omit<RevisionChange, 'revisionId'> =
       restarts < RESTARTS_MAX
-        ? { event: 'takenUpAgain', reason: 'The platform was restarted.', set: { restarts: restarts + 1 } }
+        ? { event: 'takenUpAgain', reason, set: { restarts: restarts + 1 } }
         : {
             event: 'interrupted',
             reason: `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`,

@@ -257,7 +257,7 @@ export function createRevisionWork(options: {
       const ended = await record({ revisionId, event: 'buildFailed', reason });
       if (!ended) await record({ revisionId, event: 'deployFailed', reason });
     } catch (error) {
-      // It keeps its status until the platform restarts and resumes it.
+      // It keeps its status until the next pass resumes it.
       options.log.error({ err: error, ...logFields(revisionId) }, 'the failure could not be recorded');
     }
   };

@@ -65,6 +65,38 @@ describe('a revision', () => {
     expect(platform.serving.get(id)).toBe(good);
   });
 
+  it.each(['BUILDING', 'DEPLOYING'] as const)(
+    'goes on without a restart if the database was away when its work ended, in %s',
+    async (status) => {
+      const id = await platform.create(`database away in ${status}`);
+      const { kysely } = platform;
+      const rename = (from: string, to: string) => kysely.schema.alterTable(from).renameTo(to).execute();
+      const lines = platform.logged.length;
+      const failed = () =>
+        platform.logged.slice(lines).some((line) => line.includes('could not be recorded'));
+      let times = 0;
+      const breaks = async (): Promise<void> => {
+        times += 1;
+        if (times === 1) await rename('revision_transitions', 'away');
+      };
+      if (status === 'BUILDING') {
+        const build = platform.onBuild;
+        platform.onBuild = async (options) => {
+          await breaks();
+          return await build(options);
+        };
+      } else {
+        platform.onStart = breaks;
+      }
+      const revision = await platform.release(id);
+      await vi.waitFor(() => expect(failed()).toBe(true), 10_000);
+      await rename('away', 'revision_transitions');
+      await platform.reaches(id, revision, 'DEPLOYED');
+      expect(times).toBe(2);
+      expect(platform.serving.get(id)).toBe(revision);
+    },
+  );
+
   it('ends BUILD_FAILED when the builder itself breaks, also on a full disk', async () => {
     const id = await platform.create('builder breaks');
     platform.onBuild = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
