@@ -27,11 +27,21 @@ export function measureSinks(measure: Measure = () => undefined): InjectedSinks<
  *
  * @param options - of the first worker; the others run no workflows.
  * @param measure - records the workflows' metrics. Default: none are recorded.
+ * @throws the SDK's error, for example for workflow code that it cannot load. It leaves no worker, because a worker keeps
+ * its connection open and the process alive.
  */
-export function createWorkers(options: WorkerOptions, measure?: Measure): Promise<readonly Worker[]> {
+export async function createWorkers(options: WorkerOptions, measure?: Measure): Promise<readonly Worker[]> {
   const { workflowBundle: _, ...activitiesAlone } = options;
-  return Promise.all([
-    Worker.create({ ...options, ...NEVER_INTERRUPT, sinks: measureSinks(measure) }),
-    ...pollQueues(options.taskQueue).map((taskQueue) => Worker.create({ ...activitiesAlone, taskQueue })),
-  ]);
+  const workers: Worker[] = [];
+  try {
+    workers.push(await Worker.create({ ...options, ...NEVER_INTERRUPT, sinks: measureSinks(measure) }));
+    for (const taskQueue of pollQueues(options.taskQueue)) {
+      workers.push(await Worker.create({ ...activitiesAlone, taskQueue }));
+    }
+    return workers;
+  } catch (error) {
+    // A worker ends only once it has run.
+    await Promise.allSettled(workers.map((worker) => worker.runUntil(Promise.resolve())));
+    throw error;
+  }
 }

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { Observer } from './observer.ts';
-import { slipway } from './processes.ts';
+import { Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
 import { makeOld, storeOf, storeUnneeded } from './storedArtifacts.ts';
+import { installVariant } from './variantInstallation.ts';
 
 /** A port without a listener. */
 const NO_LISTENER = '127.0.0.1:1';
@@ -36,6 +37,14 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 // Run concurrently: each test spends most of its time waiting for a service that does not answer.
+
+it.concurrent('a worker that cannot load its workflow code says so, and ends', async () => {
+  const map = 'sourceMappingURL=data:application/json;charset=utf-8;base64,';
+  const broken = await installVariant(join(stack.folder, 'broken'), [{ from: map, to: `${map}AAAA` }]);
+  const worker = new Process(process.execPath, [broken, 'worker'], { env: stack.env });
+  expect(await worker.exited).toBe(3);
+  expect(worker.stderr).toContain('is not valid JSON');
+});
 
 it.concurrent('history and show work', async () => {
   const { code, text } = await project.ran('history', 'staging', '--json');
