@@ -1,4 +1,5 @@
-import { createClientAddress } from './access/access.ts';
+import { createClientAddress } from '@slipway/contract/clientAddress';
+
 import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyTranslation.ts';

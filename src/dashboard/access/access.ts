@@ -1,3 +1,4 @@
+import { createClientAddress } from '@slipway/contract/clientAddress';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 
@@ -33,10 +34,13 @@ export interface Access {
 }
 
 /** Makes the page's access control from its settings. Sends no request to the issuer yet. */
-export function createAccess({ signIn, publicUrl, sessionSecret }: AccessSettings, files: PageFiles): Access {
+export function createAccess(
+  { signIn, publicUrl, sessionSecret, trustedProxies = [] }: AccessSettings,
+  files: PageFiles,
+): Access {
   const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
   const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
-  const key = signIn.way === 'key' ? new KeySignIn(signIn.key) : undefined;
+  const key = signIn.way === 'key' ? new KeySignIn(signIn.key, createClientAddress(trustedProxies)) : undefined;
   const everybody: Viewer | undefined =
     signIn.way === 'none' ? { name: signIn.user, proved: false, role: 'admin' } : undefined;
 

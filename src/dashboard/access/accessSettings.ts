@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 
+import { createClientAddress } from '@slipway/contract/clientAddress';
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 
 import { readDashboardUrl } from '../../config/dashboardUrl.ts';
@@ -33,6 +34,8 @@ export interface AccessSettings {
   readonly publicUrl?: URL;
   /** The secret that seals sessions. Absent: a secret of this process only, so a restart ends all sessions. */
   readonly sessionSecret?: string;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` names the client. Default: none. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** The fewest characters of a key or a secret. Shorter ones could be guessed. */
@@ -59,7 +62,21 @@ export async function readAccessSettings(environment: Environment, host: string)
       },
     );
   }
-  return { signIn, publicUrl, sessionSecret };
+  return { signIn, publicUrl, sessionSecret, trustedProxies: readTrustedProxies(environment) };
+}
+
+function readTrustedProxies(environment: Environment): readonly string[] {
+  const networks = (read(environment, 'SLIPWAY_TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim());
+  const named = networks.filter((entry) => entry !== '');
+  try {
+    createClientAddress(named);
+  } catch (error) {
+    throw unusable(
+      `SLIPWAY_TRUSTED_PROXIES: ${(error as RangeError).message}`,
+      'list addresses or networks such as 10.0.0.0/8, with commas between them',
+    );
+  }
+  return named;
 }
 
 async function readSignIn(environment: Environment): Promise<SignIn> {

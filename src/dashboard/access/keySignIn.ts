@@ -1,4 +1,5 @@
-import { getConnInfo } from '@hono/node-server/conninfo';
+import type { HttpBindings } from '@hono/node-server';
+import type { createClientAddress } from '@slipway/contract/clientAddress';
 import type { Context } from 'hono';
 
 import { AccessRefusal } from './accessRefusal.ts';
@@ -16,10 +17,13 @@ const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 /** Signs people in with the shared key. They enter their name, which is not proved. */
 export class KeySignIn {
   readonly #key: string;
+  readonly #clientAddress: ReturnType<typeof createClientAddress>;
   readonly #attempts = new Attempts(MOST_WRONG, WINDOW_MS);
 
-  constructor(key: string) {
+  /** @param clientAddress - finds the address that wrong keys are counted for. */
+  constructor(key: string, clientAddress: ReturnType<typeof createClientAddress>) {
     this.#key = key;
+    this.#clientAddress = clientAddress;
   }
 
   /**
@@ -30,7 +34,7 @@ export class KeySignIn {
     const form = await c.req.parseBody();
     const name = text(form['name']).trim();
     const key = text(form['key']).trim();
-    const client = getConnInfo(c).remote.address ?? 'unknown';
+    const client = this.#clientAddress((c.env as HttpBindings).incoming) ?? 'unknown';
     const waitMs = this.#attempts.waitMs(client);
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);

@@ -45,6 +45,11 @@ describe('settings that cannot be used are refused, and no secret is repeated', 
   it.each([
     ['both ways', { ...KEY, ...OIDC }, 'both set'],
     ['a short key', { SLIPWAY_DASHBOARD_KEY: 'hunter2' }, 'shorter than 16'],
+    [
+      'a proxy by its name',
+      { ...KEY, SLIPWAY_TRUSTED_PROXIES: '10.0.0.1, proxy.example.com' },
+      'neither an address nor a network',
+    ],
     ['a short secret', { ...KEY, SLIPWAY_DASHBOARD_SECRET: 'hunter2' }, 'shorter than 16'],
     [
       'no client id',

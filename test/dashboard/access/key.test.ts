@@ -66,6 +66,28 @@ describe('signing in with a key', () => {
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(500);
   });
 
+  it('counts wrong keys for the client that a trusted proxy names, and for the proxy where it is not trusted', async () => {
+    const afterTen = async (environment: Readonly<Record<string, string>>): Promise<number> => {
+      const { url, browser } = await start(environment);
+      const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
+      const attempt = async (key: string, client: string) =>
+        (
+          await browser.submit(
+            `${url}/sign-in`,
+            { csrf, name: 'Ada', key },
+            { 'x-forwarded-for': `192.0.2.1, ${client}` },
+            () => true,
+          )
+        ).status;
+      for (let index = 0; index < 10; index++) await attempt('a wrong key', '203.0.113.9');
+      expect(await attempt(KEY, '203.0.113.9')).toBe(429);
+      return await attempt(KEY, '203.0.113.10');
+    };
+    expect(await afterTen({ SLIPWAY_TRUSTED_PROXIES: '127.0.0.1' })).toBe(303);
+    await page?.close();
+    expect(await afterTen({})).toBe(429);
+  });
+
   it('begins a new session, so that one that was prepared is worth nothing', async () => {
     const { url, browser } = await start();
     const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
@@ -216,8 +238,8 @@ describe('without sign-in', () => {
   );
 });
 
-async function start() {
-  page = await startPage({ SLIPWAY_DASHBOARD_KEY: KEY });
+async function start(environment: Readonly<Record<string, string>> = {}) {
+  page = await startPage({ SLIPWAY_DASHBOARD_KEY: KEY, ...environment });
   return { url: page.url, browser: new TestBrowser() };
 }
 
