@@ -5,6 +5,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import pLimit from 'p-limit';
 
 import { revisionPhase } from '../../domain/deployment/revision.ts';
+import { POLL_ATTEMPT_MS } from '../../domain/deployment/waiting.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import {
   awaitRevisionSignal,
@@ -22,8 +23,6 @@ import type { Untracked } from '../track.ts';
 import type { RequestRates } from './requestRates.ts';
 import { RevisionWatcher, type WatchedClient } from './revisionWatcher.ts';
 
-/** How long one attempt polls. After it, the workflow groups the waiting revisions anew. */
-const ATTEMPT_MS = 5 * 60_000;
 /** How long a worker that shuts down takes to hand its polls over. */
 const HAND_OVER_MS = 200;
 /** How many signals to send to Temporal at once, because running releases need it, too. */
@@ -123,7 +122,7 @@ export function revisionPollerActivities(
         });
       pollMore(waiting.length);
       try {
-        await Promise.race([Promise.all(waiting.map(poll)), pause(ATTEMPT_MS)]);
+        await Promise.race([Promise.all(waiting.map(poll)), pause(POLL_ATTEMPT_MS)]);
       } finally {
         isOver = true;
         pollMore(settled.length - waiting.length);

@@ -1,6 +1,7 @@
 import type { FilesDifference } from '../../artifact/artifactFiles.ts';
 import type { SuspectedSecret } from '../../artifact/suspectedSecrets.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
+import type { WaitingCost } from '../../domain/cost/waitingCost.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
@@ -16,6 +17,7 @@ import type {
 } from '../../domain/release/release.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
+import type { HistoryCost } from '../../temporal/history/billedActions.ts';
 
 /** The events of commands that release, roll back, follow and control releases. */
 export interface ReleaseSections {
@@ -167,6 +169,17 @@ export interface ReleaseSections {
         /** The whole record. `null`: the release has not ended, or its record is gone. */
         readonly result: ReleaseResult | null;
       };
+    /** `show --cost`: in actions of Temporal Cloud. */
+    readonly cost: {
+      readonly target: string;
+      readonly releaseId: string;
+      /** What its history shows. `null`: Temporal no longer has it. */
+      readonly history: HistoryCost | null;
+      /** What the target spends on each of its releases. */
+      readonly ofTarget: number;
+      /** `soakedDay`: with checks every 5 minutes. */
+      readonly waiting: WaitingCost;
+    };
     /** `show --diff` */
     readonly difference: {
       readonly target: string;

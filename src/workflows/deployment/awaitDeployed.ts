@@ -2,13 +2,11 @@ import { condition, setHandler } from '@temporalio/workflow';
 
 import type { Activities, RevisionInput } from '../../activities/activities.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
+import { LOOK_AGAIN_MS } from '../../domain/deployment/waiting.ts';
 import { readRevisionStatus, revisionStatusSignal, UNREADABLE } from '../../messages/revisionPoller.ts';
 import { pipelineFailure } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';
 import { stepPolicy } from '../steps.ts';
-
-/** How long to rely on the poller before reading the revision again. */
-const LOOK_AGAIN_MS = 10 * 60_000;
 
 /**
  * Waits until a revision is deployed or has failed. The activity polls for some seconds. Then the control plane's

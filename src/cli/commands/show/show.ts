@@ -12,6 +12,7 @@ import { withTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { printCost } from './cost.ts';
 import { differenceLines } from './difference.ts';
 import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
@@ -20,6 +21,8 @@ interface ShowOptions {
   readonly config?: string;
   /** Show how two releases differ. */
   readonly diff?: boolean;
+  /** Count what Temporal Cloud bills for it. */
+  readonly cost?: boolean;
 }
 
 /**
@@ -57,6 +60,7 @@ export async function runShowCommand(
       const columns = output.live ? output.columns() : Infinity;
       const lines = releaseLines(shown, Date.now(), output.style, answers, columns);
       for (const line of lines) output.print(line);
+      if (options.cost === true) await printCost(context, temporal, target, one.past.releaseId);
       return 0;
     }
     const difference = await releaseDifference(store, one, other);

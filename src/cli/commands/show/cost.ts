@@ -1,0 +1,90 @@
+import { waitingCost } from '../../../domain/cost/waitingCost.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { temporalError } from '../../../temporal/client/temporalError.ts';
+import {
+  ACTIONS_OF_TARGET,
+  type BilledActions,
+  billedActions,
+  type HistoryCost,
+} from '../../../temporal/history/billedActions.ts';
+import { fetchHistory } from '../../../temporal/history/fetchHistories.ts';
+import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
+
+/** As `slipway.yaml` has it where a promotion sets none. */
+const CHECK_EVERY_MS = 5 * 60_000;
+
+/** How each kind of action is called, for one and for several. */
+const KINDS: Readonly<Record<keyof BilledActions, readonly [one: string, several: string]>> = {
+  starts: ['start', 'starts'],
+  children: ['start of a child', 'starts of children'],
+  attempts: ['attempt at an activity', 'attempts at activities'],
+  localActivities: ['task with local activities', 'tasks with local activities'],
+  timers: ['timer', 'timers'],
+  signals: ['signal', 'signals'],
+  updates: ['update', 'updates'],
+  searchAttributes: ['change of search attributes', 'changes of search attributes'],
+  options: ['change of its options', 'changes of its options'],
+};
+
+/**
+ * Prints what Temporal Cloud bills for a release, counted in its history, and what waiting costs.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function printCost(
+  { output }: CommandContext,
+  temporal: TemporalConnection,
+  target: { readonly name: string; readonly workflowId: string },
+  releaseId: string,
+): Promise<void> {
+  const history = await historyOf(temporal, `${target.workflowId}/${releaseId}`);
+  const cost: EventOf<'cost'> = {
+    event: 'cost',
+    target: target.name,
+    releaseId,
+    history: history === undefined ? null : billedActions(history.events ?? []),
+    ofTarget: ACTIONS_OF_TARGET,
+    waiting: waitingCost(CHECK_EVERY_MS),
+  };
+  output.event(cost);
+  for (const line of costLines(cost)) output.print(line);
+}
+
+async function historyOf(temporal: TemporalConnection, workflowId: string) {
+  try {
+    return await fetchHistory(temporal, workflowId);
+  } catch (error) {
+    throw temporalError(error, temporal.settings);
+  }
+}
+
+/** What a release costs, for people. */
+export function costLines({
+  history,
+  ofTarget,
+  waiting,
+}: Pick<EventOf<'cost'>, 'history' | 'ofTarget' | 'waiting'>): readonly string[] {
+  return [
+    '  billed actions in Temporal Cloud',
+    ...(history === null
+      ? ['    not known: Temporal no longer has the history of this release']
+      : historyLines(history, ofTarget)),
+    `    an hour of waiting for a revision: ${waiting.parkedHour}, and ${waiting.pollerHour} that all waiting releases share`,
+    `    a day of soak with checks every 5 minutes: ${waiting.soakedDay}`,
+  ];
+}
+
+function historyLines(
+  { actions, total, heartbeatsAtMost }: HistoryCost,
+  ofTarget: number,
+): readonly string[] {
+  const kinds = (Object.keys(KINDS) as (keyof BilledActions)[]).filter((kind) => actions[kind] > 0);
+  const parts = kinds.map((kind) => `${actions[kind]} ${KINDS[kind][actions[kind] === 1 ? 0 : 1]}`);
+  const heartbeats = heartbeatsAtMost === 0 ? '' : `, and at most ${heartbeatsAtMost} for heartbeats`;
+  return [
+    `    this release: ${total + ofTarget}${heartbeats}`,
+    `      its history ${total}: ${parts.join(', ')}`,
+    `      its target ${ofTarget}: the request, the start, a write of its state`,
+  ];
+}

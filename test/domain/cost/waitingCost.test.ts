@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+
+import { heartbeatEveryMs, waitingCost } from '../../../src/domain/cost/waitingCost.ts';
+
+it('an hour of waiting costs a release two actions every 10 minutes, and all of them one poller', () => {
+  const { parkedHour, pollerHour } = waitingCost(300_000);
+  expect(parkedHour).toBe(12);
+  // A heartbeat every 8 s, and an attempt every 5 minutes.
+  expect(pollerHour).toBe(450 + 12);
+});
+
+it('a day of soak costs two actions for each round of checks', () => {
+  expect(waitingCost(300_000).soakedDay).toBe(576);
+  expect(waitingCost(7 * 3_600_000).soakedDay).toBe(8);
+});
+
+it('a heartbeat reaches the server after 80 % of its deadline, and once a minute at least', () => {
+  expect(heartbeatEveryMs(10_000)).toBe(8_000);
+  expect(heartbeatEveryMs(3_600_000)).toBe(60_000);
+});
