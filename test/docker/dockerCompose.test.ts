@@ -17,14 +17,19 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
+  readonly networks: readonly string[];
   readonly depends_on?: Readonly<Record<string, { condition: string }>>;
   readonly healthcheck?: { test: readonly string[]; interval: string; timeout: string; retries: number };
 }
 
-const compose = parse(read('docker-compose.yml')) as {
+interface Compose {
   readonly services: Readonly<Record<string, Service>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
   readonly volumes: Readonly<Record<string, unknown>>;
-};
+}
+
+const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
+const tls = parse(read('docker-compose.tls.yml')) as Compose;
 const services = Object.entries(compose.services);
 const dockerfile = read('Dockerfile');
 
@@ -52,7 +57,7 @@ describe('docker-compose.yml', () => {
   });
 
   it.each(services)('pins the image of %s to a version', (_name, { image }) => {
-    expect(image).toMatch(/:\d+\.\d+(?:\.\d+)?(?:-\w+)?$/);
+    expect(image).toMatch(/:\d+\.\d+(?:\.\d+)?(?:-\w+)?\}?$/);
   });
 
   it.each(services)(
@@ -156,7 +161,8 @@ describe('docker-compose.yml', () => {
   });
 
   it('uses the variables of .env.example, which has no values', () => {
-    const asked = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
+    const files = read('docker-compose.yml') + read('docker-compose.tls.yml');
+    const asked = new Set([...files.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
     const explained = [...read('.env.example').matchAll(/^(\w+)=(.*)$/gm)];
     expect(new Set(explained.map(([, name]) => name))).toEqual(asked);
     expect(explained.map(([, , value]) => value)).toEqual(explained.map(() => ''));
@@ -165,7 +171,65 @@ describe('docker-compose.yml', () => {
   it('builds the image in this version', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     for (const name of ['platform', 'worker', 'dashboard', 'hooks']) {
-      expect(compose.services[name]).toMatchObject({ build: '.', image: `slipway:${version}` });
+      expect(compose.services[name]).toMatchObject({
+        build: '.',
+        image: `\${SLIPWAY_IMAGE:-slipway:${version}}`,
+      });
+    }
+  });
+
+  it.each(['platform', 'worker', 'dashboard', 'hooks'])(
+    'runs %s on a root that it cannot write, without rights',
+    (name) => {
+      expect(compose.services[name]).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+    },
+  );
+
+  it('has no network that leads from the platform, where agents run, to Temporal', () => {
+    const { platform, temporal, worker } = compose.services;
+    expect(platform?.networks.filter((name) => temporal?.networks.includes(name))).toEqual([]);
+    expect(worker?.networks).toContain('platform');
+    for (const name of compose.services['postgres']?.networks ?? []) {
+      expect(compose.networks[name]).toMatchObject({ internal: true });
+    }
+  });
+
+  it('gives Temporal and the platform a role each, and the superuser to neither', () => {
+    const { postgres, platform, temporal } = compose.services;
+    const passwords = [platform, temporal].flatMap((service) =>
+      [...JSON.stringify(service?.environment).matchAll(/\$\{(\w+_PASSWORD)/g)].map(([, name]) => name),
+    );
+    expect(passwords).toEqual(['PLATFORM_DB_PASSWORD', 'TEMPORAL_DB_PASSWORD']);
+    expect(postgres?.environment).toHaveProperty('POSTGRES_PASSWORD');
+    const [, init = ''] = /^\.(\/\S+?):/.exec(postgres?.volumes?.[1] ?? '') ?? [];
+    for (const password of passwords) expect(read(init)).toContain(`$${password}`);
+  });
+});
+
+describe('docker-compose.tls.yml', () => {
+  it('adds a proxy, and changes only services that there are', () => {
+    const { caddy, ...changed } = tls.services;
+    expect(caddy?.image).toMatch(/:\d+\.\d+\.\d+$/);
+    for (const name of Object.keys(changed)) expect(compose.services).toHaveProperty(name);
+  });
+
+  it('has the page and the platform believe the proxy’s address alone', () => {
+    const { caddy, platform, dashboard } = tls.services;
+    const { edge } = caddy?.networks as unknown as { edge: { ipv4_address: string } };
+    for (const service of [platform, dashboard]) {
+      expect(service?.environment?.['SLIPWAY_TRUSTED_PROXIES']).toBe(edge.ipv4_address);
+    }
+  });
+
+  it('leads to the ports that the page and the platform listen on', () => {
+    const proxied = [...read('docker/Caddyfile').matchAll(/reverse_proxy (\w+):(\d+)/g)];
+    expect(proxied).toHaveLength(2);
+    for (const [, name = '', port = ''] of proxied) {
+      expect(JSON.stringify(compose.services[name]?.command)).toMatch(new RegExp(`"(?:--port=)?${port}"`));
     }
   });
 });

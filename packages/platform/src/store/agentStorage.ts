@@ -80,6 +80,7 @@ async function migrateAndGrant<S>(kysely: Kysely<S>, isEmbedded: boolean): Promi
     )
     .execute(kysely);
   const statements = [
+    `do $$ begin execute format('grant connect on database %I to ${GROUP}', current_database()); end $$`,
     `grant usage on schema slipway_agent, slipway_checkpoints, slipway_tracing to ${GROUP}`,
     `grant select, insert, update, delete on all tables in schema slipway_agent, slipway_checkpoints to ${GROUP}`,
     `grant select, insert, update on all tables in schema slipway_tracing to ${GROUP}`,
