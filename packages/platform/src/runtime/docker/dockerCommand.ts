@@ -158,7 +158,9 @@ export async function engineAnswers(docker: Docker): Promise<boolean> {
 export async function haveNetwork(docker: Docker, name: string, signal: AbortSignal): Promise<void> {
   const found = await docker({ args: ['network', 'inspect', name], signal });
   if (found.code === 0) return;
-  const made = await docker({ args: ['network', 'create', name], signal });
+  // Podman's networks reach each other without it. Docker's do not, and it ignores the option.
+  const apart = ['--opt', 'isolate=true'];
+  const made = await docker({ args: ['network', 'create', ...apart, name], signal });
   if (made.code === 0 || /already (exists|used)/i.test(lastWords(made))) return;
   if (signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
   const cause = `The network of the deployment could not be made: ${lastWords(made)}.`;
