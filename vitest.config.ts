@@ -26,6 +26,8 @@ const withCacheAlone = [
 /** What takes long: one test with very many inputs, and one that needs many rounds, since chance decides what meets. */
 const manyInputs = ['test/workflows/{queriesDuringTries,target/hostileRequests}.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
+/** What needs a container engine, or a Kubernetes API server: skipped, with the reason, where there is none. */
+const inContainers = ['test/e2e/{containers,kubernetes}/*.test.ts'];
 /**
  * What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills,
  * the public command.
@@ -196,8 +198,12 @@ export default defineConfig({
         extends: true,
         test: { name: 'inputs', ...ON_TEMPORAL, include: manyInputs, provide: { workerMode: {} } },
       },
-      { extends: true, test: { name: 'e2e', ...END_TO_END, include: endToEnd, exclude: nightly } },
+      {
+        extends: true,
+        test: { name: 'e2e', ...END_TO_END, include: endToEnd, exclude: [...nightly, ...inContainers] },
+      },
       { extends: true, test: { name: 'nightly', ...END_TO_END, include: nightly } },
+      { extends: true, test: { name: 'containers', ...END_TO_END, maxWorkers: 1, include: inContainers } },
     ],
   },
 });

@@ -48,7 +48,15 @@ const hasHelm = spawnSync('helm', ['version']).status === 0;
 
 function helm(command: 'template' | 'lint', settings: readonly string[]) {
   const name = command === 'template' ? ['release'] : [];
-  const args = [command, ...name, CHART, ...settings.flatMap((setting) => ['--set', setting])];
+  // A helm that was built by Go takes Kubernetes for an old version.
+  const args = [
+    command,
+    ...name,
+    CHART,
+    '--kube-version',
+    '1.34.0',
+    ...settings.flatMap((setting) => ['--set', setting]),
+  ];
   return spawnSync('helm', args, { encoding: 'utf8' });
 }
 
