@@ -28,6 +28,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Metrics and alerts', link: '/metrics' },
       { text: 'Run it in containers', link: '/containers' },
       { text: 'Run it in Kubernetes', link: '/kubernetes' },
+      { text: 'Ready for production', link: '/production' },
       { text: 'Talk to the public service', link: '/public-vocabulary' },
     ],
   },
