@@ -57,6 +57,12 @@ export function knownBefore(): unknown {
   return isRecord(details) ? details['known'] : undefined;
 }
 
+/** The state that this attempt has reported last, or else the previous attempt; `undefined` if there is none. */
+export function knownSoFar(): unknown {
+  const said = SAID.get(Context.current());
+  return said === undefined ? knownBefore() : said.known;
+}
+
 /** Sets the progress text, and sends a heartbeat now. */
 export function reportProgress(says: string, known?: unknown): void {
   noteProgress(says, known);

@@ -3,7 +3,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 
 import type { Activities, Attempted } from './activities.ts';
 import { toActivityFailure } from './activityFailure.ts';
-import { beating, reportProgress } from './heartbeat.ts';
+import { beating, knownSoFar, reportProgress } from './heartbeat.ts';
 import { scrubbed } from './scrub.ts';
 
 /** Activities before {@link track}: plain functions that throw the clients' errors. */
@@ -32,7 +32,7 @@ export function track<Name extends keyof Activities>(
           return { ...result, attempt, ...(isLocal ? { tookMs } : {}) };
         } catch (error) {
           const failure = toActivityFailure(error);
-          if (mayFailAgain(failure)) reportProgress(failure.message);
+          if (mayFailAgain(failure)) reportProgress(failure.message, knownSoFar());
           throw failure;
         }
       }),
