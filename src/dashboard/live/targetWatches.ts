@@ -12,7 +12,7 @@ const KEPT_MS = 30_000;
 /**
  * How long a page waits for targets that have not been read yet, in milliseconds. Then it shows them as they answer.
  */
-const FIRST_READ_MS = 200;
+const FIRST_READ_MS = 50;
 /** The age at which the list of targets is read again, in milliseconds. */
 const LIST_AGE_MS = 5_000;
 /** The age, in milliseconds, up to which a new page shows the list while it is read again. */
