@@ -40,7 +40,8 @@ export function createAccess(
 ): Access {
   const cookies = new SealedCookies(createSealer(sessionSecret, contextOf(signIn)));
   const oidc = signIn.way === 'oidc' ? new OidcSignIn(signIn, cookies) : undefined;
-  const key = signIn.way === 'key' ? new KeySignIn(signIn.key, createClientAddress(trustedProxies)) : undefined;
+  const key =
+    signIn.way === 'key' ? new KeySignIn(signIn.key, createClientAddress(trustedProxies)) : undefined;
   const everybody: Viewer | undefined =
     signIn.way === 'none' ? { name: signIn.user, proved: false, role: 'admin' } : undefined;
 

@@ -66,7 +66,9 @@ export async function readAccessSettings(environment: Environment, host: string)
 }
 
 function readTrustedProxies(environment: Environment): readonly string[] {
-  const networks = (read(environment, 'SLIPWAY_TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim());
+  const networks = (read(environment, 'SLIPWAY_TRUSTED_PROXIES') ?? '')
+    .split(',')
+    .map((entry) => entry.trim());
   const named = networks.filter((entry) => entry !== '');
   try {
     createClientAddress(named);
