@@ -46,7 +46,14 @@ const ARROWS = {
 };
 
 /** What every room may use of the contract: no schema, so that workflows may use them too. */
-const EVERYWHERE = ['canonicalJson', 'clientAddress', 'codedError', 'pythonAgent', 'secretReference', 'traceparent'];
+const EVERYWHERE = [
+  'canonicalJson',
+  'clientAddress',
+  'codedError',
+  'pythonAgent',
+  'secretReference',
+  'traceparent',
+];
 
 /** The folders of the packages. */
 const PACKAGES = { '@slipway/contract': 'contract/src', '@slipway/platform': 'platform/src' };
