@@ -5,13 +5,13 @@ import type { Check, Turn } from '../domain/check/check.ts';
 import { judge, type Judgement } from '../domain/check/judge.ts';
 import { trajectoryOf } from '../domain/check/trajectory.ts';
 
-/** What checks need of an agent. */
+/** The client methods that checks use. */
 export type CheckedAgent = Pick<
   RunApiClient,
   'streamStatelessRun' | 'streamRun' | 'createThread' | 'deleteThread'
 >;
 
-/** What came of asking an agent once. */
+/** The result of asking an agent once. */
 export interface Answered {
   readonly judgement: Judgement;
   /** The last run, with its time. Of a conversation: the time of all its runs. */
@@ -24,21 +24,21 @@ export interface Answered {
 
 /** The thread of a conversation. */
 export interface ConversationThread {
-  /** Its id, which no thread of the agent has yet. */
+  /** Its id, which must be new to the agent. */
   readonly id: string;
-  /** Called if it could not be removed: it stays at the agent. */
+  /** Called if the thread could not be removed and stays at the agent. */
   readonly onLeft: (error: unknown) => void;
 }
 
-/** How long removing a thread may take, in milliseconds. Its check has ended, perhaps because it was canceled. */
+/** Timeout of removing a thread, in milliseconds. It is separate from the check's, which may be canceled by then. */
 const REMOVAL_MS = 5_000;
 
 /**
- * Asks an agent what a check asks, once, and judges the answer: one run without a thread, or the runs of a conversation
+ * Asks an agent once and judges the answer: one stateless run, or the runs of a conversation
  * on a thread that is removed afterwards.
  *
- * @param canceled - ends it; what it throws then is the client's error.
- * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where a stream broke off.
+ * @param canceled - aborts the runs; the client's error is thrown then.
+ * @throws ServiceError if the agent cannot be asked; SlipwayError BAD_ANSWER if a stream broke off.
  */
 export async function askAgent(
   agent: CheckedAgent,
@@ -89,7 +89,7 @@ function tokensOf({ run }: ObservedStream): number {
   return trajectoryOf(run.values)?.tokens ?? 0;
 }
 
-/** Removes the thread of a conversation, whatever has become of its check. */
+/** Removes the thread of a conversation, also after its check failed or was canceled. */
 export async function removeThread(agent: CheckedAgent, threadId: string): Promise<void> {
   await agent.deleteThread(threadId, { signal: AbortSignal.timeout(REMOVAL_MS), timeoutMs: REMOVAL_MS });
 }

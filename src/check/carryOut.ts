@@ -4,12 +4,12 @@ import { decisionOf, type Repetitions, repetitionsOf, repetitionsText } from '..
 import { SlipwayError } from '../domain/errors.ts';
 import { type Answered, askAgent, type CheckedAgent, type ConversationThread } from './askAgent.ts';
 
-/** How far a check is. It is JSON, so that another process can go on with it. */
+/** The progress of a check. It is JSON, so that another process can continue it. */
 export interface CheckProgress {
   readonly passed: number;
   readonly made: number;
   readonly spent: Spent;
-  /** What its verdict shows: the first repetition that failed, else the last one. `null`: there is none yet. */
+  /** The repetition that the verdict shows: the first that failed, else the last. `null`: none yet. */
   readonly shown: ShownRun | null;
 }
 
@@ -18,7 +18,7 @@ export interface ShownRun {
   readonly passed: boolean;
   readonly reasons: readonly string[];
   readonly answer: string;
-  /** Where the whole answer is kept. Absent: `answer` is the whole answer, or it is kept nowhere. */
+  /** The record with the whole answer. Absent: `answer` is the whole answer, or the rest is not stored. */
   readonly answerRecord?: string;
   readonly runId: string | null;
   readonly latencyMs: number;
@@ -41,12 +41,12 @@ export const NOTHING_MADE: CheckProgress = {
 export interface CarryOutOptions {
   readonly agent: CheckedAgent;
   readonly check: Check;
-  /** What an earlier process has made of it. */
+  /** The progress of an earlier process. */
   readonly begun: CheckProgress;
   readonly budget: ChecksBudget | undefined;
   /** The thread of a repetition, by its number from 0. */
   readonly thread: (repetition: number) => ConversationThread;
-  /** Keeps what came of a repetition where it belongs, and returns what its verdict shows of it. */
+  /** Stores the result of a repetition, and returns what its verdict shows. */
   readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
   /** Called after each repetition. */
   readonly onProgress: (progress: CheckProgress) => void;
@@ -54,7 +54,7 @@ export interface CarryOutOptions {
 }
 
 /**
- * Asks an agent a check until it is decided: as often as it takes.
+ * Repeats a check until its verdict is decided.
  *
  * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what {@link askAgent} throws.
  */

@@ -1,6 +1,6 @@
 import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 
-/** A delivery that is not taken, with the status of the answer. */
+/** A rejected delivery, with the HTTP status of the response. */
 export class HookRefusal extends SlipwayError {
   readonly status: RefusalStatus;
 
@@ -13,7 +13,7 @@ export class HookRefusal extends SlipwayError {
 
 type RefusalStatus = 400 | 401 | 404 | 408 | 413 | 503;
 
-/** A payload that is not of the hook's form. */
+/** The error for a payload that does not have the hook's form. */
 export function wrongPayload(message: string): HookRefusal {
   return new HookRefusal(400, 'SLIPWAY_HOOK_PAYLOAD', message, { hint: 'docs/hooks.md has the forms' });
 }

@@ -18,14 +18,14 @@ export const BODY_MAX_BYTES = 262_144;
 /** How long a body may take to arrive, in milliseconds. */
 const BODY_WITHIN_MS = 10_000;
 
-/** What listening rests on. */
+/** What the listener needs. */
 export interface HookOptions {
   readonly hooks: readonly ListeningHook[];
   readonly temporal: TemporalConnection;
-  /** Where the hooks' secrets are: `env:NAME`. They are read for each request, so that a new one counts at once. */
+  /** The variables of the hooks' secrets (`env:NAME`). Read for each request, so that a new secret applies at once. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly source: RequestSource;
-  /** Told about each request that was answered. Default: nobody is. */
+  /** Called after each request. Default: nothing is called. */
   readonly onAnswered?: (answered: Answered) => void;
   /** Default: the clock. Milliseconds since 1970. */
   readonly now?: () => number;
@@ -33,15 +33,15 @@ export interface HookOptions {
 
 /** How a request was answered. */
 export interface Answered {
-  /** The name in the address: of no hook, if the status is 404. */
+  /** The name in the path. If the status is 404, no hook has it. */
   readonly hook: string;
   readonly status: number;
-  /** Why it was refused. Absent: it was not. */
+  /** Why it was rejected. Absent: it was accepted. */
   readonly error?: SlipwayError;
   readonly answers: readonly HookAnswer[];
 }
 
-/** `POST /hooks/NAME` takes what a product sends; `GET /health` answers. It keeps no state. */
+/** `POST /hooks/NAME` receives events; `GET /health` answers. The listener is stateless. */
 export function hookRoutes({ temporal, environment, source, now = Date.now, ...options }: HookOptions): Hono {
   const { hooks, onAnswered = () => undefined } = options;
   const app = new Hono();
@@ -104,13 +104,13 @@ async function bodyOf(c: Context): Promise<Uint8Array> {
   }
 }
 
-/** How long the body is, as far as the sender says so. */
+/** The body's length as the sender declares it. */
 function declaredBytes(c: Context): number {
   const length = Number(c.req.header('content-length') ?? BODY_MAX_BYTES);
   return Number.isInteger(length) && length >= 0 ? Math.min(length, BODY_MAX_BYTES) : BODY_MAX_BYTES;
 }
 
-/** Everything that the sender cannot mend is 503: it sends it again later. */
+/** An error that the sender cannot fix is a 503, so that it retries later. */
 function refusalOf(error: unknown): HookRefusal {
   if (error instanceof HookRefusal) return error;
   if (!(error instanceof SlipwayError))
@@ -119,7 +119,7 @@ function refusalOf(error: unknown): HookRefusal {
   return new HookRefusal(503, code, message, { place, hint, cause: error });
 }
 
-/** The answer names no address, reference or hint of ours if it is not the sender's fault. */
+/** If the sender is not at fault, the response discloses no internal address, reference or hint. */
 function refused(c: Context, { status, code, message, hint }: HookRefusal): Response {
   const isOurs = status === 503 && code !== 'SLIPWAY_HOOK_BUSY';
   if (status === 503) c.header('retry-after', String(RETRY_AFTER_S));

@@ -2,14 +2,14 @@ import { jsonBytes } from '../domain/bounds.ts';
 import type { HookDelivery } from '../domain/hooks/hookEvent.ts';
 import type { HookAnswer } from '../domain/hooks/hookState.ts';
 
-/** Tells a hook's workflow about events. */
+/** Sends events to a hook's workflow. */
 export type Tell = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>;
 
-/** What one message carries: Temporal takes 2 MB. */
+/** Most events in one message: Temporal accepts 2 MB. */
 const MESSAGE_MAX_EVENTS = 500;
 const MESSAGE_MAX_BYTES = 800_000;
 
-/** A delivery whose sender waits. */
+/** A queued delivery, whose sender waits for the response. */
 interface Waiting {
   readonly delivery: HookDelivery;
   readonly bytes: number;
@@ -18,7 +18,7 @@ interface Waiting {
 }
 
 /**
- * Tells a hook's workflow about deliveries, one message at a time. What arrives meanwhile goes together in the next one: so
+ * Sends deliveries to a hook's workflow, one message at a time. Deliveries that arrive meanwhile share the next one:
  * a flood costs few messages, and a single delivery does not wait.
  */
 export class HookTeller {
@@ -30,7 +30,7 @@ export class HookTeller {
     this.#tell = tell;
   }
 
-  /** @returns how the events were taken, which are kept then. */
+  /** @returns the answer to each event, once the workflow has stored them. */
   tell(delivery: HookDelivery): Promise<readonly HookAnswer[]> {
     return new Promise((answer, fail) => {
       this.#waiting.push({ delivery, bytes: jsonBytes(delivery), answer, fail });
@@ -57,7 +57,7 @@ export class HookTeller {
     this.#isTelling = false;
   }
 
-  /** The deliveries that wait longest, as many as one message carries; at least one. */
+  /** The oldest queued deliveries, as many as one message carries, but at least one. */
   #takeTogether(): readonly Waiting[] {
     let events = 0;
     let bytes = 0;
@@ -70,7 +70,7 @@ export class HookTeller {
   }
 }
 
-/** Several deliveries as one. */
+/** Merges several deliveries into one. */
 function joined(deliveries: readonly HookDelivery[]): HookDelivery {
   let offset = 0;
   const events = deliveries.flatMap((delivery) => {

@@ -1,21 +1,21 @@
 import { HookRefusal } from './hookRefusal.ts';
 
-/** How many deliveries a listener works on at once, and how large they may be together. */
+/** Limits of the deliveries in progress: their number, and their total size. */
 const DELIVERIES_MAX = 1_000;
 const BYTES_MAX = 64 * 1_024 * 1_024;
-/** What a sender that was refused for it is told to wait, in seconds. */
+/** The `Retry-After` of a rejected delivery, in seconds. */
 export const RETRY_AFTER_S = 2;
 
-/** Bounds what a listener holds in memory, however many deliveries arrive. */
+/** Bounds the memory that a listener's deliveries use. */
 export class Intake {
   #deliveries = 0;
   #bytes = 0;
 
   /**
-   * Works on a delivery.
+   * Processes a delivery if there is room.
    *
-   * @param bytes - how long it is at most.
-   * @param work - told what to call once it is known how long it is.
+   * @param bytes - its largest possible length.
+   * @param work - receives a function to call once the actual length is known.
    * @throws HookRefusal SLIPWAY_HOOK_BUSY (503) if there is no room.
    */
   async within<T>(bytes: number, work: (isLong: (bytes: number) => void) => Promise<T>): Promise<T> {

@@ -6,32 +6,32 @@ import type { ReleaseRequest } from '../domain/release/release.ts';
 import type { HookPlace } from '../temporal/client/hooks/hookClient.ts';
 import type { ReadEvent } from './forms/form.ts';
 
-/** A hook that is listened for. */
+/** A hook that the listener serves. */
 export interface ListeningHook extends HookPlace {
   readonly config: HookConfig;
-  /** The targets that its rules may ask: the id of each one's workflow, by its name. */
+  /** The workflow ids of the targets that its rules may control, by target name. */
   readonly targets: ReadonlyMap<string, string>;
-  /** The target that each promotion of its rules releases on. */
+  /** The target that each promotion in its rules releases to, by promotion. */
   readonly promotions: ReadonlyMap<string, string>;
 }
 
-/** What only the folder of `slipway.yaml` has: the source, and the files of judges. */
+/** Reads what only the folder of `slipway.yaml` has: the source, and the files of judges. */
 export interface RequestSource {
   /** @throws SlipwayError SLIPWAY_ARTIFACT_…. */
   release(target: string): Promise<ReleaseRequest>;
   promotion(name: string): Promise<PromotionRequest>;
 }
 
-/** A rule, and whether it is for an event. */
+/** A rule, and whether it matches an event. */
 export interface RuleMatch {
   readonly rule: HookRule;
-  /** The targets that are asked. */
+  /** The targets that the rule acts on. */
   readonly targets: readonly string[];
-  /** Why no target is asked; `undefined`: one is. */
+  /** Why the rule acts on no target; `undefined`: it acts on one. */
   readonly problem: string | undefined;
 }
 
-/** Holds an event against each rule of a hook. */
+/** Matches an event against each rule of a hook. */
 export function matchRules({ config, promotions }: ListeningHook, event: ReadEvent): readonly RuleMatch[] {
   return config.on.map((rule) => {
     const problem = mismatch(rule, event, event.fields);
@@ -48,7 +48,7 @@ export function matchRules({ config, promotions }: ListeningHook, event: ReadEve
   });
 }
 
-/** What of a rule's guards an event answers. */
+/** The guards of a rule, with the values that the event gives. */
 export function guardsOf(rule: HookRule, { fields }: Pick<ReadEvent, 'fields'>): HookGuards {
   const { ifYoungerThan, ifRevision, atLeast, atMostOnePer, approvalBetween } = rule;
   return {
@@ -71,9 +71,9 @@ function hoursOf({ from, until, timeZone, within }: NonNullable<HookRule['approv
 }
 
 /**
- * What a hook's workflow is told about events. What is asked of a target is made once for all of them.
+ * Builds the message with events for a hook's workflow. All events share one order for each rule and target.
  *
- * @throws what the source throws.
+ * @throws the errors of the source.
  */
 export async function deliveryOf(
   hook: ListeningHook,
@@ -102,7 +102,7 @@ export async function deliveryOf(
   return { events: matched, orders: await Promise.all(orders) };
 }
 
-/** What a rule asks of a target. */
+/** The order that a rule gives a target. */
 async function orderOf(
   { targets }: ListeningHook,
   rule: HookRule,

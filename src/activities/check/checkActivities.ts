@@ -20,7 +20,7 @@ import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
 import { scrubText, scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
-/** Runs a check: runs that are streamed, without a thread, so that nothing of them stays behind; or conversations. */
+/** Runs a check: stateless streamed runs, which leave nothing at the agent, or conversations. */
 export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
   return {
     runCheck: async ({ agentUrl, store, check, budget, ...revision }) => {
@@ -48,7 +48,7 @@ export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'r
   };
 }
 
-/** What a verdict shows of one repetition. Its whole answer is kept, and it is recorded on its run's trace. */
+/** Stores a repetition's whole answer, records the verdict on its run's trace, and returns what the verdict shows. */
 async function shownRun(
   outside: Outside,
   store: string,
@@ -66,7 +66,7 @@ async function shownRun(
   return { ...judgement, answerRecord, runId, latencyMs: run.latencyMs, feedbackRecorded };
 }
 
-/** Says how far a check is that is repeated, so that the next attempt goes on with it. */
+/** Heartbeats the progress of a repeated check, so that the next attempt continues it. */
 function reportRepetition(check: Check, progress: CheckProgress): void {
   const { planned, needed } = repetitionsOf(check);
   if (planned === 1) return;
@@ -75,18 +75,18 @@ function reportRepetition(check: Check, progress: CheckProgress): void {
   reportProgress(says, resumes() ? scrubTexts(progress) : undefined);
 }
 
-/** Only an attempt at this one check: the next attempt at watching what serves is the next round. */
+/** Only a single check resumes. When a serving revision is watched, the next attempt is the next round. */
 function resumes(): boolean {
   return Context.current().info.activityType === 'runCheck';
 }
 
-/** How far the attempt before this one was. */
+/** The progress of the previous attempt. */
 function begunBefore({ repeat = 1 }: Check): CheckProgress {
   const known = repeat > 1 && resumes() ? knownBefore() : undefined;
   return known === undefined ? NOTHING_MADE : (known as CheckProgress);
 }
 
-/** Removes what the death of a worker may have left of the attempt before this one. */
+/** Removes threads that the previous attempt may have left if its worker died. */
 async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: CheckProgress): Promise<void> {
   const { attempt } = Context.current().info;
   if (check.turns === undefined || attempt === 1) return;
@@ -114,13 +114,13 @@ function ifThere(onLeft: ConversationThread['onLeft']): ConversationThread['onLe
   };
 }
 
-/** A uuid that a text always gives, of the form of version 8. */
+/** A deterministic version 8 UUID of a text. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/u, '$1-$2-8$3-8$4-$5');
 }
 
-/** Records the verdict on the run's trace. The verdict stands whether or not that succeeds. */
+/** Records the verdict on the run's trace. A failure does not change the verdict. */
 async function recordVerdict(
   outside: Outside,
   link: string | null,
@@ -142,18 +142,18 @@ async function recordVerdict(
   }
 }
 
-/** Of an answer, as JSON. */
+/** Longer answers are cut to this size before they are stored, as JSON. */
 const KEPT_MAX_BYTES = 1_000_000;
 
 /**
- * Keeps a whole answer among the records of the artifact store, under its digest. Keeping it again changes nothing.
+ * Stores a whole answer with the artifact store's records, under its digest. Idempotent.
  *
- * @returns the record's name; `undefined` if the store is away: the verdict stands without it.
+ * @returns the record's name; `undefined` if the store is unavailable, which does not change the verdict.
  */
 async function keepAnswer(outside: Outside, store: string, answer: string): Promise<string | undefined> {
   const kept = cutText(answer, KEPT_MAX_BYTES);
   const digest = createHash('sha256').update(kept).digest('hex');
-  // No target's name begins so: its releases' records stand beside.
+  // No target's name begins with `_`, so this cannot collide with the releases' records.
   const name = `_answers/${digest}.json`;
   try {
     await outside.openStore(store).putRecord(name, kept);
@@ -165,10 +165,10 @@ async function keepAnswer(outside: Outside, store: string, answer: string): Prom
 }
 
 /**
- * What is asked of an agent counts only when the revision that it is asked about is the active one, before and after
+ * A check counts only if the revision that it checks is the active one, both before and after
  * (design, rule 4).
  *
- * @throws SLIPWAY_NOT_SERVING where another one is active.
+ * @throws SLIPWAY_NOT_SERVING if another revision is active.
  */
 export async function requireActive(
   outside: Outside,

@@ -32,7 +32,7 @@ import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { Untracked } from '../track.ts';
 
-/** What a hook asks of targets, by the same messages that people send. */
+/** Sends a hook's orders to targets, with the same messages that people send. */
 export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'carryOutOrder'>> {
   return {
     lookForHook: ({ workflowId, hours, at }) =>
@@ -60,14 +60,14 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
   };
 }
 
-/** Who asks for an order, and under which id. */
+/** The actor and the request id of an order. */
 interface Asking {
   readonly requestId: string;
   readonly serving: string | undefined;
   readonly by: Actor;
 }
 
-/** @returns what the target answered. */
+/** @returns the target's answer. */
 function carryOut(client: Client, order: HookOrder, asking: Asking): Promise<string> {
   switch (order.do) {
     case 'rollback':
@@ -172,7 +172,7 @@ async function viewTarget(client: Client, workflowId: string): Promise<TargetVie
   }
 }
 
-/** `undefined`: nothing runs, or it has just ended. */
+/** `undefined`: no release runs, or it has just ended. */
 async function progressOf(client: Client, running: TargetView['running']): Promise<Progress | undefined> {
   if (running === null) return undefined;
   try {

@@ -3,7 +3,7 @@ import { wrongPayload } from '../hookRefusal.ts';
 import { eventOf, type Form, type ReadEvent } from './form.ts';
 import { forged, hmac, isSame, requireAuthorization, requireRecent } from './signatures.ts';
 
-/** More alerts in one delivery are refused. */
+/** A delivery with more alerts is rejected. */
 const ALERTS_MAX = 500;
 
 /** Prometheus Alertmanager, `webhook_config`, version 4: it signs nothing, and sends an `Authorization` header. */
@@ -32,7 +32,7 @@ export const grafana: Form = {
   read: readAlerts,
 };
 
-/** An event for each alert. One that is sent again, or goes on, is the same: its fingerprint, beginning and status tell. */
+/** One event per alert. Fingerprint, start and status identify it, so a repeated or ongoing alert is the same event. */
 function readAlerts(payload: Readonly<Record<string, unknown>>): readonly ReadEvent[] {
   const { alerts, ...group } = payload;
   if (!Array.isArray(alerts)) throw wrongPayload('"alerts" is not a list');

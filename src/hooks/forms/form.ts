@@ -5,7 +5,7 @@ import { type HookEvent, TITLE_MAX_BYTES } from '../../domain/hooks/hookEvent.ts
 
 /** A request to a hook. */
 export interface Received {
-  /** As it was signed. */
+  /** The raw bytes, because the signature covers them. */
   readonly body: Uint8Array;
   readonly header: (name: string) => string | undefined;
 }
@@ -15,10 +15,10 @@ export interface ReadEvent extends HookEvent {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** How one product signs what it sends, and what that says. */
+/** How one product signs its requests, and how their payloads are read. */
 export interface Form {
   /**
-   * Refuses what the product did not send, and what is sent again later.
+   * Rejects forged requests, and replays of old ones.
    *
    * @param now - milliseconds since 1970.
    * @throws HookRefusal SLIPWAY_HOOK_FORGED, SLIPWAY_HOOK_STALE (401).
@@ -34,15 +34,15 @@ export interface Form {
 
 /** What an event is made from. */
 interface EventParts extends Pick<ReadEvent, 'fields'> {
-  /** What distinguishes it from all others of the hook. */
+  /** The parts that identify it among all events of the hook. */
   readonly identity: readonly (string | Uint8Array)[];
   readonly title: string;
   readonly status?: HookEvent['status'];
-  /** When it began: any form that JavaScript reads. Ignored if it is none. */
+  /** When it began, in any form that `Date` parses. Ignored if it does not parse. */
   readonly began?: unknown;
 }
 
-/** Makes an event: its id is a digest, its title is cut. */
+/** Makes an event: its id is a digest, and its title is truncated. */
 export function eventOf({ identity, title, status = 'firing', began, fields }: EventParts): ReadEvent {
   const hash = createHash('sha256');
   for (const part of identity) hash.update(`${part.length}:`).update(part);
@@ -51,7 +51,7 @@ export function eventOf({ identity, title, status = 'firing', began, fields }: E
     id: hash.digest('hex').slice(0, ID_CHARACTERS),
     title: cutText(title, TITLE_MAX_BYTES),
     status,
-    // Before 1970: the zero time of Go, which stands for none.
+    // Go's zero time, before 1970, means that there is none.
     ...(time > 0 ? { began: new Date(time).toISOString() } : {}),
     fields,
   };

@@ -25,7 +25,7 @@ function parse(body: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     payload = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    // What the parser says quotes the body.
+    // The parser's message would quote the body.
     throw wrongPayload('the body is not JSON in UTF-8');
   }
   if (!isRecord(payload)) throw wrongPayload('the body is not a JSON object');

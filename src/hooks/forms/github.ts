@@ -3,8 +3,8 @@ import { eventOf, type Form } from './form.ts';
 import { forged, hmac, isSame } from './signatures.ts';
 
 /**
- * GitHub's webhooks. GitHub signs the body alone: the body identifies the event, not the delivery's id, which whoever sends
- * it again could change.
+ * GitHub's webhooks. GitHub signs only the body, so the body identifies the event. A replay could change the delivery's
+ * id.
  */
 export const github: Form = {
   authenticate({ header, body }, secret) {
@@ -20,7 +20,7 @@ export const github: Form = {
   },
 };
 
-/** What is said of an event to people, and when it began. */
+/** The event's title, and when it began. */
 function aboutOf(fields: object, event: string): { readonly title: string; readonly began?: string } {
   const [words, began] = ABOUT[event] ?? [['action'], ''];
   const texts = [...words, 'repository.full_name'].map((path) => fieldText(fields, path));

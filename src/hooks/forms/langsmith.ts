@@ -5,7 +5,7 @@ import { requireAuthorization } from './signatures.ts';
 
 /**
  * The public platform's webhooks of alerts and of prompts (docs.langchain.com, "Alerts webhook" and "Trigger a webhook on
- * prompt commit"). It signs nothing; the headers are those that a person gives it.
+ * prompt commit"). It signs nothing; the user configures its headers.
  */
 export const langsmith: Form = {
   authenticate: requireAuthorization,

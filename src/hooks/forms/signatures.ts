@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { HookRefusal } from '../hookRefusal.ts';
 import type { Received } from './form.ts';
 
-/** How far the clocks of sender and listener may differ, in milliseconds: a signature is refused when it is older. */
+/** Largest difference between sender's and listener's clocks, in milliseconds. Older signatures are rejected. */
 const SKEW_MAX_MS = 300_000;
 
 /** The HMAC-SHA256 of texts and bytes, in hexadecimal. */
@@ -13,17 +13,17 @@ export function hmac(secret: string, ...parts: readonly (string | Uint8Array)[])
   return made.digest('hex');
 }
 
-/** Whether a text is the expected one, in a time that does not depend on how much of it is. */
+/** Compares two texts in constant time. */
 export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** Digests have one length, which is what `timingSafeEqual` asks for. */
+/** Digests have equal lengths, which `timingSafeEqual` requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Refuses a request without the secret as a bearer token, or as the password of basic authentication. */
+/** Rejects a request without the secret as bearer token or as password of basic authentication. */
 export function requireAuthorization({ header }: Received, secret: string): void {
   const given = header('authorization');
   if (given === undefined) throw forged('the request has no header Authorization');
@@ -38,7 +38,7 @@ function passwordIn(credentials: string): string {
 }
 
 /**
- * Refuses a time that is too long ago or ahead.
+ * Rejects a time too far in the past or future.
  *
  * @param seconds - since 1970, as the header has it.
  * @throws HookRefusal SLIPWAY_HOOK_STALE (401).
@@ -52,7 +52,7 @@ export function requireRecent(seconds: string, now: number): void {
   });
 }
 
-/** A request that the product did not send. */
+/** The error for a request that the product did not send. */
 export function forged(message: string): HookRefusal {
   return new HookRefusal(401, 'SLIPWAY_HOOK_FORGED', message, {
     hint: 'give the sender the secret that the hook names in slipway.yaml',

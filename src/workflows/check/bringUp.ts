@@ -10,18 +10,18 @@ import { awaitDeployed } from '../deployment/awaitDeployed.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal, StepDone } from '../journal.ts';
 
-/** A revision of a deployment, and how it is judged. */
+/** A revision of a deployment, and its checks. */
 export interface Subject {
   readonly target: TargetSpec;
   readonly deploymentId: string;
   readonly revisionId: string;
 }
 
-/** A revision that is asked by checks, and what came of them so far. */
+/** A revision under check, and the results so far. */
 export class Asked {
   subject: Subject;
   readonly agentUrl: string;
-  /** What is left for its checks together. `undefined`: they are not bounded together. */
+  /** The budget left for all its checks. `undefined`: they have no budget. */
   budget: ChecksBudget | undefined;
   #answered = false;
   #failedCheck: string | null = null;
@@ -32,7 +32,7 @@ export class Asked {
     this.budget = budget;
   }
 
-  /** What was found wrong; `null`: nothing. */
+  /** The check that failed; `null`: none. */
   get finding(): Finding | null {
     const failedCheck = this.#failedCheck;
     return failedCheck === null ? null : { failedCheck, silent: !this.#answered };
@@ -42,7 +42,7 @@ export class Asked {
     this.#failedCheck = null;
   }
 
-  /** @param spent - what the check took; absent if that is not bounded. */
+  /** @param spent - what the check used; absent without a budget. */
   answers(spent?: Spent): void {
     this.#answered = true;
     if (this.budget !== undefined && spent !== undefined) this.budget = budgetLeft(this.budget, spent);
@@ -54,7 +54,7 @@ export class Asked {
   }
 }
 
-/** A check that meets another revision, or is not decided, says nothing of the revision that it is about. */
+/** Errors after which a check has no verdict: another revision answered, or the check was not decided. */
 const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_REVISION_REPLACED',
@@ -62,9 +62,9 @@ const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Follows one revision, never "the newest", until it is deployed and the deployment serves it.
+ * Waits until one given revision, never "the newest", is deployed and serves.
  *
- * @param overtakers - revisions that were given up on and are not active: one that becomes it ends the wait.
+ * @param overtakers - abandoned revisions that are not active: the wait ends if one becomes active.
  * @returns the agent's address.
  * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, SLIPWAY_REVISION_REPLACED, or the control
  *   plane's final answer.
@@ -95,8 +95,8 @@ export async function bringUp(
 }
 
 /**
- * Runs the checks on a revision, in order, and stops at the first that fails: the sooner it is known, the sooner the
- * previous revision serves again.
+ * Runs the checks on a revision, in order. It stops at the first failure, so that the previous revision is restored
+ * sooner.
  *
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
  */

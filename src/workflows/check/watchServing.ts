@@ -6,11 +6,11 @@ import type { Journal } from '../journal.ts';
 import { activitiesOf, watchOverrides } from '../steps.ts';
 import type { Asked, Subject } from './bringUp.ts';
 
-/** How what serves is watched. */
+/** How the serving revision is watched. */
 export interface Watch {
   readonly agentUrl: string;
   readonly checks: readonly Check[];
-  /** What one round of the checks may take. Absent: they are not bounded together. */
+  /** The budget of one round of the checks. Absent: none. */
   readonly budget?: ChecksBudget;
   /** Milliseconds since 1970. */
   readonly until: number;
@@ -18,10 +18,10 @@ export interface Watch {
 }
 
 /**
- * Watches what serves on a target until a moment, with the checks repeated, at least once at its end. One activity,
- * however long it takes: its rounds add nothing to the history, nor to the result.
+ * Repeats the checks on a target's serving revision until a given time, and at least once at its end. One activity runs
+ * all rounds, so they do not grow the history or the result.
  *
- * @param asked - notes the check that failed.
+ * @param asked - records the check that failed.
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_REVISION_REPLACED.
  */
 export async function watchServing(

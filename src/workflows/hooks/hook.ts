@@ -38,15 +38,15 @@ import { explain, refuse } from '../failure.ts';
 import { RunLength } from '../target/runLength.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 
-/** How long a target may take to be asked: a worker or Temporal may be away for a while. */
+/** Time to deliver an order to a target: a worker or Temporal may be down for a while. */
 const ASKED_WITHIN = '10 minutes';
 
 /**
- * What a hook of `slipway.yaml` was told. It keeps each event once, decides by the guards of the rules that match it, and
- * asks targets as people do. Listeners keep nothing: any number of them tell it.
+ * Owns a hook of `slipway.yaml`. It stores each event once, evaluates the guards of the matching rules, and sends
+ * targets the messages that people send. Listeners are stateless: any number of them may send it events.
  */
 export async function hook(input: HookInput): Promise<void> {
-  // A cancellation would make it forget what it was told.
+  // A cancellation would lose the events.
   await CancellationScope.nonCancellable(() => listen(input));
 }
 
@@ -60,7 +60,7 @@ async function listen({
   const { lookForHook, carryOutOrder } = proxyActivities<Activities>({
     startToCloseTimeout: '35 seconds',
     scheduleToCloseTimeout: ASKED_WITHIN,
-    // A worker that is killed in the middle of one is noticed then.
+    // Detects a worker that was killed during an order.
     heartbeatTimeout: '5 seconds',
     retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
   });
@@ -148,7 +148,7 @@ async function listen({
     }
   };
 
-  /** The targets that are asked: one that does not answer delays nothing on the others. */
+  /** The targets with an order in progress. A slow target does not delay the others. */
   const busy = new Set<string>();
   const askTarget = (target: string, work: () => Promise<void>): void => {
     busy.add(target);
@@ -163,7 +163,7 @@ async function listen({
       askTarget(answered.work.target, () => answerOf(answered));
       continue;
     }
-    // What waits goes over to the next run.
+    // After Continue-As-New, the next run takes the queued work.
     const next = runLength.isReached ? undefined : takeWork(state, busy);
     if (next !== undefined) {
       change(next.state);
@@ -179,7 +179,7 @@ async function listen({
     await untilNews();
   }
 
-  /** Waits for an event, an answer, or the end of the time of one that waits for approval. */
+  /** Waits for an event, an answer, or the deadline of an approval. */
   async function untilNews(): Promise<void> {
     const { asks } = state;
     const isNews = (): boolean =>
