@@ -12,10 +12,10 @@ import type { Connections } from '../connections.ts';
 import { releaseLock } from '../deployment/lockActivities.ts';
 import type { Untracked } from '../track.ts';
 
-/** The longest that one call may take, in milliseconds. */
+/** Timeout of one call, in milliseconds. */
 const CALL_MS = 10_000;
 
-/** Writes the comment of a preview: this is where the reference to its token becomes the token. */
+/** Writes the comment of a preview. Only here is the token's reference resolved. */
 export function commentActivities(connections: Connections): Untracked<Pick<Activities, 'writeComment'>> {
   return {
     async writeComment({ comment, pr, marker, body }) {
@@ -32,7 +32,7 @@ export function commentActivities(connections: Connections): Untracked<Pick<Acti
   };
 }
 
-/** Ends the target of a preview, which nothing is released on any more. */
+/** Ends the target of a removed preview. */
 export function previewActivities(): Untracked<Pick<Activities, 'endTarget'>> {
   return {
     endTarget: ({ target, deploymentId, isDeleted }) => {

@@ -3,14 +3,14 @@ import type { PreviewResult, PreviewSpec, PreviewState } from '../../domain/prev
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** What the comment reads and changes. */
+/** The part of the preview that the comment reads and changes. */
 interface Commented {
   readonly spec: PreviewSpec;
   readonly state: PreviewState;
   change(next: Partial<PreviewState>): void;
 }
 
-/** The comment on the pull request. One writing at a time; what changed meanwhile is written next, once. */
+/** Writes the comment on the pull request, one call at a time. The next call writes all changes made meanwhile. */
 export class PreviewComment {
   readonly #preview: Commented;
   #wanted = 0;
@@ -22,12 +22,12 @@ export class PreviewComment {
     this.#preview = preview;
   }
 
-  /** Whether nothing remains to be written. */
+  /** Whether the comment is up to date. */
   get isWritten(): boolean {
     return this.#written === this.#wanted;
   }
 
-  /** Asks for the comment to be written. @param result - how the preview ended. `null`: it has not. */
+  /** Schedules a write of the comment. @param result - how the preview ended. `null`: it has not. */
   write(result: PreviewResult | null): void {
     if (this.#preview.spec.comment === undefined) return;
     this.#result = result;

@@ -27,7 +27,7 @@ import { PreviewComment } from './comment.ts';
 import { PreviewReleases } from './previewReleases.ts';
 import { removeDeployment } from './removeDeployment.ts';
 
-/** A preview's deadline, and what it has released and removed. */
+/** Owns a preview's deadline, releases and removal. */
 export class Preview {
   readonly #input: PreviewInput;
   readonly #runLength: RunLength;
@@ -35,9 +35,9 @@ export class Preview {
   readonly #releases = new PreviewReleases(this);
   #spec: PreviewSpec;
   #state: PreviewState;
-  /** Pushes that wait for the end of a removal. */
+  /** The number of pushes that wait for a removal to end. */
   #waiting = 0;
-  /** What the memo says. */
+  /** The memo as last written. */
   #shown = '';
 
   constructor(input: PreviewInput) {
@@ -55,19 +55,19 @@ export class Preview {
     return this.#state;
   }
 
-  /** Replaces the state, and shows it. */
+  /** Changes the state, and updates the memo. */
   change(next: Partial<PreviewState>): void {
     this.#state = { ...this.#state, ...next };
     this.#runLength.note();
     this.#show();
   }
 
-  /** Asks for the comment to say what the preview is now. */
+  /** Schedules an update of the comment. */
   report(): void {
     this.#comment.write(null);
   }
 
-  /** Has a push released. While a removal is carried out the push waits, and then makes the preview anew. */
+  /** Releases a push. During a removal the push waits, and then recreates the preview. */
   async push(submission: string, push: PreviewPush): Promise<PreviewAnswer> {
     this.#runLength.updateTaken();
     this.#waiting++;
@@ -86,12 +86,12 @@ export class Preview {
     }
   }
 
-  /** Removes the preview, unless that is under way. */
+  /** Starts the removal, unless it has started. */
   askRemoval({ who, reason }: Actor): void {
     this.#beginRemoval(`${who} removed it${reason === undefined ? '' : `: ${reason}`}`);
   }
 
-  /** Lives until the preview is removed and no push waits to make it anew. */
+  /** Runs until the preview is removed and no push waits to recreate it. */
   async run(): Promise<PreviewResult> {
     this.#show();
     this.#releases.resume();
@@ -126,7 +126,7 @@ export class Preview {
     }
   }
 
-  /** @returns `null`: an attempt failed, and then a push came, which keeps the preview. */
+  /** @returns `null`: an attempt failed and then a push arrived, which keeps the preview. */
   async #remove(): Promise<PreviewResult | null> {
     for (;;) {
       const { removal } = this.#state;
@@ -150,16 +150,16 @@ export class Preview {
     if (this.#state.removal === null) this.change({ removal: { because, attempts: 0, problem: null } });
   }
 
-  /** Nothing is under way that a new run would not know of. */
+  /** Whether a new run can take over: no comment, push, release or handler is in progress. */
   get #isQuiet(): boolean {
     return this.#comment.isWritten && this.#waiting === 0 && this.#releases.isIdle && allHandlersFinished();
   }
 
-  /** Ends this run of the workflow, where nothing would be lost; else returns. */
+  /** Continues as new if no work would be lost; otherwise returns. */
   async #continueAsNew(): Promise<void> {
     const canEnd = await this.#runLength.canEnd(() => this.#waiting > 0);
     if (!canEnd || !this.#comment.isWritten || !this.#releases.isIdle) return;
-    // The lists show the new run before its first task, too.
+    // Lists show the new run even before its first workflow task.
     const memo = { preview: summarize(this.#spec, this.#state) };
     const carryOn = makeContinueAsNewFunc<PreviewWorkflow>({ memo });
     await carryOn({ ...this.#input, spec: this.#spec, state: this.#state });

@@ -11,13 +11,13 @@ import {
 import { refuse } from '../failure.ts';
 import type { Preview } from './preview.ts';
 
-/** Has a preview take its messages. */
+/** Registers the message handlers of a preview. */
 export function handlePreviewMessages(subject: Preview): void {
   setHandler(
     pushPreviewUpdate,
     (push) => {
       const id = currentUpdateInfo()?.id ?? '';
-      // A cancellation removes the preview: it ends no push on the way.
+      // A cancellation removes the preview, but does not interrupt a push in progress.
       return CancellationScope.nonCancellable(() => subject.push(id, push));
     },
     {

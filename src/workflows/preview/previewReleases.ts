@@ -12,7 +12,7 @@ import type { HistoryRow, ReleaseAnswer } from '../../domain/target/targetState.
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** What the releases read and change. */
+/** The part of the preview that the releases read and change. */
 interface Released {
   readonly spec: PreviewSpec;
   readonly state: PreviewState;
@@ -20,10 +20,10 @@ interface Released {
   report(): void;
 }
 
-/** How long a removal waits for the release that it ends, in milliseconds: a restore may be under way. */
+/** How long a removal waits for the release to end, in milliseconds: a restore may be in progress. */
 const END_WITHIN_MS = 600_000;
 
-/** The releases of a preview: each by the preview's target; a newer push ends the release of an older one. */
+/** The releases of a preview, which its target runs. A newer push ends the release of an older one. */
 export class PreviewReleases {
   readonly #preview: Released;
   #submitting = 0;
@@ -34,7 +34,7 @@ export class PreviewReleases {
     this.#preview = preview;
   }
 
-  /** Whether no release is queued, runs, or is on its way. */
+  /** Whether no release is queued, running or being submitted. */
   get isIdle(): boolean {
     return this.#submitting === 0 && this.#following === 0 && this.#preview.state.release === null;
   }
@@ -61,7 +61,7 @@ export class PreviewReleases {
     }
   }
 
-  /** Ends the release that is queued or runs, and waits for that. One that does not end in time is left to its target's end. */
+  /** Ends the queued or running release, and waits for its end. On timeout, the end of the target ends it. */
   async end(because: string): Promise<void> {
     await condition(() => this.#submitting === 0);
     const { release } = this.#preview.state;
@@ -70,7 +70,7 @@ export class PreviewReleases {
     await condition(() => this.#preview.state.release === null, END_WITHIN_MS);
   }
 
-  /** Stops following: the target is gone. */
+  /** Stops following the release, because the target is gone. */
   forget(): void {
     this.#scope.cancel();
     this.#scope = new CancellationScope();
@@ -90,7 +90,7 @@ export class PreviewReleases {
     if (earlier !== null) void this.#supersede(earlier, releaseId);
   }
 
-  /** A release that cannot be ended now ends by itself, and the newer one waits for it. */
+  /** Ends an older release. If it cannot be ended now, the newer one waits for its end. */
   async #supersede(earlier: PreviewRelease, by: string): Promise<void> {
     try {
       await this.#withdraw(earlier, `superseded by a newer push, ${by}`);
@@ -121,13 +121,13 @@ export class PreviewReleases {
 
   #ended({ releaseId }: PreviewRelease, last: PreviewEnding, agentUrl: string | null): void {
     const { state } = this.#preview;
-    // The newest release is what the preview is about.
+    // Only the newest release changes the preview's state.
     if (state.release?.releaseId !== releaseId) return;
     this.#preview.change({ release: null, last, agentUrl: agentUrl ?? state.agentUrl });
     if (state.removal === null) this.#preview.report();
   }
 
-  /** What became of the release is not known: its target was ended. */
+  /** Records a release with an unknown outcome, because its target was ended. */
   #lost({ releaseId, commit }: PreviewRelease, reason: string): void {
     this.#ended(
       { releaseId, commit, submissions: [] },
@@ -137,7 +137,7 @@ export class PreviewReleases {
   }
 }
 
-/** A target whose worker is away is asked again by the next attempt of the removal. */
+/** If the target's worker is down, the next attempt of the removal asks again. */
 const SHORTLY = { promote: { scheduleToCloseMs: 60_000 } } as const;
 
 /** Waits for the end of a release. One that never started has no workflow of its own. */
@@ -153,7 +153,7 @@ async function outcomeOf(
   return { ending: { releaseId, commit, outcome, reason, verdicts }, agentUrl: result?.agentUrl ?? null };
 }
 
-/** @returns `null` if the workflow of the release ended without a result: the target's row is all there is. */
+/** @returns `null` if the release's workflow ended without a result. Then only the target's row exists. */
 async function resultOf(target: TargetSpec, { releaseId }: HistoryRow): Promise<ReleaseResult | null> {
   const workflowId = `${targetWorkflowId(target)}/${releaseId}`;
   try {

@@ -6,8 +6,8 @@ import { Preview } from './preview.ts';
 import { handlePreviewMessages } from './previewMessages.ts';
 
 /**
- * The owner of one preview: a deployment of its own for a pull request. It has each push released by the preview's target,
- * and removes everything at the deadline, on request, or if it is canceled. No CI has to be alive for that.
+ * Owns one preview, the deployment of a pull request. It releases each push through the preview's target, and removes
+ * everything at the deadline, on request, or on cancellation. No CI job has to run for that.
  */
 export function preview(input: PreviewInput): Promise<PreviewResult> {
   const root = CancellationScope.current();

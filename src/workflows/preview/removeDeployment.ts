@@ -6,23 +6,23 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 
-/** What became of the deployment of a preview. */
+/** The result of removing a preview's deployment. */
 interface Removed extends Pick<PreviewResult, 'removed'> {
   readonly note: string;
 }
 
-/** One attempt each: the preview itself tries again, with pauses that grow, and shows why. */
+/** One attempt for each step: the preview itself retries with growing pauses, and shows the error. */
 const ONCE: StepOverrides = {
   find: { startToCloseMs: 60_000, scheduleToCloseMs: 120_000, retry: { maximumAttempts: 1 } },
 };
 
-/** How often it is looked whether a deployment is gone, with pauses of 1 s to 30 s in between: about 4 min. */
+/** How often a removal polls until the deployment is gone, with pauses of 1 s to 30 s: about 4 min. */
 const LOOKS = 12;
 
 /**
  * Deletes the deployment of a preview, and then ends its target and releases its lock. Safe to repeat from the start.
  *
- * @throws ActivityFailure where an attempt failed.
+ * @throws ActivityFailure if an attempt failed.
  */
 export async function removeDeployment(target: TargetSpec): Promise<Removed> {
   const found = await find(target);
@@ -50,7 +50,7 @@ async function remove(target: TargetSpec, deploymentId: string): Promise<Removed
   throw pipelineFailure('SLIPWAY_STEP_TIMED_OUT', `the deployment ${deployment} is still being deleted`);
 }
 
-/** Only deployments of images have resources that can be made smaller (contract 000, "ResourceSpec"). */
+/** Only deployments of images have resources that can be reduced (contract 000, "ResourceSpec"). */
 async function park(target: TargetSpec, deploymentId: string): Promise<Removed> {
   const { deployment, source } = target;
   const isSmaller = source === 'external_image';
@@ -71,7 +71,7 @@ async function find(target: TargetSpec): Promise<string | null> {
     });
     return deployment?.deploymentId ?? null;
   } catch (error) {
-    // Without a list of deployments a release finds none either, and makes none.
+    // If the control plane cannot list deployments, no release can have found or created one.
     if (explain(error).code === 'SLIPWAY_NOT_FOUND') return null;
     throw error;
   }
