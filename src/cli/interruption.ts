@@ -44,3 +44,11 @@ export function exitWithParent(environment: Readonly<Record<string, string | und
   // The listener must not keep the process alive. Only a socket can do that, so only a socket has `unref`.
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
 }
+
+/** Waits until a signal is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

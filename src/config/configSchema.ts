@@ -299,7 +299,9 @@ export const Config = z
       'A deployment of its own for each pull request, by a name of your own',
     ),
     notify: Notify.default([]).describe('Receivers of notices about the targets'),
-    hooks: Hooks.default({}).describe('What "slipway hooks" is told by alerts and other products, by name'),
+    hooks: Hooks.default({}).describe(
+      'Webhooks that "slipway hooks" receives from alerts and other products, by name',
+    ),
   })
   .superRefine(
     ({ promotions, previews, notify, hooks, targets, checks, checksBudget, steps }: LooseConfig, context) => {

@@ -1,35 +1,18 @@
 import { Context } from '@temporalio/activity';
-import {
-  type Client,
-  WithStartWorkflowOperation,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { Actor } from '../../domain/actor.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { frozenAt } from '../../domain/freeze/freeze.ts';
-import type { HookHours, HookOrder } from '../../domain/hooks/hookEvent.ts';
-import { NO_FACTS, targetFacts } from '../../domain/hooks/hookFacts.ts';
-import { promotionWorkflowId } from '../../domain/promotion/promotion.ts';
+import type { HookOrder } from '../../domain/hooks/hookEvent.ts';
+import { hookFacts } from '../../domain/hooks/hookFacts.ts';
 import type { Progress } from '../../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../messages/release.ts';
-import {
-  holdUpdate,
-  rollbackUpdate,
-  submitReleaseUpdate,
-  targetStart,
-  type TargetView,
-  viewQuery,
-} from '../../messages/target.ts';
-import {
-  type TargetWorkflow,
-  WORKFLOW_TASK_TIMEOUT_MS,
-  WORKFLOW_TYPES,
-} from '../../messages/workflowTypes.ts';
+import { holdUpdate, rollbackUpdate, type TargetView } from '../../messages/target.ts';
+import { promotionStart } from '../../messages/promotion.ts';
+import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
+import { submitToTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 
 /** Sends a hook's orders to targets, with the same messages that people send. */
@@ -38,11 +21,8 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
     lookForHook: ({ workflowId, hours, at }) =>
       askTemporal(async (client) => {
         const view = await viewTarget(client, workflowId);
-        const facts =
-          view === undefined
-            ? NO_FACTS
-            : targetFacts(view.state, view.running, await progressOf(client, view.running));
-        return { facts: { ...facts, needsApproval: hours !== undefined && isWithin(hours, at) } };
+        const progress = await progressOf(client, view?.running ?? null);
+        return { facts: hookFacts(view, progress, hours, at) };
       }),
 
     carryOutOrder: ({ order, requestId, serving, by }) =>
@@ -123,51 +103,26 @@ async function release(
   { request }: OrderTo<'release'>,
   { requestId, by }: Asking,
 ): Promise<string> {
-  const { target, recordStore } = request;
-  const { releaseId, disposition, reason } = await client.workflow.executeUpdateWithStart(
-    submitReleaseUpdate,
-    {
-      args: [{ ...request, requestedBy: by }],
-      updateId: requestId,
-      startWorkflowOperation: new WithStartWorkflowOperation<TargetWorkflow>(
-        WORKFLOW_TYPES.target,
-        targetStart(target, recordStore, Context.current().info.taskQueue),
-      ),
-    },
+  const { releaseId, disposition, reason } = await submitToTarget(
+    client,
+    { ...request, requestedBy: by },
+    requestId,
   );
   return `${releaseId} ${disposition.replaceAll('_', ' ')}, ${reason}`;
 }
 
 async function promote(client: Client, { request }: OrderTo<'promotion'>, { by }: Asking): Promise<string> {
-  const { name, from, to } = request;
+  const { name } = request;
   try {
-    await client.workflow.start(WORKFLOW_TYPES.promotion, {
-      workflowId: promotionWorkflowId(request),
-      taskQueue: Context.current().info.taskQueue,
-      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-      args: [{ request: { ...request, requestedBy: by } }],
-      typedSearchAttributes: [
-        { key: { name: SEARCH_ATTRIBUTES.target, type: 'KEYWORD' }, value: to.name },
-        { key: { name: SEARCH_ATTRIBUTES.outcome, type: 'KEYWORD' }, value: 'running' },
-      ],
-      staticSummary: `promotion ${name}: ${from.name} to ${to.name}`,
-    });
+    const asked = { ...request, requestedBy: by };
+    await client.workflow.start(
+      WORKFLOW_TYPES.promotion,
+      promotionStart(asked, Context.current().info.taskQueue),
+    );
     return `the promotion ${name} has begun`;
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)
       return `the promotion ${name} is under way already`;
-    throw error;
-  }
-}
-
-/** `undefined`: the target has never taken a release. */
-async function viewTarget(client: Client, workflowId: string): Promise<TargetView | undefined> {
-  try {
-    const view = await client.workflow.getHandle(workflowId).query(viewQuery);
-    if (view.recovering === true) throw new Error('the target reads its earlier state');
-    return view;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
 }
@@ -181,9 +136,4 @@ async function progressOf(client: Client, running: TargetView['running']): Promi
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
-}
-
-/** Whether an instant lies within hours of the day or week. */
-function isWithin({ from, until, timeZone }: HookHours, at: number): boolean {
-  return frozenAt([{ name: 'approval', from, until, timeZone, then: 'wait' }], at) !== null;
 }

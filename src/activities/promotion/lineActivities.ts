@@ -1,31 +1,20 @@
-import { Context } from '@temporalio/activity';
-import {
-  type Client,
-  WithStartWorkflowOperation,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, type WorkflowHandle } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen } from '../../domain/promotion/candidate.ts';
-import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
 import {
   holdUpdate,
   lookupQuery,
   rollbackUpdate,
-  submitReleaseUpdate,
-  targetStart,
   type TargetView,
-  viewQuery,
   withdrawUpdate,
 } from '../../messages/target.ts';
-import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
-import { traceField } from '../../traces/trace.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';
 import type { PollUntil } from '../polling.ts';
+import { startTarget, submitToTarget, viewTarget } from '../target/targetCalls.ts';
 import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
@@ -45,7 +34,7 @@ export function lineActivities(
 > {
   const see = async (target: TargetSpec, asksControlPlane: boolean): Promise<TargetSeen> => {
     const deployment = asksControlPlane ? (await findDeployment({ target })).deployment : null;
-    return seeTarget(target.name, await viewTarget(target), deployment, target.agentUrl);
+    return seeTarget(target.name, (await viewOf(target)) ?? null, deployment, target.agentUrl);
   };
   return {
     lookAtLine: async ({ from, to, downstream }) => ({
@@ -58,15 +47,7 @@ export function lineActivities(
 
     submitToTarget: async ({ request, submission }) => {
       await place.take();
-      // The release joins the trace of its promotion.
-      const traced = { ...request, ...traceField() };
-      const answer = await askTemporal((client) =>
-        client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
-          args: [traced],
-          updateId: submission,
-          startWorkflowOperation: startTarget(request),
-        }),
-      );
+      const answer = await askTemporal((client) => submitToTarget(client, request, submission));
       return { answer };
     },
 
@@ -108,27 +89,10 @@ export function lineActivities(
   };
 }
 
-async function viewTarget(target: TargetSpec): Promise<TargetView | null> {
-  return askTemporal(async (client) => {
-    try {
-      const seen = await targetHandle(client, target).query(viewQuery);
-      if (seen.recovering === true) throw new Error(`"${target.name}" reads its earlier state`);
-      return seen;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return null;
-      throw error;
-    }
-  });
+function viewOf(target: TargetSpec): Promise<TargetView | undefined> {
+  return askTemporal((client) => viewTarget(client, targetWorkflowId(target)));
 }
 
 function targetHandle(client: Client, target: TargetSpec): WorkflowHandle {
   return client.workflow.getHandle(targetWorkflowId(target));
-}
-
-/** Update-with-Start also starts a new target, because a promotion may be its first release. */
-function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
-  return new WithStartWorkflowOperation<TargetWorkflow>(
-    WORKFLOW_TYPES.target,
-    targetStart(target, recordStore, Context.current().info.taskQueue),
-  );
 }

@@ -15,7 +15,7 @@ import type { ReleaseResult } from '../../domain/release/release.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
 import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../context.ts';
-import { INTERRUPTED, onInterruption } from '../interruption.ts';
+import { INTERRUPTED, onInterruption, untilAborted } from '../interruption.ts';
 import { MARKS } from '../ui/style.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
@@ -275,12 +275,5 @@ async function requireExamples(): Promise<void> {
 function failed(what: string): SlipwayError {
   return new SlipwayError('SLIPWAY_DEMO_FAILED', what, {
     hint: 'run the demo again with --keep, and look at the release on the page, or in Temporal’s web interface',
-  });
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }

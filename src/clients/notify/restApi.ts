@@ -2,6 +2,7 @@ import type { Agent } from 'undici';
 import type { z } from 'zod';
 
 import { Exchange, type ExchangeRequest } from '../exchange.ts';
+import { parsedJson } from '../../domain/scalars.ts';
 import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
@@ -49,7 +50,7 @@ export function restApi(
       },
       { signal, timeoutMs },
     );
-    const parsed = answer.safeParse(jsonOf(await opened(exchange)));
+    const parsed = answer.safeParse(parsedJson(await opened(exchange)));
     if (!parsed.success) throw exchange.badAnswer(`not as ${called} documents it`);
     return parsed.data;
   };
@@ -69,14 +70,4 @@ async function opened(exchange: Exchange): Promise<string> {
     });
   }
   return exchange.text(ANSWER_MAX_BYTES);
-}
-
-/** @returns `undefined` for what is no JSON, which no schema takes where something is expected. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -35,16 +35,6 @@ export function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The JSON that a text is; `undefined` if it is none. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 /** The numbers in a text, as English writes them: `-3`, `0.5`, `1e6`, `1,234.5`. */
 export function numbersIn(text: string): readonly number[] {
   const found = text.match(/(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])/giu);

@@ -1,7 +1,8 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
 import { cutText } from '../bounds.ts';
-import { answerText, asText, numbersIn, parsedJson, valueAt } from './answer.ts';
+import { parsedJson } from '../scalars.ts';
+import { answerText, asText, numbersIn, valueAt } from './answer.ts';
 import type { ObservedRun } from './check.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from './expectation.ts';
 import { trajectoryOf, trajectoryProblem } from './trajectory.ts';

@@ -1,7 +1,6 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
-import { isRecord, type WholeNumber } from '../scalars.ts';
-import { parsedJson } from './answer.ts';
+import { isRecord, parsedJson, type WholeNumber } from '../scalars.ts';
 
 /**
  * How tool calls are compared with the expected ones, as in the public `agentevals`: the same ones in the same order; in

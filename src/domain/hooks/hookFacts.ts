@@ -1,8 +1,10 @@
 import { isSameRevision } from '../deployment/revision.ts';
 import { type RevisionWords, wordsOf } from '../deployment/revisionName.ts';
+import { frozenAt } from '../freeze/freeze.ts';
 import type { Progress } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import type { Running, TargetState } from '../target/targetState.ts';
+import type { HookHours } from './hookEvent.ts';
 
 /** What the guards of a rule ask about a target. */
 export interface HookFacts {
@@ -27,13 +29,25 @@ interface RunningFacts extends Pick<Running, 'releaseId' | 'kind'> {
   readonly startedAt: Instant | null;
 }
 
-/** What a target says of itself, for the guards; `progress` is that of the release that runs, if it answered. */
-export function targetFacts(
-  state: TargetState,
-  running: Running | null,
+/**
+ * The facts that the guards of a rule check.
+ *
+ * @param view - the target's view. `undefined`: the target has never taken a release.
+ * @param progress - the progress of the running release. `undefined`: none runs, or it did not answer.
+ * @param hours - when a person must approve. `undefined`: never.
+ * @param at - milliseconds since 1970.
+ */
+export function hookFacts(
+  view: { readonly state: TargetState; readonly running: Running | null } | undefined,
   progress: Pick<Progress, 'revisionId' | 'startedAt'> | undefined,
-): Omit<HookFacts, 'needsApproval'> {
+  hours: HookHours | undefined,
+  at: number,
+): HookFacts {
+  const needsApproval = hours !== undefined && isWithin(hours, at);
+  if (view === undefined) return { serving: null, running: null, needsApproval };
+  const { state, running } = view;
   return {
+    needsApproval,
     serving: servingFacts(state),
     running:
       running === null
@@ -47,8 +61,10 @@ export function targetFacts(
   };
 }
 
-/** A target that has never taken a release. */
-export const NO_FACTS: Omit<HookFacts, 'needsApproval'> = { serving: null, running: null };
+/** Whether an instant lies within hours of the day or week. */
+function isWithin({ from, until, timeZone }: HookHours, at: number): boolean {
+  return frozenAt([{ name: 'approval', from, until, timeZone, then: 'wait' }], at) !== null;
+}
 
 function servingFacts(state: TargetState): ServingFacts | null {
   const { activeRevisionId: active, known, history } = state;

@@ -1,4 +1,4 @@
-import { isRecord } from '../scalars.ts';
+import { valueAt } from '../check/answer.ts';
 import type { HookEvent } from './hookEvent.ts';
 
 /** What a field must be: this text, number or truth value, or text that matches a regular expression. */
@@ -35,12 +35,7 @@ export function mismatch(
 
 /** The text, number or truth value at a dot path, as text; `undefined`: there is none. */
 export function fieldText(fields: unknown, path: string): string | undefined {
-  let value = fields;
-  for (const name of path.split('.')) {
-    const isThere = (isRecord(value) || Array.isArray(value)) && Object.hasOwn(value, name);
-    if (!isThere) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[name];
-  }
+  const value = valueAt(fields, path);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : undefined;

@@ -207,7 +207,7 @@ export function settledAsk({ asks }: HookState, now: number, busy: ReadonlySet<s
   );
 }
 
-/** Records what became of an event. What it waited for is let go. */
+/** Records the decision about an event, and drops its request for approval and its order if nothing else needs them. */
 export function settle(
   state: HookState,
   work: HookWork,

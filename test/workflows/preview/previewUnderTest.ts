@@ -83,7 +83,7 @@ export class PreviewUnderTest {
     return this.#client.workflow.getHandle(previewWorkflowId(this.target.request('a').target));
   }
 
-  /** Pushes an artifact, which is told by one letter. */
+  /** Pushes an artifact, named by one letter. */
   push(artifact: string, ttlMs: number, changes: Partial<ReleaseRequest> = {}): Promise<PreviewAnswer> {
     const request = this.target.request(artifact, { commit: `commit-${artifact}`, ...changes });
     return this.#client.workflow.executeUpdateWithStart(pushPreviewUpdate, {

@@ -2,7 +2,7 @@ import { readAccessSettings } from '../../../dashboard/access/accessSettings.ts'
 import { startDashboard } from '../../../dashboard/server.ts';
 import { readMetricsAddress } from '../../../metrics/exporter.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent, onInterruption } from '../../interruption.ts';
+import { exitWithParent, onInterruption, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { openHooks } from '../hooks/openHooks.ts';
 
@@ -65,11 +65,4 @@ export async function runDashboardCommand(
   } finally {
     interruption.release();
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

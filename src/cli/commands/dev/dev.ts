@@ -3,7 +3,7 @@ import { slipwayHome } from '../../../config/home.ts';
 import { lintConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { onInterruption } from '../../interruption.ts';
+import { onInterruption, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
 import { type LocalStack, PLATFORM_PORT, startLocalStack } from './localStack.ts';
@@ -136,13 +136,6 @@ function printEvent(output: Output, event: SupervisorEvent): void {
       return;
     }
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** Where `slipway dev` was started. */

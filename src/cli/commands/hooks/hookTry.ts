@@ -3,10 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { HookRule } from '../../../config/hookSchema.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { frozenAt } from '../../../domain/freeze/freeze.ts';
 import { counted, decide, type HookVerdict } from '../../../domain/hooks/decide.ts';
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
-import { type HookFacts, NO_FACTS, targetFacts } from '../../../domain/hooks/hookFacts.ts';
+import { type HookFacts, hookFacts } from '../../../domain/hooks/hookFacts.ts';
 import { EMPTY_HOOK, type HookState, isAsking } from '../../../domain/hooks/hookState.ts';
 import type { ReadEvent } from '../../../hooks/forms/form.ts';
 import { readEvents } from '../../../hooks/forms/forms.ts';
@@ -126,10 +125,7 @@ async function look(
   const view = await viewTarget(temporal, workflowId);
   const running = view?.running ?? null;
   const progress = running === null ? undefined : await readProgress(temporal, running.workflowId);
-  const facts = view === undefined ? NO_FACTS : targetFacts(view.state, running, progress);
-  const needsApproval =
-    hours !== undefined && frozenAt([{ name: 'approval', then: 'wait', ...hours }], now) !== null;
-  return { ...facts, needsApproval };
+  return hookFacts(view, progress, hours, now);
 }
 
 function verdictText(verdict: HookVerdict): string {

@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import { makeHome } from '../../../config/home.ts';
 import { listen } from '../../../dashboard/listen.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent, onInterruption } from '../../interruption.ts';
+import { exitWithParent, onInterruption, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { openHooks } from './openHooks.ts';
 
@@ -50,11 +50,4 @@ export async function runHooksCommand(
   } finally {
     interruption.release();
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -5,7 +5,6 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Prove } from '../../../domain/identity/statement.ts';
@@ -16,10 +15,10 @@ import {
   promotionWorkflowId,
 } from '../../../domain/promotion/promotion.ts';
 import type { Progress } from '../../../domain/release/release.ts';
-import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
 import { workflowResult } from '../../../domain/workflowResult.ts';
+import { promotionStart } from '../../../messages/promotion.ts';
 import type { InterventionMessage } from '../../../messages/release.ts';
-import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { traceField } from '../../../traces/trace.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
@@ -47,17 +46,10 @@ export async function startPromotion(
   const workflowId = promotionWorkflowId(request);
   await requireWorker(temporal);
   try {
-    const handle = await client.workflow.start(WORKFLOW_TYPES.promotion, {
-      workflowId,
-      taskQueue: settings.taskQueue,
-      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-      args: [{ request: { ...request, ...traceField() } }],
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
-        { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: 'running' },
-      ]),
-      staticSummary: `promotion ${request.name}: ${request.from.name} to ${request.to.name}`,
-    });
+    const handle = await client.workflow.start(
+      WORKFLOW_TYPES.promotion,
+      promotionStart({ ...request, ...traceField() }, settings.taskQueue),
+    );
     return { workflowId, runId: handle.firstExecutionRunId, disposition: 'started' };
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError))

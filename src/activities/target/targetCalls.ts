@@ -1,0 +1,45 @@
+import { Context } from '@temporalio/activity';
+import { type Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
+
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
+import { submitReleaseUpdate, targetStart, type TargetView, viewQuery } from '../../messages/target.ts';
+import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { traceField } from '../../traces/trace.ts';
+
+/** Starts a target together with an update, if it does not run. */
+export function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
+  return new WithStartWorkflowOperation<TargetWorkflow>(
+    WORKFLOW_TYPES.target,
+    targetStart(target, recordStore, Context.current().info.taskQueue),
+  );
+}
+
+/**
+ * Submits a release to its target. The release joins the trace of the calling workflow.
+ *
+ * @param submission - the update's id: a repeated submission gets the first one's answer.
+ */
+export function submitToTarget(
+  client: Client,
+  request: ReleaseRequest,
+  submission: string,
+): Promise<ReleaseAnswer> {
+  return client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
+    args: [{ ...request, ...traceField() }],
+    updateId: submission,
+    startWorkflowOperation: startTarget(request),
+  });
+}
+
+/** @returns `undefined` if the target has never taken a release. */
+export async function viewTarget(client: Client, workflowId: string): Promise<TargetView | undefined> {
+  try {
+    const view = await client.workflow.getHandle(workflowId).query(viewQuery);
+    if (view.recovering === true) throw new Error(`${workflowId} reads its earlier state`);
+    return view;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
