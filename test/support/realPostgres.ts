@@ -33,7 +33,7 @@ const WATCHED = '(read -r _ <&3; kill -INT $$) >/dev/null 2>&1 & exec "$@" 3<&-'
  */
 export async function startRealPostgres(): Promise<RealPostgres> {
   if (process.platform === 'win32') throw new Error('the server is watched by a shell, which Windows lacks');
-  // In a folder that NOBODY can access.
+  // The folder must be accessible to the unprivileged user.
   const folder = await mkdtemp(join(tmpdir(), 'slipway-postgres-'));
   try {
     const user = process.getuid?.() === 0 ? NOBODY : {};
