@@ -46,150 +46,171 @@ const ASKED_WITHIN = '10 minutes';
  * targets the messages that people send. Listeners are stateless: any number of them may send it events.
  */
 export async function hook(input: HookInput): Promise<void> {
+  const hooked = new Hook(input);
   // A cancellation would lose the events.
-  await CancellationScope.nonCancellable(() => listen(input));
+  await CancellationScope.nonCancellable(() => {
+    hooked.takeMessages();
+    return hooked.run();
+  });
 }
 
-async function listen({
-  name,
-  state: carried = EMPTY_HOOK,
-  continueAsNewAfterEvents,
-}: HookInput): Promise<void> {
-  let state: HookState = carried;
-  const runLength = new RunLength(continueAsNewAfterEvents);
-  const { lookForHook, carryOutOrder } = proxyActivities<Activities>({
-    startToCloseTimeout: '35 seconds',
-    scheduleToCloseTimeout: ASKED_WITHIN,
-    // Detects a worker that was killed during an order.
-    heartbeatTimeout: '5 seconds',
-    retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
-  });
-  const change = (next: HookState): void => {
-    state = next;
-    runLength.note();
-    setCurrentDetails(describeHook(name, state));
-  };
+const { lookForHook, carryOutOrder } = proxyActivities<Activities>({
+  startToCloseTimeout: '35 seconds',
+  scheduleToCloseTimeout: ASKED_WITHIN,
+  // Detects a worker that was killed during an order.
+  heartbeatTimeout: '5 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '10 seconds' },
+});
 
-  setHandler(
-    tellHookUpdate,
-    (delivery) => {
-      runLength.updateTaken();
-      const taken = takeDelivery(state, delivery, Date.now());
-      change(taken.state);
-      return taken.answers;
-    },
-    {
-      description: 'Take events; each counts once',
-      validator: (delivery) => {
-        const problem = deliveryProblem(delivery);
-        if (problem !== undefined) refuse(problem);
+class Hook {
+  readonly #input: HookInput;
+  readonly #runLength: RunLength;
+  /** The targets with an order in progress. A slow target does not delay the others. */
+  readonly #busy = new Set<string>();
+  #state: HookState;
+
+  constructor(input: HookInput) {
+    this.#input = input;
+    this.#state = input.state ?? EMPTY_HOOK;
+    this.#runLength = new RunLength(input.continueAsNewAfterEvents);
+  }
+
+  /** Registers the handlers. */
+  takeMessages(): void {
+    setHandler(
+      tellHookUpdate,
+      (delivery) => {
+        this.#runLength.updateTaken();
+        const { state, answers } = takeDelivery(this.#state, delivery, Date.now());
+        this.#change(state);
+        return answers;
       },
-    },
-  );
-  setHandler(
-    answerHookUpdate,
-    (raw) => {
-      runLength.updateTaken();
-      const answer = readAnswerHook(raw);
-      if (typeof answer === 'string') return refuse(answer);
-      const { event, approved, by } = answer;
-      const next = answerAsk(state, event, { approved, by });
-      if (next === null) return refuse(`no event "${event}" waits for approval`, 'SLIPWAY_WRONG_MOMENT');
-      change(next);
-      return approved;
-    },
-    {
-      description: 'Approve or reject what waits for approval of an event',
-      validator: (raw) => {
+      {
+        description: 'Take events; each counts once',
+        validator: (delivery) => {
+          const problem = deliveryProblem(delivery);
+          if (problem !== undefined) refuse(problem);
+        },
+      },
+    );
+    setHandler(
+      answerHookUpdate,
+      (raw) => {
+        this.#runLength.updateTaken();
         const answer = readAnswerHook(raw);
-        if (typeof answer === 'string') refuse(answer);
+        if (typeof answer === 'string') return refuse(answer);
+        const { event, approved, by } = answer;
+        const next = answerAsk(this.#state, event, { approved, by });
+        if (next === null) return refuse(`no event "${event}" waits for approval`, 'SLIPWAY_WRONG_MOMENT');
+        this.#change(next);
+        return approved;
       },
-    },
-  );
-  setHandler(hookQuery, () => state, { description: 'Events, and what became of them' });
+      {
+        description: 'Approve or reject what waits for approval of an event',
+        validator: (raw) => {
+          const answer = readAnswerHook(raw);
+          if (typeof answer === 'string') refuse(answer);
+        },
+      },
+    );
+    setHandler(hookQuery, () => this.#state, { description: 'Events, and what became of them' });
+  }
 
-  const act = async (work: HookWork, order: HookOrder, serving?: string): Promise<void> => {
-    const requestId = hookRequestId(work);
-    try {
-      const { note } = await carryOutOrder({ order, requestId, serving, by: hookActor(name, work) });
-      change(settle(state, work, 'carried_out', note, Date.now()));
-    } catch (error) {
-      change(settle(state, work, 'failed', explain(error).message));
+  /** Decides about events, one at a time for each target, until this run continues as new. */
+  async run(): Promise<never> {
+    this.#change(this.#state);
+    for (;;) {
+      takeUnknownSignals(() => undefined);
+      const answered = settledAsk(this.#state, Date.now(), this.#busy);
+      if (answered !== undefined) {
+        this.#work(answered.work.target, () => this.#settleAsk(answered));
+        continue;
+      }
+      // After Continue-As-New, the next run takes the queued work.
+      const next = this.#runLength.isReached ? undefined : takeWork(this.#state, this.#busy);
+      if (next !== undefined) {
+        this.#change(next.state);
+        this.#work(next.work.target, () => this.#decide(next));
+        continue;
+      }
+      if (this.#runLength.isReached && this.#busy.size === 0) {
+        if (await this.#runLength.canEnd(() => false))
+          await continueAsNew<typeof hook>({ ...this.#input, state: this.#state });
+        this.#runLength.note();
+        continue;
+      }
+      await this.#untilNews();
     }
-  };
-  const answerOf = async ({ work, serving, answer }: HookAsk): Promise<void> => {
-    const order = state.orders[tallyKey(work.rule, work)];
-    if (answer?.approved === true && order !== undefined) return act(work, order, serving);
-    const why = answer === undefined ? 'no person approved in time' : `rejected by ${answer.by.who}`;
-    change(settle(state, work, 'rejected', why));
-  };
-  const decideOn = async ({ work, order, tally }: TakenWork): Promise<void> => {
+  }
+
+  #change(next: HookState): void {
+    this.#state = next;
+    this.#runLength.note();
+    setCurrentDetails(describeHook(this.#input.name, next));
+  }
+
+  #settle(...args: Tail<Parameters<typeof settle>>): void {
+    this.#change(settle(this.#state, ...args));
+  }
+
+  #work(target: string, work: () => Promise<void>): void {
+    this.#busy.add(target);
+    void work().finally(() => this.#busy.delete(target));
+  }
+
+  async #decide({ work, order, tally }: TakenWork): Promise<void> {
     const { guards, event } = work;
-    const situation = { guards, event, tally, isAsking: isAsking(state, work), now: Date.now() };
+    const situation = { guards, event, tally, isAsking: isAsking(this.#state, work), now: Date.now() };
     let verdict = decide(situation);
     if (verdict.kind === 'look') {
       try {
-        const { facts } = await lookForHook({
-          workflowId: order.workflowId,
-          hours: guards.approval,
-          at: Date.now(),
-        });
-        verdict = decide({ ...situation, isAsking: isAsking(state, work), facts, now: Date.now() });
+        const { workflowId } = order;
+        const { facts } = await lookForHook({ workflowId, hours: guards.approval, at: Date.now() });
+        verdict = decide({ ...situation, isAsking: isAsking(this.#state, work), facts, now: Date.now() });
       } catch (error) {
-        change(settle(state, work, 'failed', explain(error).message));
+        this.#settle(work, 'failed', explain(error).message);
         return;
       }
     }
-    if (verdict.kind === 'act') await act(work, order, verdict.serving);
-    else if (verdict.kind === 'not_met') change(settle(state, work, 'not_met', verdict.note));
+    if (verdict.kind === 'act') await this.#act(work, order, verdict.serving);
+    else if (verdict.kind === 'not_met') this.#settle(work, 'not_met', verdict.note);
     else if (verdict.kind === 'ask') {
       const { untilMs, serving, note } = verdict;
-      change(ask(state, { work, untilMs, serving }, note));
+      this.#change(ask(this.#state, { work, untilMs, serving }, note));
     }
-  };
+  }
 
-  /** The targets with an order in progress. A slow target does not delay the others. */
-  const busy = new Set<string>();
-  const askTarget = (target: string, work: () => Promise<void>): void => {
-    busy.add(target);
-    void work().finally(() => busy.delete(target));
-  };
+  async #settleAsk({ work, serving, answer }: HookAsk): Promise<void> {
+    const order = this.#state.orders[tallyKey(work.rule, work)];
+    if (answer?.approved === true && order !== undefined) return this.#act(work, order, serving);
+    const why = answer === undefined ? 'no person approved in time' : `rejected by ${answer.by.who}`;
+    this.#settle(work, 'rejected', why);
+  }
 
-  change(state);
-  for (;;) {
-    takeUnknownSignals(() => undefined);
-    const answered = settledAsk(state, Date.now(), busy);
-    if (answered !== undefined) {
-      askTarget(answered.work.target, () => answerOf(answered));
-      continue;
+  async #act(work: HookWork, order: HookOrder, serving?: string): Promise<void> {
+    const requestId = hookRequestId(work);
+    const by = hookActor(this.#input.name, work);
+    try {
+      const { note } = await carryOutOrder({ order, requestId, serving, by });
+      this.#settle(work, 'carried_out', note, Date.now());
+    } catch (error) {
+      this.#settle(work, 'failed', explain(error).message);
     }
-    // After Continue-As-New, the next run takes the queued work.
-    const next = runLength.isReached ? undefined : takeWork(state, busy);
-    if (next !== undefined) {
-      change(next.state);
-      askTarget(next.work.target, () => decideOn(next));
-      continue;
-    }
-    if (runLength.isReached && busy.size === 0) {
-      if (await runLength.canEnd(() => false))
-        await continueAsNew<typeof hook>({ name, state, continueAsNewAfterEvents });
-      runLength.note();
-      continue;
-    }
-    await untilNews();
   }
 
   /** Waits for an event, an answer, or the deadline of an approval. */
-  async function untilNews(): Promise<void> {
-    const { asks } = state;
+  async #untilNews(): Promise<void> {
+    const { asks } = this.#state;
     const isNews = (): boolean =>
-      (runLength.isReached
-        ? busy.size === 0 && allHandlersFinished()
-        : state.queue.some(({ target }) => !busy.has(target))) ||
-      state.asks !== asks ||
-      settledAsk(state, Date.now(), busy) !== undefined;
-    const ends = asks.filter(({ work }) => !busy.has(work.target)).map(({ untilMs }) => untilMs);
+      (this.#runLength.isReached
+        ? this.#busy.size === 0 && allHandlersFinished()
+        : this.#state.queue.some(({ target }) => !this.#busy.has(target))) ||
+      this.#state.asks !== asks ||
+      settledAsk(this.#state, Date.now(), this.#busy) !== undefined;
+    const ends = asks.filter(({ work }) => !this.#busy.has(work.target)).map(({ untilMs }) => untilMs);
     if (ends.length === 0) await condition(isNews);
     else await condition(isNews, Math.max(Math.min(...ends) - Date.now(), 1));
   }
 }
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
