@@ -4,12 +4,12 @@ import { bodyLimit } from 'hono/body-limit';
 import { resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { HookAnswer } from '../domain/hooks/hookState.ts';
-import { tellHook } from '../temporal/client/hooks/hookClient.ts';
+import { deliverEvents } from '../temporal/client/hooks/hookClient.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { Received } from './forms/form.ts';
 import { FORMS, readEvents } from './forms/forms.ts';
 import { HookRefusal } from './hookRefusal.ts';
-import { HookTeller, type Tell } from './hookTeller.ts';
+import { DeliveryQueue, type Deliver } from './deliveryQueue.ts';
 import { Intake, RETRY_AFTER_S } from './intake.ts';
 import { deliveryOf, type ListeningHook, type RequestSource } from './listeningHook.ts';
 
@@ -48,8 +48,8 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
   const intake = new Intake();
   const listening = new Map(
     hooks.map((hook) => {
-      const tell: Tell = (delivery) => tellHook(temporal, hook, delivery);
-      return [hook.name, { hook, teller: new HookTeller(tell) }];
+      const deliver: Deliver = (delivery) => deliverEvents(temporal, hook, delivery);
+      return [hook.name, { hook, queue: new DeliveryQueue(deliver) }];
     }),
   );
   const tooLarge = (): never => {
@@ -67,11 +67,11 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
       const found = listening.get(name);
       if (found === undefined)
         throw new HookRefusal(404, 'SLIPWAY_HOOK_UNKNOWN', 'there is no hook at this address');
-      const { hook, teller } = found;
+      const { hook, queue } = found;
       const received = { body: await bodyOf(c), header: (header: string) => c.req.header(header) };
       isLong(received.body.length);
       FORMS[hook.config.form].authenticate(received, resolveSecret(hook.config.secret, environment), now());
-      const answers = await tellAbout(hook, teller, received, source);
+      const answers = await deliverReceived(hook, queue, received, source);
       const status = answers.some(({ disposition }) => disposition === 'taken') ? 202 : 200;
       onAnswered({ hook: name, status, answers });
       return c.json({ events: answers }, status);
@@ -80,15 +80,15 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
   return app;
 }
 
-async function tellAbout(
+async function deliverReceived(
   hook: ListeningHook,
-  teller: HookTeller,
+  queue: DeliveryQueue,
   received: Received,
   source: RequestSource,
 ): Promise<readonly HookAnswer[]> {
   const events = readEvents(hook.config.form, received);
   if (events.length === 0) return [];
-  return teller.tell(await deliveryOf(hook, events, source));
+  return queue.deliver(await deliveryOf(hook, events, source));
 }
 
 async function bodyOf(c: Context): Promise<Uint8Array> {

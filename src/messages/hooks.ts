@@ -25,7 +25,7 @@ import {
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 
 /** Take events; answers when each is kept, or was before. */
-export const tellHookUpdate = defineUpdate<readonly HookAnswer[], [HookDelivery]>('tellHook');
+export const deliverEventsUpdate = defineUpdate<readonly HookAnswer[], [HookDelivery]>('deliverEvents');
 /** Approve or reject what waits for approval of an event. */
 export const answerHookUpdate = defineUpdate<boolean, [AnswerHookMessage]>('answerHook');
 export const hookQuery = defineQuery<HookState>('hook');

@@ -31,7 +31,7 @@ import {
   deliveryProblem,
   hookQuery,
   readAnswerHook,
-  tellHookUpdate,
+  deliverEventsUpdate,
 } from '../../messages/hooks.ts';
 import type { HookInput } from '../../messages/workflowTypes.ts';
 import { explain, refuse } from '../failure.ts';
@@ -78,7 +78,7 @@ class Hook {
   /** Registers the handlers. */
   takeMessages(): void {
     setHandler(
-      tellHookUpdate,
+      deliverEventsUpdate,
       (delivery) => {
         this.#runLength.updateTaken();
         const { state, answers } = takeDelivery(this.#state, delivery, Date.now());

@@ -32,7 +32,7 @@ export async function runHookListCommand(
       const state = await viewHook(temporal, hook);
       const rows = (state?.rows ?? []).slice(-last).reverse();
       output.print(output.style.strong(hook.name));
-      if (rows.length === 0) output.print('  was told nothing yet');
+      if (rows.length === 0) output.print('  has received no events yet');
       for (const row of rows) {
         output.event({ event: 'hook_event', hook: hook.name, ...row });
         for (const line of rowLines(row, Date.now(), output.style)) output.print(`  ${line}`);

@@ -14,7 +14,7 @@ import {
   type AnswerHookMessage,
   answerHookUpdate,
   hookQuery,
-  tellHookUpdate,
+  deliverEventsUpdate,
 } from '../../../messages/hooks.ts';
 import {
   type HookWorkflow,
@@ -35,7 +35,7 @@ export interface HookPlace {
 
 /**
  * The workflow id of a hook: hooks of one name in two repositories are two. One that may ask other targets than before is
- * another hook, which has been told nothing yet.
+ * another hook, without events.
  *
  * @param targets - the workflow ids of the targets that its rules may ask.
  */
@@ -46,22 +46,22 @@ export function hookWorkflowId(name: string, targets: readonly string[]): string
 
 const IDENTITY_CHARACTERS = 12;
 /** How long a listener waits for a worker, in milliseconds: the sender waits for it. */
-const TELL_TIMEOUT_MS = 8_000;
+const DELIVERY_TIMEOUT_MS = 8_000;
 
 /**
- * Tells a hook about events, and starts it where it is new. It is kept once this returns.
+ * Sends events to a hook's workflow, and starts the workflow if it does not run. Once this returns, the events are stored.
  *
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE: then the same events may be told again, since each
- * counts once.
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE: the caller may send the same events again, since
+ * each counts once.
  */
-export async function tellHook(
+export async function deliverEvents(
   { client, settings }: TemporalConnection,
   { name, workflowId }: HookPlace,
   delivery: HookDelivery,
 ): Promise<readonly HookAnswer[]> {
   try {
-    return await client.withDeadline(Date.now() + TELL_TIMEOUT_MS, () =>
-      client.workflow.executeUpdateWithStart(tellHookUpdate, {
+    return await client.withDeadline(Date.now() + DELIVERY_TIMEOUT_MS, () =>
+      client.workflow.executeUpdateWithStart(deliverEventsUpdate, {
         args: [delivery],
         updateId: randomUUID(),
         startWorkflowOperation: new WithStartWorkflowOperation<HookWorkflow>(WORKFLOW_TYPES.hook, {
@@ -76,7 +76,7 @@ export async function tellHook(
     );
   } catch (error) {
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error)) {
-      const within = `within ${TELL_TIMEOUT_MS / 1_000} s`;
+      const within = `within ${DELIVERY_TIMEOUT_MS / 1_000} s`;
       throw noWorker(settings, `no worker took the event ${within}`, error);
     }
     throw refusal(error) ?? temporalError(error, settings);
@@ -84,7 +84,7 @@ export async function tellHook(
 }
 
 /**
- * What a hook was told; `undefined`: nothing yet.
+ * The events of a hook; `undefined`: it has received none.
  *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -123,7 +123,7 @@ export async function answerHook(
     );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)
-      throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the hook was told nothing yet');
+      throw new SlipwayError('SLIPWAY_WRONG_MOMENT', 'the hook has received no events yet');
     throw refusal(error) ?? temporalError(error, settings);
   }
 }

@@ -3,7 +3,7 @@ import type { HookDelivery } from '../domain/hooks/hookEvent.ts';
 import type { HookAnswer } from '../domain/hooks/hookState.ts';
 
 /** Sends events to a hook's workflow. */
-export type Tell = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>;
+export type Deliver = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>;
 
 /** Most events in one message: Temporal accepts 2 MB. */
 const MESSAGE_MAX_EVENTS = 500;
@@ -21,29 +21,29 @@ interface Waiting {
  * Sends deliveries to a hook's workflow, one message at a time. Deliveries that arrive meanwhile share the next one:
  * a flood costs few messages, and a single delivery does not wait.
  */
-export class HookTeller {
-  readonly #tell: Tell;
+export class DeliveryQueue {
+  readonly #send: Deliver;
   #waiting: Waiting[] = [];
-  #isTelling = false;
+  #isSending = false;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(send: Deliver) {
+    this.#send = send;
   }
 
   /** @returns the answer to each event, once the workflow has stored them. */
-  tell(delivery: HookDelivery): Promise<readonly HookAnswer[]> {
+  deliver(delivery: HookDelivery): Promise<readonly HookAnswer[]> {
     return new Promise((answer, fail) => {
       this.#waiting.push({ delivery, bytes: jsonBytes(delivery), answer, fail });
-      if (!this.#isTelling) void this.#tellAll();
+      if (!this.#isSending) void this.#sendAll();
     });
   }
 
-  async #tellAll(): Promise<void> {
-    this.#isTelling = true;
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
     while (this.#waiting.length > 0) {
       const together = this.#takeTogether();
       try {
-        const answers = await this.#tell(joined(together.map(({ delivery }) => delivery)));
+        const answers = await this.#send(joined(together.map(({ delivery }) => delivery)));
         let from = 0;
         for (const { delivery, answer } of together) {
           const until = from + delivery.events.length;
@@ -54,7 +54,7 @@ export class HookTeller {
         for (const { fail } of together) fail(error);
       }
     }
-    this.#isTelling = false;
+    this.#isSending = false;
   }
 
   /** The oldest queued deliveries, as many as one message carries, but at least one. */
