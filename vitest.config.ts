@@ -4,11 +4,7 @@ import { SOURCE_CONDITION } from './test/support/fromSource.ts';
 import { LongestFirst } from './test/support/longestFirst.ts';
 import { QUICK_START } from './test/support/quickStart.ts';
 
-const needsTemporal = [
-  'test/workflows/**/*.test.ts',
-  'test/rehearsal/rehearse.test.ts',
-  'test/dashboard/browser/*.test.{ts,tsx}',
-];
+const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 /** What would find nothing more where each workflow is rebuilt from its history at each task. */
 const withCacheAlone = [
   'bundleBudget',
@@ -25,17 +21,13 @@ const withCacheAlone = [
 ].map((name) => `test/workflows/${name}.test.ts`);
 /** What takes long: one test with very many inputs, and one that needs many rounds, since chance decides what meets. */
 const manyInputs = ['test/workflows/{queriesDuringTries,target/hostileRequests}.test.ts'];
-const endToEnd = ['test/e2e/**/*.test.ts'];
+const inBrowsers = ['test/dashboard/browser/*.test.{ts,tsx}', 'test/dashboard/access/chromium.test.ts'];
+/** The main job under kills, and each exit code of the command. The other end-to-end tests run at night. */
+const mainJob = ['test/e2e/{mainJob,withoutWorker,controlPlaneFaults}.test.ts'];
 /** What needs a container engine, or a Kubernetes API server: skipped, with the reason, where there is none. */
 const inContainers = ['test/e2e/{containers,kubernetes}/*.test.ts'];
-/**
- * What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills,
- * the public command.
- */
 const nightly = [
-  'test/e2e/{brokenVariants,demo,dev,metrics,packedInstall,plantedSecrets,promotions,readme,rollback}.test.ts',
-  'test/e2e/{tutorial,workerSuccession,workerVersions}.test.ts',
-  'test/e2e/{chaos,crash}/*.test.ts',
+  'test/e2e/**/*.test.ts',
   'test/docs/siteBuild.test.ts',
   'packages/platform/test/publicDeployCommand.test.ts',
 ];
@@ -130,7 +122,7 @@ export default defineConfig({
             '**/fixtures/**',
             '**/node_modules/**',
             ...needsTemporal,
-            ...endToEnd,
+            ...inBrowsers,
             ...onPlatforms,
             ...nightly,
             ...alone,
@@ -190,7 +182,7 @@ export default defineConfig({
           name: 'rebuilt',
           ...ON_TEMPORAL,
           include: needsTemporal,
-          exclude: [...withCacheAlone, ...manyInputs, 'test/rehearsal/**', 'test/dashboard/**'],
+          exclude: [...withCacheAlone, ...manyInputs, 'test/rehearsal/**'],
           provide: { workerMode: { maxCachedWorkflows: 0, workers: 4 } },
         },
       },
@@ -200,9 +192,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'e2e', ...END_TO_END, include: endToEnd, exclude: [...nightly, ...inContainers] },
+        test: { name: 'browser', ...ON_TEMPORAL, include: inBrowsers, provide: { workerMode: {} } },
       },
-      { extends: true, test: { name: 'nightly', ...END_TO_END, include: nightly } },
+      { extends: true, test: { name: 'e2e', ...END_TO_END, include: mainJob } },
+      {
+        extends: true,
+        test: { name: 'nightly', ...END_TO_END, include: nightly, exclude: [...mainJob, ...inContainers] },
+      },
       { extends: true, test: { name: 'containers', ...END_TO_END, maxWorkers: 1, include: inContainers } },
     ],
   },

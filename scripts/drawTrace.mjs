@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Draws a trace as SVG: docs/trace.svg, from the spans that test/e2e/tracesAndLogs.test.ts received.
 //
-//   SLIPWAY_TRACE_FILE=trace.json npx vitest run --project e2e test/e2e/tracesAndLogs.test.ts
+//   SLIPWAY_TRACE_FILE=trace.json npx vitest run --project nightly test/e2e/tracesAndLogs.test.ts
 //   node scripts/drawTrace.mjs trace.json > docs/trace.svg
 import { readFileSync } from 'node:fs';
 
