@@ -97,7 +97,10 @@ async function startListener(temporal: Engine['temporal'], targetId: string) {
   if (config === undefined) throw new Error('no hook');
   const targets = new Map([['production', targetId]]);
   const hook = {
-    ...{ name: 'alerts', workflowId: hookWorkflowId('alerts', [targetId]), config, targets },
+    name: 'alerts',
+    workflowId: hookWorkflowId('alerts', [targetId]),
+    config,
+    targets,
     promotions: new Map<string, string>(),
   };
   const none = (): Promise<never> => Promise.reject(new Error('nothing is released'));
@@ -105,7 +108,9 @@ async function startListener(temporal: Engine['temporal'], targetId: string) {
   const routes = hookRoutes({ hooks: [hook], temporal, environment: { TOKEN }, source });
   const answer = getRequestListener(routes.fetch);
   const listening = await listen((request, response) => void answer(request, response), {
-    ...{ host: '127.0.0.1', port: 0, option: '--port' },
+    host: '127.0.0.1',
+    port: 0,
+    option: '--port',
   });
   return {
     async send(alert: { readonly fingerprint: string; readonly startsAt: string }) {

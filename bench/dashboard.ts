@@ -144,7 +144,9 @@ interface RunningDashboard {
 async function startDashboardProcess(): Promise<RunningDashboard> {
   const { address, namespace, taskQueue } = temporal.settings;
   const settings: DashboardProcessSettings = {
-    ...{ address, namespace, taskQueue },
+    address,
+    namespace,
+    taskQueue,
     folder: join(engine.folder, 'page'),
   };
   const script = fileURLToPath(new URL('./dashboardProcess.ts', import.meta.url));

@@ -104,8 +104,19 @@ try {
   say(
     JSON.stringify({
       benchmark: 'parked',
-      ...{ waiting, lists, parkedMs, alone, beside, rollback, ofParked, silences },
-      ...{ requests, seconds, cost, ...came, machine: machine() },
+      waiting,
+      lists,
+      parkedMs,
+      alone,
+      beside,
+      rollback,
+      ofParked,
+      silences,
+      requests,
+      seconds,
+      cost,
+      ...came,
+      machine: machine(),
     }),
   );
 } finally {

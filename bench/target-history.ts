@@ -97,7 +97,12 @@ function released({ requestKey, requestedBy, target }: ReleaseRequest, number: n
   const revisionId = randomUUID();
   const artifact = `sha256:${String(number).padStart(64, '0')}`;
   return {
-    ...{ requestKey, requestedBy, revisionId, servingRevisionId: revisionId, startedAt: at, endedAt: at },
+    requestKey,
+    requestedBy,
+    revisionId,
+    servingRevisionId: revisionId,
+    startedAt: at,
+    endedAt: at,
     target: target.name,
     artifact: artifact.slice(0, 19),
     commit: String(number).padStart(40, '0'),

@@ -107,7 +107,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     dataConverter: workerCodec(options.codec),
     workflowBundle: await workflowBundle(options),
     activities: outside.activities,
-    ...(options.version === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.version) }),
+    workerDeploymentOptions: options.version && deploymentOptions(options.version),
     interceptors: {
       client: { workflow: [queryAgain(connection.workflowService, namespace)] },
       activity: [observedActivity],

@@ -48,7 +48,7 @@ export function noteProgress(says: string, known?: unknown): void {
   const text = cutText(scrubText(says), SAYS_MAX_BYTES);
   const before = lastSaid(context);
   const since = before?.says === text ? before.since : new Date().toISOString();
-  SAID.set(context, { says: text, since, ...(known === undefined ? {} : { known }) });
+  SAID.set(context, { says: text, since, known });
 }
 
 /** The state that the previous attempt reported; `undefined` if there is none. */

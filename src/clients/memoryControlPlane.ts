@@ -236,7 +236,12 @@ export function memoryAgent(
       const now = new Date().toISOString();
       return Promise.resolve({
         thread_id: asked?.thread_id ?? randomUUID(),
-        ...{ created_at: now, updated_at: now, metadata: {}, config: {}, values: null, status: 'idle' },
+        created_at: now,
+        updated_at: now,
+        metadata: {},
+        config: {},
+        values: null,
+        status: 'idle',
       });
     },
     deleteThread: async () => {

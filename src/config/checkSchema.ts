@@ -64,7 +64,7 @@ export const Check = z
     input,
     expect,
     timeoutMs,
-    ...(turns === undefined ? {} : { turns }),
+    turns,
   }));
 
 /** What all checks may take together. */

@@ -49,7 +49,7 @@ export function previewTerms({ name, preview }: ChosenPreview, pr: number): Prev
     name,
     pr,
     ttlMs,
-    comment: { kind, apiUrl, token, ...(repository === undefined ? {} : { repository }) },
+    comment: { kind, apiUrl, token, repository },
   };
 }
 
@@ -74,7 +74,9 @@ export function withPreview(config: Config, { preview }: ChosenPreview, pr: numb
       ...config.targets,
       [deployment]: {
         ...target,
-        ...{ deployment, soak: 0, queue: 'latest' },
+        deployment,
+        soak: 0,
+        queue: 'latest',
         resources: isSized ? (resources ?? { ...SMALLEST_RESOURCES }) : undefined,
       },
     },

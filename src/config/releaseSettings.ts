@@ -55,8 +55,16 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
   const buildable = source === 'internal_source' || source === 'repo_host';
   return {
     target: {
-      ...{ name, apiKey, source, controlPlaneId, tenantId, agentApiKey, deployment, deploymentId },
-      ...{ agentOrigins, secrets },
+      name,
+      apiKey,
+      source,
+      controlPlaneId,
+      tenantId,
+      agentApiKey,
+      deployment,
+      deploymentId,
+      agentOrigins,
+      secrets,
       controlPlane: normalizeServiceUrl(controlPlane),
       agentUrl: agentUrl && normalizeServiceUrl(agentUrl),
       sourceConfig: sourceConfig(config, target, buildable),

@@ -171,7 +171,7 @@ function personOf(payload: JWTPayload): Proved {
   const email = verifiedEmail(payload);
   return {
     who: email ?? subject,
-    proved: { issuer, subject, ...(email === undefined ? {} : { email }) },
+    proved: { issuer, subject, email },
   };
 }
 

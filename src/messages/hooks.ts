@@ -69,7 +69,9 @@ const GUARDS = object<HookGuards>(() => ({
   atMostOncePerMs: optional(DURATION),
   approval: optional(
     object<NonNullable<HookGuards['approval']>>(() => ({
-      ...{ from: TEXT, until: TEXT, timeZone: TEXT },
+      from: TEXT,
+      until: TEXT,
+      timeZone: TEXT,
       withinMs: DURATION,
     })),
   ),

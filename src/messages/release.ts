@@ -50,7 +50,7 @@ export function readInterventionMessage(
     id: requestId ?? fallbackId,
     kind,
     what,
-    ...(identity === undefined ? {} : { identity }),
+    identity,
     by: readActor(fields, origin),
   };
 }

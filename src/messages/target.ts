@@ -115,7 +115,7 @@ export function readRollbackMessage(
     to,
     from: serving,
     ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
-    ...(identity === undefined ? {} : { identity }),
+    identity,
     ...(isRecord(raw) && raw['hold'] === false ? { hold: false as const } : {}),
     requestedBy: readActor(fields, origin),
   };

@@ -75,12 +75,6 @@ export function describeSpan(attributes: SpanAttributes): void {
   tracer?.current()?.set(attributes);
 }
 
-/** The request field with the current span; empty without traces. */
-export function traceField(): { readonly trace?: string } {
-  const trace = currentTrace();
-  return trace === undefined ? {} : { trace };
-}
-
 const NONE: Span = {
   traceparent: undefined,
   set: () => undefined,

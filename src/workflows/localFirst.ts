@@ -12,7 +12,7 @@ import type { Activities, Attempted } from '../activities/activities.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
 import { perWorkflow } from './perWorkflow.ts';
-import type { StepActivityOptions } from './traces.ts';
+import type { LocalStepOptions, StepActivityOptions } from './traces.ts';
 
 /**
  * Idempotent reads and small records. Each is first tried as a local activity, in the worker that runs the workflow.
@@ -91,12 +91,15 @@ async function tryLocally(
   const ordinary = (changed = options) => (throughServer(name, changed) as Call)(input);
   if (tries().areTooSlow || tries().tookMs > TRIED_MAX_MS) return ordinary();
   const { summary, cancellationType, scheduleToCloseTimeout: deadlineMs, retry, step } = options;
-  const local = proxyLocalActivities<Activities>({
-    ...{ summary, cancellationType, step },
+  const localOptions: LocalStepOptions = {
+    summary,
+    cancellationType,
+    step,
     startToCloseTimeout: TRY_MS,
     scheduleToCloseTimeout: TRY_MS,
     retry: { maximumAttempts: 1 },
-  });
+  };
+  const local = proxyLocalActivities<Activities>(localOptions);
   let pauseMs = 0;
   tries().running++;
   try {

@@ -1,5 +1,9 @@
 import type { Headers } from '@temporalio/common';
-import type { ActivityOptions, WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import type {
+  ActivityOptions,
+  LocalActivityOptions,
+  WorkflowInterceptorsFactory,
+} from '@temporalio/workflow';
 
 import type { StepName } from '../domain/step.ts';
 import { isRecord } from '../domain/scalars.ts';
@@ -7,8 +11,12 @@ import { TRACEPARENT } from '@slipway/contract/traceparent';
 import { TRACE_HEADER, type TraceHeader } from '../messages/traceHeader.ts';
 import { payloadConverter } from './payloadConverter.ts';
 
-/** The options of an activity, and its step, which only the interceptor reads. */
-export type StepActivityOptions = ActivityOptions & { readonly step?: StepName };
+/** An activity's step, beside its options. Only the interceptor reads it. */
+interface OfStep {
+  readonly step?: StepName;
+}
+export type StepActivityOptions = ActivityOptions & OfStep;
+export type LocalStepOptions = LocalActivityOptions & OfStep;
 
 /**
  * Propagates a workflow's trace to its activities and children, and adds the release to each log line.

@@ -46,7 +46,11 @@ it('takes what products send to hooks without a sign-in, and shows nothing else 
   const listener = new ListenerUnderTest(hookOf('alertmanager'));
   const guarded = await startDashboard({
     temporal: {} as TemporalConnection,
-    ...{ home: folder, environment: {}, host: '127.0.0.1', port: 0, filesFolder: folder },
+    home: folder,
+    environment: {},
+    host: '127.0.0.1',
+    port: 0,
+    filesFolder: folder,
     access: { signIn: { way: 'key', key: 'a key that a small team shares' } },
     hooks: listener.app,
   });

@@ -53,7 +53,9 @@ describe('checks of agents that do not always say the same, on a real platform',
 
   beforeAll(async () => {
     project = await Project.create(stack, {
-      ...{ example: 'greeter', deployment: 'checked', checks: CHECKS },
+      example: 'greeter',
+      deployment: 'checked',
+      checks: CHECKS,
     });
     seen = new Observer(stack, 'checked');
   });

@@ -89,7 +89,9 @@ it.concurrent(
     const again = await project.ran('status', 'staging', '--last', '2', '--json');
     expect(again.process.lines).toMatchObject([
       {
-        ...{ event: 'status', from: 'temporal', activeRevisionId: active },
+        event: 'status',
+        from: 'temporal',
+        activeRevisionId: active,
         messages: expect.arrayContaining([expect.objectContaining({ message: 'rollback' })]),
         unknown: expect.arrayContaining(['queue']),
       },

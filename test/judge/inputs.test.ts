@@ -79,8 +79,15 @@ describe('recorded inputs', () => {
 
   it('are those of the assistant’s successful runs on the threads of the baseline', async () => {
     const run = (number: number, assistant: number, input: unknown) => ({
-      ...{ run_id: id(number), thread_id: id(1), assistant_id: id(assistant), status: 'success' },
-      ...{ created_at: at, updated_at: at, metadata: {}, kwargs: { input }, multitask_strategy: 'reject' },
+      run_id: id(number),
+      thread_id: id(1),
+      assistant_id: id(assistant),
+      status: 'success',
+      created_at: at,
+      updated_at: at,
+      metadata: {},
+      kwargs: { input },
+      multitask_strategy: 'reject',
     });
     const thread = {
       thread_id: id(1),
@@ -91,8 +98,14 @@ describe('recorded inputs', () => {
       values: {},
     };
     const assistant = (number: number, graph: string) => ({
-      ...{ assistant_id: id(number), graph_id: graph, name: graph, version: 1, config: {}, metadata: {} },
-      ...{ created_at: at, updated_at: at },
+      assistant_id: id(number),
+      graph_id: graph,
+      name: graph,
+      version: 1,
+      config: {},
+      metadata: {},
+      created_at: at,
+      updated_at: at,
     });
     const service = await startService(({ url }, response) => {
       if (url === '/assistants/search') json(response, 200, [assistant(7, 'greeter'), assistant(8, 'other')]);

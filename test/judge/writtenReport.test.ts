@@ -24,12 +24,19 @@ function trials(): Trial[] {
       const failed = side === 'candidate' && place % 10 === 0;
       const latencyMs = (400 + 200 * random()) * (side === 'candidate' ? 1.4 : 1);
       return {
-        ...{ place, side, latencyMs, firstTokenMs: latencyMs / 4, outputSize: 20 + (place % 5) },
+        place,
+        side,
+        latencyMs,
+        firstTokenMs: latencyMs / 4,
+        outputSize: 20 + (place % 5),
         status: failed ? 'error' : 'success',
         ended: !failed,
         held: !failed,
         reason: failed ? 'the run ended "error" instead of "success": <b>no</b> | `model`' : null,
-        ...{ outputTokens: null, score: null, repeated: 0, feedback: null },
+        outputTokens: null,
+        score: null,
+        repeated: 0,
+        feedback: null,
       };
     }),
   );

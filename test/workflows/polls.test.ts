@@ -53,7 +53,8 @@ describe('a worker whose slots are full of what waits', () => {
 
   it('releases on another target while receivers of notices do not answer', async () => {
     const notify = ['ops', 'audit', 'pager'].map((name) => ({
-      ...{ kind: 'slack' as const, name },
+      kind: 'slack' as const,
+      name,
       url: { from: 'env:SLACK_URL' as const },
     }));
     const loud = harness.newTarget();

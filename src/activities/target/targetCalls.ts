@@ -5,7 +5,7 @@ import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { submitReleaseUpdate, targetStart, type TargetView, viewQuery } from '../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
-import { traceField } from '../../traces/trace.ts';
+import { currentTrace } from '../../traces/trace.ts';
 
 /** Starts a target together with an update, if it does not run. */
 export function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
@@ -26,7 +26,7 @@ export function submitToTarget(
   submission: string,
 ): Promise<ReleaseAnswer> {
   return client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
-    args: [{ ...request, ...traceField() }],
+    args: [{ ...request, trace: currentTrace() }],
     updateId: submission,
     startWorkflowOperation: startTarget(request),
   });

@@ -107,7 +107,7 @@ export function s3Store(place: S3Place): ArtifactStore {
       if (first !== undefined && others.length === 0) {
         const Body = await readPart(plan, handle, first);
         const ContentMD5 = base64(first.md5);
-        await ask((s3) => s3.putObject({ ...object, ...CONTENT, Body, ContentMD5 }, options(signal)));
+        await ask((s3) => s3.putObject({ ...object, ...CONTENT, Body, ContentMD5 }, { abortSignal: signal }));
         return;
       }
       for (let uploads = 1; uploads <= UPLOADS; uploads += 1) {
@@ -216,8 +216,4 @@ async function* chunksOf(place: S3Place, body: Readable): AsyncGenerator<Buffer,
 function isNotWhole(error: unknown): boolean {
   if (!(error instanceof SlipwayError)) return false;
   return error.code === 'SLIPWAY_ARTIFACT_CORRUPT' || error.code === 'SLIPWAY_ARTIFACT_NOT_FOUND';
-}
-
-function options(signal: AbortSignal | undefined): { abortSignal?: AbortSignal } {
-  return signal === undefined ? {} : { abortSignal: signal };
 }

@@ -184,7 +184,7 @@ async function sendPart(
   const Body = await readPart(plan, handle, part);
   const { ETag } = await s3.uploadPart(
     { ...upload, PartNumber: part.number, Body, ContentMD5: base64(part.md5) },
-    abortSignal === undefined ? {} : { abortSignal },
+    { abortSignal },
   );
   return { PartNumber: part.number, ETag };
 }

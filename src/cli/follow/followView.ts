@@ -205,8 +205,8 @@ export class FollowView {
   }
 
   #tellStep(step: StepRecord): void {
-    const elapsedMs = step.endedAt === undefined ? {} : { elapsedMs: stepElapsedMs(step, 0) };
-    this.#output.event({ event: 'step', ...step, ...elapsedMs });
+    const elapsedMs = step.endedAt === undefined ? undefined : stepElapsedMs(step, 0);
+    this.#output.event({ event: 'step', ...step, elapsedMs });
   }
 }
 

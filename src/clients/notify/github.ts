@@ -62,9 +62,14 @@ export function createGithubClient(agent: Agent, repository: GithubRepository, c
     async createDeployment(deployment: NewDeployment): Promise<GithubDeployment> {
       const { commit, environment, description, key } = deployment;
       const body = {
-        ...{ ref: commit, task: TASK, environment, description, payload: { slipway: key } },
+        ref: commit,
+        task: TASK,
+        environment,
+        description,
+        payload: { slipway: key },
         // GitHub must neither merge nor wait for checks: the decision to release was made elsewhere.
-        ...{ auto_merge: false, required_contexts: [] },
+        auto_merge: false,
+        required_contexts: [],
       };
       return ours(await ask('POST', 'deployments', Deployment, { body }));
     },

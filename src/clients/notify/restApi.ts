@@ -43,7 +43,9 @@ export function restApi(
     const exchange = new Exchange(
       agent,
       {
-        ...{ method, url, template: template(path) },
+        method,
+        url,
+        template: template(path),
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         body: body === undefined ? undefined : JSON.stringify(body),
         secrets: [token],
@@ -65,7 +67,10 @@ async function opened(exchange: Exchange): Promise<string> {
       throw error;
     const { message, method, path, status, retryAfterMs } = error;
     throw new ServiceError('SLIPWAY_RATE_LIMITED', message, {
-      ...{ method, path, status, retryAfterMs },
+      method,
+      path,
+      status,
+      retryAfterMs,
       mayHaveBeenTaken: false,
     });
   }

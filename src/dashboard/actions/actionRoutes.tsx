@@ -41,7 +41,14 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
     const { requestId = randomUUID(), fields: filled } = sent ?? {};
     return document(
       <Layout title={order.title} part={part} files={files} viewer={viewerOf(c)}>
-        <ActionPage {...{ order, requestId, back, filled, refusal }} csrf={csrfOf(c)} />
+        <ActionPage
+          order={order}
+          requestId={requestId}
+          back={back}
+          filled={filled}
+          refusal={refusal}
+          csrf={csrfOf(c)}
+        />
       </Layout>,
     );
   };

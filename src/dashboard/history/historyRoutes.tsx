@@ -33,7 +33,7 @@ export function historyRoutes({ temporal, files, watches }: PageContext): Hono<P
       document(
         <Layout title="History" part="History" files={files} viewer={viewerOf(c)}>
           <h1>History</h1>
-          <HistoryFilters {...{ filter, targets, now }} />
+          <HistoryFilters filter={filter} targets={targets} now={now} />
           {notes.map((note) => (
             <p class="note">{note}</p>
           ))}

@@ -139,7 +139,7 @@ function HistoryRow(release: NamedRelease) {
         <a href={releaseAddress(targetId, releaseId)}>{releaseId}</a>
       </td>
       <td>
-        <OutcomeChip {...{ outcome, kind }} />
+        <OutcomeChip outcome={outcome} kind={kind} />
       </td>
       <td>{commit === null ? null : <Commit commit={commit} />}</td>
       <td>{artifact === null ? null : <ArtifactName artifact={artifact} />}</td>

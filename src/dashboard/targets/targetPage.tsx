@@ -62,7 +62,7 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage'>)
       </header>
       {spec === null ? null : <p class="place quiet">{`${spec.deployment} on ${spec.controlPlane}`}</p>}
       <Alarm snapshot={snapshot} />
-      {view === undefined ? null : <TargetActions {...{ workflowId, view, viewer }} />}
+      {view === undefined ? null : <TargetActions workflowId={workflowId} view={view} viewer={viewer} />}
       <Running snapshot={snapshot} viewer={viewer} />
       <section>
         <h2>Serves</h2>

@@ -29,9 +29,9 @@ export function budgetLeft(budget: ChecksBudget, spent: Spent): ChecksBudget {
     left(budget.tokens, spent.tokens),
   ];
   return {
-    ...(timeMs === undefined ? {} : { timeMs }),
-    ...(runs === undefined ? {} : { runs }),
-    ...(tokens === undefined ? {} : { tokens }),
+    timeMs,
+    runs,
+    tokens,
   };
 }
 

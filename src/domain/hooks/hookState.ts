@@ -236,7 +236,7 @@ function decided(
               ? {
                   ...{ rule, target, do: decision.do, state: how },
                   note: cutText(note, NOTE_MAX_BYTES),
-                  ...(until === undefined ? {} : { until }),
+                  until,
                 }
               : decision,
           ),

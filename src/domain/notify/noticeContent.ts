@@ -76,10 +76,17 @@ function endNotice(spec: TargetSpec, row: HistoryRow, after: TargetState): Notic
   const { needsPerson } = after;
   return {
     ...aboutTarget(spec, row.requestedBy),
-    ...{ event: outcome, kind, name: releaseId, outcome, reason },
+    event: outcome,
+    kind,
+    name: releaseId,
+    outcome,
+    reason,
     code: row.code ?? null,
     instructions: needsPerson?.releaseId === releaseId ? needsPerson.instructions : null,
-    ...{ artifact, commit, revisionId, servingRevisionId },
+    artifact,
+    commit,
+    revisionId,
+    servingRevisionId,
     servingCommit: commitOf(servingRevisionId, after),
   };
 }
@@ -116,7 +123,12 @@ export function promotionEndNotice(
     ...aboutTarget(to, requestedBy),
     event: outcome === 'released' ? 'promoted' : 'promotion_stopped',
     kind: 'promotion',
-    ...{ name, outcome, reason, code, artifact, commit },
+    name,
+    outcome,
+    reason,
+    code,
+    artifact,
+    commit,
   };
 }
 
@@ -134,7 +146,10 @@ export function waitingNotice(
   return {
     ...aboutTarget(target, requestedBy),
     event: kind === 'release' ? 'release_waiting' : 'promotion_waiting',
-    ...{ kind, name, artifact, commit },
+    kind,
+    name,
+    artifact,
+    commit,
     reason: `${note}, until ${until}`,
   };
 }

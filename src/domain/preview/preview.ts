@@ -42,7 +42,7 @@ export interface PreviewPush {
 export function specOf({ terms, request }: PreviewPush): PreviewSpec {
   const { name, pr, ttlMs, comment } = terms;
   const { target, recordStore } = request;
-  return { name, pr, ttlMs, ...(comment === undefined ? {} : { comment }), target, recordStore };
+  return { name, pr, ttlMs, comment, target, recordStore };
 }
 
 /** The answer to a push. */
@@ -161,8 +161,14 @@ export function summarize({ name, pr, target }: PreviewSpec, state: PreviewState
   const { createdAt, renewedAt, expiresAt, agentUrl, last, removal, commentProblem } = state;
   const noComment = commentProblem === null ? null : `no comment was written: ${commentProblem}`;
   return {
-    ...{ name, pr, deployment: target.deployment, phase: previewPhase(state) },
-    ...{ createdAt, renewedAt, expiresAt, agentUrl },
+    name,
+    pr,
+    deployment: target.deployment,
+    phase: previewPhase(state),
+    createdAt,
+    renewedAt,
+    expiresAt,
+    agentUrl,
     outcome: last?.outcome ?? null,
     problem: removal?.problem ?? noComment,
   };

@@ -38,7 +38,11 @@ export function configDifferences(from: ComparedSettings, to: ComparedSettings):
 function flat({ target, graphConfigPath, soakMs }: ComparedSettings): Readonly<Record<string, unknown>> {
   const { controlPlane, vocabulary = 'contract', source, sourceConfig, secrets = [] } = target;
   return {
-    ...{ controlPlane, vocabulary, source, graphConfig: graphConfigPath, soak: soakMs },
+    controlPlane,
+    vocabulary,
+    source,
+    graphConfig: graphConfigPath,
+    soak: soakMs,
     ...sourceConfig,
     ...Object.fromEntries(secrets.map(({ name, from }) => [`secret ${name}`, from])),
   };

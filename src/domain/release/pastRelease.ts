@@ -55,7 +55,12 @@ export function pastOfWork(work: WorkFact): PastRelease {
     reason: ended === 'running' ? null : `its workflow was ended from outside: ${ended.replaceAll('_', ' ')}`,
     startedAt,
     endedAt: work.endedAt === null ? null : new Date(work.endedAt).toISOString(),
-    ...{ artifact, commit, committedAt, revisionId: null, servingRevisionId: null, requestedBy },
+    artifact,
+    commit,
+    committedAt,
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy,
   };
 }
 
@@ -69,8 +74,18 @@ function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt'
   const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
   const { revisionId, servingRevisionId, requestedBy, committedAt } = ended;
   return {
-    ...{ releaseId, kind, outcome, reason, code, endedAt, artifact, commit },
-    ...{ revisionId, servingRevisionId, requestedBy, committedAt },
+    releaseId,
+    kind,
+    outcome,
+    reason,
+    code,
+    endedAt,
+    artifact,
+    commit,
+    revisionId,
+    servingRevisionId,
+    requestedBy,
+    committedAt,
   };
 }
 

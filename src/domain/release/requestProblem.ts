@@ -276,7 +276,9 @@ const REQUEST = object<ReleaseRequest>(() => ({
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
   trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),
   requestedBy: object<Actor>(() => ({
-    ...{ who: TEXT, from: TEXT, reason: optional(TEXT) },
+    who: TEXT,
+    from: TEXT,
+    reason: optional(TEXT),
     // Only a worker sets this, after it has verified the proof.
     proved: (value, path) =>
       value === undefined ? undefined : `"${path}" is nothing that a request may say`,

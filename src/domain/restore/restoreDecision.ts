@@ -14,7 +14,7 @@ export interface Finding {
 
 /** Identifies equal checks. It is not a digest, because workflow code cannot compute one. */
 export function checkIdentity({ assistant, input, expect, turns }: Check): string {
-  return canonicalJson({ assistant, input, expect, ...(turns === undefined ? {} : { turns }) });
+  return canonicalJson({ assistant, input, expect, turns });
 }
 
 /** How an attempt to restore a revision failed. */

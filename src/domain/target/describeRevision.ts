@@ -21,7 +21,10 @@ export function describeRevision(
   }
   const request = lastRequest?.requestKey === running.requestKey ? lastRequest : null;
   return {
-    ...{ revisionId, verified: false, at, copyOf },
+    revisionId,
+    verified: false,
+    at,
+    copyOf,
     release: running.releaseId,
     commit: request?.commit ?? null,
     artifact: request === null ? null : artifactIdentity(request.artifact),

@@ -139,8 +139,9 @@ export function takeNext(
     state: { ...state, queue: rest },
     work: {
       kind: 'release',
-      ...{ releaseId, request },
-      ...(request.identity === undefined ? {} : { queuedAt }),
+      releaseId,
+      request,
+      queuedAt: request.identity && queuedAt,
     },
   };
 }
@@ -224,8 +225,15 @@ function neverStarted(
   const { requestKey, artifact, commit = null, requestedBy } = request;
   return {
     ...NEVER_STARTED,
-    ...{ releaseId, kind: 'release', requestKey, outcome, reason, requestedBy, endedAt: now },
-    ...{ artifact: describeArtifact(artifact), commit },
+    releaseId,
+    kind: 'release',
+    requestKey,
+    outcome,
+    reason,
+    requestedBy,
+    endedAt: now,
+    artifact: describeArtifact(artifact),
+    commit,
   };
 }
 

@@ -19,10 +19,20 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
   const { releaseId, kind, requestKey, artifact, commit, outcome, reason, code } = result;
   const { revisionId, servingRevisionId, requestedBy, startedAt, endedAt, committedAt } = result;
   const row: HistoryRow = {
-    ...{ releaseId, kind, requestKey, artifact, commit, outcome },
+    releaseId,
+    kind,
+    requestKey,
+    artifact,
+    commit,
+    outcome,
     reason: reason.slice(0, REASON_MAX_CHARACTERS),
     code: code ?? undefined,
-    ...{ revisionId, servingRevisionId, requestedBy, startedAt, endedAt, committedAt },
+    revisionId,
+    servingRevisionId,
+    requestedBy,
+    startedAt,
+    endedAt,
+    committedAt,
     restore: restoreSpanOf(result),
     rollbackRequestIds: satisfied.map((request) => request.requestId),
     restored: hasRestored(result) || undefined,

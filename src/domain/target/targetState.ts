@@ -266,7 +266,16 @@ export function retireDeployment(state: TargetState): TargetState {
     EMPTY_TARGET;
   return {
     ...kept,
-    ...{ queue, rollbacks, hold, known, activeRevisionId, drift, needsPerson, late, lateUploads, extras },
+    queue,
+    rollbacks,
+    hold,
+    known,
+    activeRevisionId,
+    drift,
+    needsPerson,
+    late,
+    lateUploads,
+    extras,
   };
 }
 

@@ -127,7 +127,7 @@ export async function runCheck(
       agentUrl,
       store: journal.store,
       check,
-      ...(budget === undefined ? {} : { budget }),
+      budget,
     });
     asked.answers(spent);
     journal.verdict(verdict);

@@ -32,7 +32,7 @@ export async function watch(
       checks,
       until,
       everyMs: request.checkEveryMs,
-      ...(budget === undefined ? {} : { budget }),
+      budget,
     };
     await watchServing(journal, { target, ...revision }, watch, step);
   } catch (error) {

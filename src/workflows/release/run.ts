@@ -112,7 +112,10 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
     {
       ...emptyConclusion(request.target.name, request),
       requestedBy: run.interventions.requestedBy,
-      ...{ deploymentId, revisionId, knownRevisions, agentUrl },
+      deploymentId,
+      revisionId,
+      knownRevisions,
+      agentUrl,
       unansweredUpload: isUnanswered ? (run.objectPath ?? undefined) : undefined,
       instructions: instructionsAfter(
         { target: request.target, deploymentId, baseline, known },

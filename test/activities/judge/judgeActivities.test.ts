@@ -51,8 +51,14 @@ async function judgementOf(baseline: Served, candidate: Served): Promise<Judgeme
     store: store.url,
     inputs: { digest, name: 'inputs.jsonl' },
     settings: {
-      ...{ ...DEFAULT_SETTINGS, assistant: 'agent', seed: 7, policy: DEFAULT_POLICY },
-      ...{ repetitions: 3, warmUpRuns: 0, concurrency: 1, patienceMs: 0 },
+      ...DEFAULT_SETTINGS,
+      assistant: 'agent',
+      seed: 7,
+      policy: DEFAULT_POLICY,
+      repetitions: 3,
+      warmUpRuns: 0,
+      concurrency: 1,
+      patienceMs: 0,
     },
     sides: {
       baseline: { ...revisionOn(baseline.url), agentUrl: baseline.url },

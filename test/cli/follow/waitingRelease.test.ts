@@ -51,15 +51,25 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
         dashboardUrl: null,
         localHold: undefined,
       },
-      ...{ deployment: 'not asked', view: { state: EMPTY_TARGET, running }, progress, ...underWay },
+      deployment: 'not asked',
+      view: { state: EMPTY_TARGET, running },
+      progress,
+      ...underWay,
     };
     return statusLines(status, 5, Date.now(), styleOf(false));
   },
   show: (progress, underWay) => {
     const past = pastOfResult(sampleResult({}));
     const found = {
-      ...{ target: 'production', past, result: null, progress, calls: [], request: null },
-      ...{ workflowUrl: null, dashboardUrl: null, ...underWay },
+      target: 'production',
+      past,
+      result: null,
+      progress,
+      calls: [],
+      request: null,
+      workflowUrl: null,
+      dashboardUrl: null,
+      ...underWay,
       from: 'temporal',
     } as const;
     return releaseLines(found, Date.now(), styleOf(false));

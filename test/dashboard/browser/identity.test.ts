@@ -40,8 +40,12 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     people = await peopleAtIssuer('ada');
     issuer = await startIssuer();
     stage = await openStage({
-      ...{ way: 'oidc', issuer: new URL(issuer.url), clientId: CLIENT_ID, clientSecret: CLIENT_SECRET },
-      ...{ scope: 'openid email profile', roles: { claim: 'roles' } },
+      way: 'oidc',
+      issuer: new URL(issuer.url),
+      clientId: CLIENT_ID,
+      clientSecret: CLIENT_SECRET,
+      scope: 'openid email profile',
+      roles: { claim: 'roles' },
     });
     issuer.register(`${stage.dashboard.url}/sign-in/callback`, { conformIdTokenClaims: false });
     ben = await signedIn('ben');
@@ -103,7 +107,9 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     const workflowId = promotionIdAt(production.workflowId, name);
     const requestId = 'ada promotes';
     const identity = await keepProof(people.environmentOf('ada'), openArtifactStore(store), {
-      ...{ action: 'promote', workflowId, requestId },
+      action: 'promote',
+      workflowId,
+      requestId,
     });
     const changes = { name, store, approval: APPROVAL, asked: { requestId, identity } };
     const promotion = await stage.promotions.start(canary, production, changes);
@@ -134,13 +140,16 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     const { outcome, interventions } = await target.result(releaseId);
     expect(outcome).toBe('aborted');
     expect(interventions[0]!.by).toEqual({
-      ...{ who: 'ben@example.com', from: 'dashboard, signed in with OIDC', reason: 'not today' },
+      who: 'ben@example.com',
+      from: 'dashboard, signed in with OIDC',
+      reason: 'not today',
     });
   });
 
   function benProved() {
     return {
-      ...{ who: 'ben@example.com', from: 'dashboard, signed in with OIDC' },
+      who: 'ben@example.com',
+      from: 'dashboard, signed in with OIDC',
       proved: { issuer: issuer.url, subject: 'ben', email: 'ben@example.com' },
     };
   }

@@ -13,9 +13,19 @@ const DAY_MS = 86_400_000;
 
 function release(id: string, changes: Partial<NamedRelease> = {}): NamedRelease {
   return {
-    ...{ targetId: 'target:a', target: 'production', releaseId: id, kind: 'release', outcome: 'released' },
-    ...{ reason: null, code: null, startedAt: null, endedAt: '2026-02-20T12:00:00.000Z' },
-    ...{ artifact: null, commit: null, revisionId: null, servingRevisionId: null },
+    targetId: 'target:a',
+    target: 'production',
+    releaseId: id,
+    kind: 'release',
+    outcome: 'released',
+    reason: null,
+    code: null,
+    startedAt: null,
+    endedAt: '2026-02-20T12:00:00.000Z',
+    artifact: null,
+    commit: null,
+    revisionId: null,
+    servingRevisionId: null,
     requestedBy: { who: 'Ada@example.com', from: 'test' },
     ...changes,
   };

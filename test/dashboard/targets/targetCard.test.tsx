@@ -92,9 +92,18 @@ it('shows what Temporal keeps of a target that has never answered, and the comma
   expect(card(snapshot)).toContain('start one: slipway worker');
   expect(card(snapshot)).not.toContain('said last');
   const ended: PastRelease = {
-    ...{ releaseId: 'release-2', kind: 'release', outcome: 'released', reason: null, code: null },
-    ...{ startedAt: null, endedAt: '2026-11-25T11:00:00.000Z', artifact: null, commit: null },
-    ...{ revisionId: null, servingRevisionId: null, requestedBy: { ...ADA, from: 'cli' } },
+    releaseId: 'release-2',
+    kind: 'release',
+    outcome: 'released',
+    reason: null,
+    code: null,
+    startedAt: null,
+    endedAt: '2026-11-25T11:00:00.000Z',
+    artifact: null,
+    commit: null,
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: { ...ADA, from: 'cli' },
   } as const;
   const kept: KeptTarget = {
     servingRevisionId: '0f3c9a52-33ce-4b7a-8baa-5b0a52d5eb08',

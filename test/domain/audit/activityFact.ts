@@ -20,8 +20,15 @@ export function workFact(
   ending: Partial<ReleaseResult> = {},
 ): WorkFact {
   return {
-    ...{ workflowId: `t/${releaseId}`, kind: 'release', startedAt: 0, endedAt: 100, ended: 'completed' },
-    ...{ request: request('a'), known: [], activities: [], result: result(releaseId, ending) },
+    workflowId: `t/${releaseId}`,
+    kind: 'release',
+    startedAt: 0,
+    endedAt: 100,
+    ended: 'completed',
+    request: request('a'),
+    known: [],
+    activities: [],
+    result: result(releaseId, ending),
     ...changes,
   };
 }
@@ -29,8 +36,15 @@ export function workFact(
 /** An idle target, with its works and the given facts. */
 export function targetFacts(facts: Partial<TargetFacts>): TargetFacts {
   return {
-    ...{ workflowId: 't', idle: true, works: [], activities: [], submissions: [], said: [] },
-    ...{ promotions: [], taskFailures: [], texts: [] },
+    workflowId: 't',
+    idle: true,
+    works: [],
+    activities: [],
+    submissions: [],
+    said: [],
+    promotions: [],
+    taskFailures: [],
+    texts: [],
     ...facts,
   };
 }

@@ -10,7 +10,9 @@ const QUEUED = { releaseId: 'release-1', disposition: 'queued' } as const;
 
 describe('a submission, by the audit', () => {
   const one = (change: Partial<SubmissionFact>): SubmissionFact => ({
-    ...{ id: 'one', answer: QUEUED, withdrawnAt: null },
+    id: 'one',
+    answer: QUEUED,
+    withdrawnAt: null,
     ...change,
   });
 

@@ -105,8 +105,12 @@ describe('a rollback without a name, by the audit', () => {
 
 describe('what a person said to a target, by the audit', () => {
   const queued = (change: Partial<Extract<MessageFact, { kind: 'queued' }>> = {}): MessageFact => ({
-    ...{ kind: 'queued', at: 30, submission: 'one', releaseId: 'release-1' },
-    ...{ artifact: 'sha256:x', overridesHold: false },
+    kind: 'queued',
+    at: 30,
+    submission: 'one',
+    releaseId: 'release-1',
+    artifact: 'sha256:x',
+    overridesHold: false,
     ...change,
   });
   const QUARANTINE = { kind: 'quarantine', at: 10, artifact: 'sha256:x' } as const;

@@ -77,7 +77,8 @@ describe('what may be said to a release', () => {
     } as const;
     const ISSUER = 'https://login.example.com';
     const person = (who: string, subject: string, email?: string, issuer = ISSUER) => ({
-      ...{ who, from: 'cli' },
+      who,
+      from: 'cli',
       proved: { issuer, subject, ...(email === undefined ? {} : { email }) },
     });
 
@@ -144,7 +145,12 @@ describe('what may be said to a release', () => {
 
 describe('what is kept of what was said to a release', () => {
   const record = (taken: boolean, id: string): InterventionRecord => ({
-    ...{ id, kind: 'abort', by: BO, at: '2026-01-01T00:00:00.000Z', taken, note: 'a note' },
+    id,
+    kind: 'abort',
+    by: BO,
+    at: '2026-01-01T00:00:00.000Z',
+    taken,
+    note: 'a note',
   });
   const said = (records: readonly InterventionRecord[]) =>
     records.reduce<readonly InterventionRecord[]>(addIntervention, []);

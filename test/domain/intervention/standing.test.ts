@@ -17,9 +17,19 @@ const BO = { who: 'bo', from: 'dashboard' };
 
 function progress(changes: Partial<Progress> = {}): Progress {
   return {
-    ...{ releaseId: 'release-1', kind: 'release', phase: 'check', startedAt: NOW, deploymentId: null },
-    ...{ revisionId: null, baseline: null, steps: [], verdicts: [], outcome: null, instructions: null },
-    ...{ waiting: null, interventions: [] },
+    releaseId: 'release-1',
+    kind: 'release',
+    phase: 'check',
+    startedAt: NOW,
+    deploymentId: null,
+    revisionId: null,
+    baseline: null,
+    steps: [],
+    verdicts: [],
+    outcome: null,
+    instructions: null,
+    waiting: null,
+    interventions: [],
     ...changes,
   };
 }

@@ -98,7 +98,10 @@ describe('what receivers are told of a change of a target', () => {
   it('has the commit of what serves again, also of a copy of it', () => {
     const artifact = 'sha256:aa';
     const [, shipped] = ending(seasoned(), {
-      ...{ revisionId: 'one', servingRevisionId: 'one', commit: 'c1', artifact },
+      revisionId: 'one',
+      servingRevisionId: 'one',
+      commit: 'c1',
+      artifact,
     });
     const back = { outcome: 'rolled_back', revisionId: null, commit: null, artifact: null } as const;
     const copy = { ...verified('copy'), artifact: 'sha256:aabbcc' };

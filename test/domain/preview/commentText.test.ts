@@ -6,7 +6,10 @@ import { releaseRequest } from '../../workflows/requests.ts';
 
 const { target, recordStore } = releaseRequest('world', 'a');
 const SPEC: PreviewSpec = {
-  ...{ name: 'pull-request', pr: 7, ttlMs: 60_000, recordStore },
+  name: 'pull-request',
+  pr: 7,
+  ttlMs: 60_000,
+  recordStore,
   target: { ...target, deployment: 'greeter-pr-7' },
 };
 const STATE = newPreview(Date.UTC(2026, 0, 1), 60_000);

@@ -10,9 +10,19 @@ export const HOLD = {
 /** A target that serves a verified revision. */
 export function seen(name: string, artifact: string, changes: Partial<TargetSeen> = {}): TargetSeen {
   return {
-    ...{ name, known: true, hold: null, running: null, artifact, commit: 'c0ffee', releasedBy: 'ada' },
-    ...{ activeRevisionId: `${name}-1`, servingRevisionId: `${name}-1`, deploymentId: 'd', quarantined: [] },
-    ...{ agentUrl: 'http://agent.test', verifiedAt: '2026-11-10T00:00:00.000Z' },
+    name,
+    known: true,
+    hold: null,
+    running: null,
+    artifact,
+    commit: 'c0ffee',
+    releasedBy: 'ada',
+    activeRevisionId: `${name}-1`,
+    servingRevisionId: `${name}-1`,
+    deploymentId: 'd',
+    quarantined: [],
+    agentUrl: 'http://agent.test',
+    verifiedAt: '2026-11-10T00:00:00.000Z',
     ...changes,
   };
 }

@@ -25,8 +25,12 @@ it('a release is told from its own history alone, ended or under way', () => {
   });
   expect(past(history.events?.slice(0, 8))).toEqual({
     ...ended,
-    ...{ releaseId: 'release-1', outcome: 'running', reason: null, endedAt: null },
-    ...{ revisionId: null, servingRevisionId: null },
+    releaseId: 'release-1',
+    outcome: 'running',
+    reason: null,
+    endedAt: null,
+    revisionId: null,
+    servingRevisionId: null,
   });
 });
 

@@ -128,12 +128,23 @@ describe('an upload whose PATCH went unanswered', () => {
 
 describe('what a release finds serving', () => {
   const snapshot = (activeRevisionId: string | null, latestTarballPath: string | null = null) => ({
-    ...{ deploymentId: 'd', name: 'agent', agentUrl: null, latestImageUri: null, latestRepoRef: null },
-    ...{ activeRevisionId, latestRevisionId: 'landed', latestTarballPath },
+    deploymentId: 'd',
+    name: 'agent',
+    agentUrl: null,
+    latestImageUri: null,
+    latestRepoRef: null,
+    activeRevisionId,
+    latestRevisionId: 'landed',
+    latestTarballPath,
   });
   const upload = {
-    ...{ releaseId: 'release-1', objectPath: 'uploads/1', deploymentId: 'd', revisionId: 'own' },
-    ...{ known: ['own'], restoreTo: 'then', until: 'later' },
+    releaseId: 'release-1',
+    objectPath: 'uploads/1',
+    deploymentId: 'd',
+    revisionId: 'own',
+    known: ['own'],
+    restoreTo: 'then',
+    until: 'later',
   };
 
   it('is no baseline where it was given up on: what was to serve is', () => {

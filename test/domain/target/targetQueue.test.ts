@@ -34,13 +34,16 @@ const idsOf = ({ queue }: TargetState): string[] => queue.map(({ releaseId }) =>
 describe('a release that is submitted', () => {
   it('is queued under the next number, and its request is the newest', () => {
     expect(answer(EMPTY_TARGET, 'a')).toEqual({
-      ...{ releaseId: 'release-1', disposition: 'queued', reason: 'starting' },
+      releaseId: 'release-1',
+      disposition: 'queued',
+      reason: 'starting',
     });
     const state = waits(EMPTY_TARGET, 'a');
     const lastRequest = { requestKey: 'a' };
     expect(state).toMatchObject({ nextNumber: 2, spec: { name: 'production' }, lastRequest });
     expect(answer(state, 'b', runs('release-1'))).toMatchObject({
-      ...{ releaseId: 'release-2', reason: 'waiting its turn' },
+      releaseId: 'release-2',
+      reason: 'waiting its turn',
     });
   });
 
@@ -101,7 +104,8 @@ describe('a release that is submitted', () => {
     for (let index = 0; index < QUEUE_MAX; index++) state = waits(state, `${index}`, { queue: 'all' });
     const one = submitRelease(state, BEFORE, request('more', { queue: 'all' }), NOW);
     expect(one.answer).toMatchObject({
-      ...{ disposition: 'rejected', reason: `${QUEUE_MAX} releases are waiting` },
+      disposition: 'rejected',
+      reason: `${QUEUE_MAX} releases are waiting`,
     });
     expect(one.state.queue).toHaveLength(QUEUE_MAX);
   });

@@ -32,8 +32,15 @@ async function put(name: string, content: string): Promise<string> {
 function recorded(releaseId: string, digest: string): FoundRelease {
   const record = result(releaseId, { artifact: digest.slice(0, 'sha256:'.length + 12) });
   return {
-    ...{ target: 'production', past: pastOfResult(record), result: record, from: 'record' },
-    ...{ progress: null, call: null, calls: [], request: null, workflowUrl: null },
+    target: 'production',
+    past: pastOfResult(record),
+    result: record,
+    from: 'record',
+    progress: null,
+    call: null,
+    calls: [],
+    request: null,
+    workflowUrl: null,
   };
 }
 

@@ -192,7 +192,9 @@ export class ReleaseModel {
     if (known !== undefined) return { revision: active, verified: known.verified };
     const verified = model.passes(active, this.#question);
     this.#news.push({
-      ...{ revision: active, verified, left: false },
+      revision: active,
+      verified,
+      left: false,
       ...(verified ? { passed: this.#question } : {}),
     });
     if (!verified) this.#foundBefore = [{ check: this.#question, silent: false }];
@@ -222,7 +224,11 @@ export class ReleaseModel {
       const { id: release, plan } = this;
       const passed = this.skipped ? null : this.#question;
       const own = {
-        ...{ revision, verified: !this.skipped, artifact: plan.artifact, release, left: false },
+        revision,
+        verified: !this.skipped,
+        artifact: plan.artifact,
+        release,
+        left: false,
         passed,
       };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
@@ -235,7 +241,9 @@ export class ReleaseModel {
       const own = this.#revision === null ? [] : [this.#revision];
       const left = this.left.flatMap((one) => copiesOf(known, one));
       const wish = {
-        ...{ to, manual: this.preemptedBy !== null, baseline },
+        to,
+        manual: this.preemptedBy !== null,
+        baseline,
         found: [...this.#foundBefore, ...this.#found],
         asks: this.#question,
       };

@@ -140,7 +140,9 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     target.world.bringUp(revisionId ?? '');
     const { state } = await target.viewOnce((view) => view.state.history.length === 2);
     expect(state.history[1]).toMatchObject({
-      ...{ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: good },
+      kind: 'rollback',
+      outcome: 'rolled_back',
+      servingRevisionId: good,
       requestedBy: { from: 'watch' },
     });
     expect([target.world.active, state.needsPerson]).toEqual([good, null]);

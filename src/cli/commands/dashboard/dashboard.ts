@@ -45,7 +45,13 @@ export async function runDashboardCommand(
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
       const dashboard = await startDashboard({
-        ...{ temporal, environment, home, host, port, access, metrics },
+        temporal,
+        environment,
+        home,
+        host,
+        port,
+        access,
+        metrics,
         hooks: hooks?.routes(connection),
       });
       output.event({ event: 'ready', dashboard: dashboard.url });

@@ -101,7 +101,9 @@ async function tryRule(
   const now = Date.now();
   const before = state.tallies[tallyKey(rule.name, { target })] ?? { counted: [] };
   const situation = {
-    ...{ guards, event, now },
+    guards,
+    event,
+    now,
     tally: counted(before, guards, now),
     isAsking: isAsking(state, { rule: rule.name, target }),
   };

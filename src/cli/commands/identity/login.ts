@@ -39,7 +39,10 @@ export async function runLoginCommand(context: CommandContext): Promise<number> 
     const { claims, expires, idToken } = await asking(client, () => issuer.finish(answer, checks));
     const name = verifiedEmail(claims) ?? claims.sub;
     const file = await writeCredentials(environment, {
-      ...{ issuer: client.issuer.href, name, idToken, expires },
+      issuer: client.issuer.href,
+      name,
+      idToken,
+      expires,
       privateKey: { ...privateKey },
     });
     const until = new Date(expires).toISOString();

@@ -59,7 +59,15 @@ export async function releasePreview(
   const { name, pr } = terms;
   output.event({
     event: 'preview',
-    ...{ name, pr, deployment, workflowId, releaseId, expiresAt, agentUrl, commentProblem, exitCode },
+    name,
+    pr,
+    deployment,
+    workflowId,
+    releaseId,
+    expiresAt,
+    agentUrl,
+    commentProblem,
+    exitCode,
   });
   output.print(
     `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${expiresAt} or later with the next push`,

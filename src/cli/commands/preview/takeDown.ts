@@ -24,7 +24,7 @@ export async function takeDown(
   const { output, environment } = context;
   const { terms, deployment, file } = await choosePullRequest(context, loaded, {
     pr,
-    ...(name === undefined ? {} : { name }),
+    name,
   });
   const { spec: target } = await chooseTargetSpec(context, file.config, deployment);
   const by = await readRequester(environment, gitIn(loaded.folder), reason);

@@ -113,8 +113,11 @@ export async function runRollbackCommand(
       if (ended !== undefined) {
         const { reason } = taken;
         const nothing = {
-          ...{ releaseId: null, workflowUrl: null, dashboardUrl: null },
-          ...{ result: null, row: null },
+          releaseId: null,
+          workflowUrl: null,
+          dashboardUrl: null,
+          result: null,
+          row: null,
         };
         output.event({ event: 'ended', ...ended, reason, ...nothing });
         tellHold(context, name, onHold === true);

@@ -26,7 +26,7 @@ import {
   removePreviewSignal,
 } from '../../../messages/preview.ts';
 import { type PreviewWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
-import { traceField } from '../../../traces/trace.ts';
+import { currentTrace } from '../../../traces/trace.ts';
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
 import {
@@ -71,7 +71,7 @@ export async function pushPreview(
         ),
         waitForStage: WorkflowUpdateStage.ACCEPTED,
         updateId: randomUUID(),
-        args: [{ terms, request: { ...asked, ...traceField() } }],
+        args: [{ terms, request: { ...asked, trace: currentTrace() } }],
       });
       return update.result();
     });

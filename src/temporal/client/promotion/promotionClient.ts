@@ -19,7 +19,7 @@ import { workflowResult } from '../../../domain/workflowResult.ts';
 import { promotionStart } from '../../../messages/promotion.ts';
 import type { InterventionMessage } from '../../../messages/release.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
-import { traceField } from '../../../traces/trace.ts';
+import { currentTrace } from '../../../traces/trace.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
@@ -48,7 +48,7 @@ export async function startPromotion(
   try {
     const handle = await client.workflow.start(
       WORKFLOW_TYPES.promotion,
-      promotionStart({ ...request, ...traceField() }, settings.taskQueue),
+      promotionStart({ ...request, trace: currentTrace() }, settings.taskQueue),
     );
     return { workflowId, runId: handle.firstExecutionRunId, disposition: 'started' };
   } catch (error) {

@@ -62,5 +62,5 @@ export class HistoryNews {
 
 /** Waits until the time is over or the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  return sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -30,7 +30,7 @@ import {
   withdrawSignal,
 } from '../../../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
-import { traceField } from '../../../traces/trace.ts';
+import { currentTrace } from '../../../traces/trace.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
 import { findStuckTask, refuseStuck } from '../stuckTask.ts';
@@ -75,7 +75,7 @@ export async function submitRelease(
   temporal: TemporalConnection,
   asked: ReleaseRequest,
 ): Promise<ReleaseAnswer> {
-  const request = { ...asked, ...traceField() };
+  const request = { ...asked, trace: currentTrace() };
   const submission = randomUUID();
   const { settings } = temporal;
   await requireWorker(temporal);
@@ -195,7 +195,7 @@ export async function rollBack(
   workflowId: string,
   message: RollbackMessage,
 ): Promise<RollbackTaken> {
-  const identified = { ...message, requestId: message.requestId ?? randomUUID(), ...traceField() };
+  const identified = { ...message, requestId: message.requestId ?? randomUUID(), trace: currentTrace() };
   const answer = await ask(temporal, workflowId, {
     update: async () => {
       const handle = temporal.client.workflow.getHandle(workflowId);

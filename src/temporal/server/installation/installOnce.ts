@@ -167,8 +167,7 @@ async function withInstallLock<T>(options: InstallLockOptions, work: () => Promi
       onProgress,
       () => 'waiting for the other installation',
       async () => {
-        while (!(await take(path)))
-          await sleep(LOOK_EVERY_MS, undefined, signal === undefined ? {} : { signal });
+        while (!(await take(path))) await sleep(LOOK_EVERY_MS, undefined, { signal });
       },
     );
   }

@@ -57,9 +57,15 @@ async function judge(
   const exitCode = await runJudgeCommand(
     { output, home: join(folder, 'home'), environment: {} },
     {
-      ...{ baseline: agents[0]!.url, candidate, assistant: 'greeter' },
-      ...{ inputs: join(folder, 'inputs.jsonl'), repetitions: 4, warmUp: 1, concurrency: 6, seed: 7 },
-      ...{ metric: ['success=20%', 'expectations=20%'] },
+      baseline: agents[0]!.url,
+      candidate,
+      assistant: 'greeter',
+      inputs: join(folder, 'inputs.jsonl'),
+      repetitions: 4,
+      warmUp: 1,
+      concurrency: 6,
+      seed: 7,
+      metric: ['success=20%', 'expectations=20%'],
       ...options,
     },
   );

@@ -23,9 +23,16 @@ it('slipway judge neither prints nor keeps a key that an agent repeats', async (
   await runJudgeCommand(
     { output, home, environment: { SLIPWAY_API_KEY: key } },
     {
-      ...{ baseline: agent.url, candidate: agent.url, assistant: 'agent', inputs, markdown },
+      baseline: agent.url,
+      candidate: agent.url,
+      assistant: 'agent',
+      inputs,
+      markdown,
       apiKey: 'env:SLIPWAY_API_KEY',
-      ...{ repetitions: 3, warmUp: 0, concurrency: 1, seed: 7 },
+      repetitions: 3,
+      warmUp: 0,
+      concurrency: 1,
+      seed: 7,
     },
   );
   const store = openArtifactStore(join(home, 'artifacts'));
@@ -75,8 +82,15 @@ async function judged(
   await runJudgeCommand(
     { output, home: folder, environment: { SLIPWAY_API_KEY: 'control-plane-key', AGENTS_KEY: 'agents-key' } },
     {
-      ...{ baseline: baseline.url, candidate: candidate.url, assistant: 'agent', inputs },
-      ...{ repetitions: 1, warmUp: 0, concurrency: 1, seed: 7, ...keys },
+      baseline: baseline.url,
+      candidate: candidate.url,
+      assistant: 'agent',
+      inputs,
+      repetitions: 1,
+      warmUp: 0,
+      concurrency: 1,
+      seed: 7,
+      ...keys,
     },
   );
   const report = output.events.find(({ event }) => event === 'judged')!['report'] as JudgeReport;
