@@ -12,7 +12,9 @@ import { commandLineProblem } from '../docs/commandLine.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHART = join(ROOT, 'deploy/helm/slipway');
 const PAGE = ['dashboard.url=https://slipway.example.com', 'dashboard.secret=page'];
-const ALL = [...PAGE, 'platform.enabled=true', 'platform.url=http://platform', 'platform.secret=platform'];
+const CODEC = ['codec.enabled=true', 'codec.secret=codec', 'codec.origins[0]=https://temporal.example.com'];
+const PLATFORM = ['platform.enabled=true', 'platform.url=http://platform', 'platform.secret=platform'];
+const ALL = [...PAGE, ...CODEC, ...PLATFORM];
 
 interface Container {
   readonly image: string;
@@ -100,11 +102,11 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     expect(status).toBe(0);
   });
 
-  it('runs a worker and the page, and the platform only if it is asked for', () => {
+  it('runs a worker and the page, and the codec server and the platform only if they are enabled', () => {
     const names = (settings: readonly string[]) =>
       ofKind(rendered(settings), 'Deployment').map(({ metadata }) => metadata.name);
     expect(names(PAGE)).toEqual(['release-dashboard', 'release-worker']);
-    expect(names(ALL)).toEqual(['release-dashboard', 'release-platform', 'release-worker']);
+    expect(names(ALL)).toEqual(['release-codec', 'release-dashboard', 'release-platform', 'release-worker']);
     expect(names(['dashboard.enabled=false'])).toEqual(['release-worker']);
   });
 
@@ -114,7 +116,7 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     );
   });
 
-  it.each(['dashboard', 'platform', 'worker'])(
+  it.each(['codec', 'dashboard', 'platform', 'worker'])(
     'runs %s without rights, on a root that it cannot write, with a limit of memory and a known command',
     (name) => {
       const { template, selector } = deployment(name).spec;
@@ -173,16 +175,23 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
       policies(settings).map(({ spec }) =>
         spec.ingress.flatMap((rule) => rule.ports.map(({ port }) => port)),
       );
-    expect(policies(ALL)).toHaveLength(3);
+    expect(policies(ALL)).toHaveLength(4);
     for (const { spec } of policies(ALL)) {
       expect(JSON.stringify(spec.egress)).toContain('"except":["169.254.0.0/16"]');
     }
-    expect(ports(ALL).flat().sort()).toEqual([4700, 4701]);
+    expect(ports(ALL).flat().sort()).toEqual([4700, 4701, 8888]);
     expect(
       ports([...ALL, 'networkPolicy.metricsFrom.team=metrics'])
         .flat()
         .sort(),
-    ).toEqual([4700, 4701, 9464, 9465]);
+    ).toEqual([4700, 4701, 8888, 9464, 9465]);
+  });
+
+  it('lets pages of the origins that are given call the codec server, and refuses one without keys', () => {
+    expect(deployment('codec').spec.template.spec.containers[0].args).toEqual(
+      expect.arrayContaining(['--origin', 'https://temporal.example.com']),
+    );
+    expect(helm('template', [...PAGE, 'codec.enabled=true']).stderr).toContain('SLIPWAY_PAYLOAD_KEYS');
   });
 
   it('takes an image by its digest', () => {

@@ -32,6 +32,7 @@ const EVERYTHING = {
   serviceAccount: { annotations: { 'example.com/role': 'artifacts' } },
   worker: { replicas: 3 },
   dashboard: { ...LEAST.dashboard, replicas: 2 },
+  codec: { enabled: true, secret: 'codec', origins: ['https://temporal.example.com'] },
   platform: {
     enabled: true,
     url: 'https://platform.example.com',
@@ -73,7 +74,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
       // The strictest of Kubernetes' own policies for pods: it refuses those with more rights than they need.
       metadata: { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
     });
-    for (const name of ['page', 'worker', 'platform', 'registry']) {
+    for (const name of ['page', 'worker', 'codec', 'platform', 'registry']) {
       await cluster.create(`/api/v1/namespaces/${NAMESPACE}/secrets`, {
         metadata: { name },
         stringData: { KEY: 'value' },
@@ -97,7 +98,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
 
   it.each([
     ['the least values', LEAST, 7],
-    ['everything enabled', EVERYTHING, 12],
+    ['everything enabled', EVERYTHING, 15],
   ])('has no field that the API server does not know, with %s', async (name, values, count) => {
     const rendered = cluster.helm(
       'template',
@@ -130,6 +131,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     expect(Object.fromEntries(available)).toEqual({
       'slipway-worker': 3,
       'slipway-dashboard': 2,
+      'slipway-codec': 1,
       'slipway-platform': 1,
     });
     const [claim] = await list<{ status: { phase: string } }>('/api/v1', 'persistentvolumeclaims');
@@ -164,7 +166,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     const digest = `sha256:${'b'.repeat(64)}`;
     const next = { ...EVERYTHING, image: { ...EVERYTHING.image, digest } };
     cluster.helm('upgrade', 'slipway', CHART, ...(await settings('next', next)), '--wait', '--timeout', '3m');
-    for (const part of ['worker', 'dashboard', 'platform']) {
+    for (const part of ['worker', 'dashboard', 'codec', 'platform']) {
       const { spec, status } = await deployment(part);
       expect(spec.template.spec.containers[0].image).toBe(`registry.example.com/slipway@${digest}`);
       expect(status).toMatchObject({ availableReplicas: spec.replicas, updatedReplicas: spec.replicas });
