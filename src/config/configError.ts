@@ -1,11 +1,11 @@
 import { SlipwayError } from '../domain/errors.ts';
 import type { ConfigProblem } from './configPlace.ts';
 
-/** `slipway.yaml` is not right: every problem with its place. Not beside the places: those load YAML, which help needs not. */
+/** `slipway.yaml` is invalid: every problem with its place. In a file of its own, because `--help` must not load the YAML parser. */
 export class ConfigError extends SlipwayError {
-  /** The file, as it was named. */
+  /** The path, as the caller gave it. */
   readonly file: string;
-  /** What is wrong, in the order of the file; warnings are not among them. */
+  /** The errors, in the order of the file, without warnings. */
   readonly problems: readonly ConfigProblem[];
 
   constructor(file: string, problems: readonly ConfigProblem[]) {

@@ -13,17 +13,17 @@ import {
 } from './configPlace.ts';
 import { type Environment, substituteVariables } from './variables.ts';
 
-/** One of the files that a configuration is made of, parsed, with its variables put in. */
+/** One file of a configuration, parsed, with its variables substituted. */
 export interface ConfigPart extends ConfigSource {
-  /** As problems name it. */
+  /** The path that problems show. */
   readonly file: string;
-  /** What stands in it; `{}` where it is empty or no YAML. */
+  /** The content; `{}` if the file is empty or not YAML. */
   readonly raw: unknown;
-  /** What is wrong with it as a whole: no YAML, variables without a value, files that cannot be read. */
+  /** Problems found before the schema runs: invalid YAML, variables without a value, unreadable files. */
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Parses one file. What it extends is not read. */
+/** Parses one file, without the files that it extends. */
 export function configPart(file: string, text: string, environment: Environment): ConfigPart {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -55,18 +55,18 @@ function problemsOfYaml(
   });
 }
 
-/** @param text - what begins with the key. */
+/** @param text - begins with the key. */
 function definedTwice(text: string): string {
   const [, key = ''] = /^["']?([^"':\n]*)/.exec(text) ?? [];
   return `"${key}" is defined twice here: rename or remove one`;
 }
 
-/** Of how many files a configuration may be made. */
+/** The most files of one configuration. */
 const PARTS_MAX = 20;
 
 /**
- * Reads what a file extends, and what that extends in turn. The file itself comes first; an earlier one takes
- * precedence.
+ * Reads the files that a file extends, recursively. The file itself comes first. Earlier files take precedence over later
+ * ones.
  */
 export async function extendedParts(
   part: ConfigPart,
@@ -87,7 +87,7 @@ async function collect(
 ): Promise<void> {
   const problems: ConfigProblem[] = [];
   const at = found.push(part) - 1;
-  // The last one that is named is right over those before it.
+  // Of several files under `extends`, the last one takes precedence.
   for (const { name, path } of extendsOf(part).reverse()) {
     const file = resolve(dirname(part.file), name);
     const read = await readPart(file, way, found.length, environment);
@@ -102,7 +102,7 @@ async function collect(
   found[at] = { ...part, problems: [...part.problems, ...problems] };
 }
 
-/** The part, or what is wrong. */
+/** The part, or the problem. */
 async function readPart(
   file: string,
   way: readonly string[],
@@ -122,7 +122,7 @@ async function readPart(
   }
 }
 
-/** The value of `extends`, as it is written. One that is no text is refused when the whole file is checked. */
+/** The names under `extends`. The schema rejects a value that is not text, so this skips it. */
 function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[] {
   const written = typeof raw === 'object' && raw !== null && 'extends' in raw ? raw.extends : undefined;
   if (typeof written === 'string') return [{ name: written, path: ['extends'] }];
@@ -133,8 +133,8 @@ function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[]
 }
 
 /**
- * Merges several files, the first takes precedence: maps are merged, lists and values replaced, `null` removes what
- * later files say. `extends` is not in the result.
+ * Merges several files; the first takes precedence. Maps are merged, lists and values replaced. `null` removes a value of
+ * later files. The result has no `extends`.
  */
 export function mergeParts(raws: readonly unknown[]): unknown {
   const merged = raws.reduceRight((further, nearer) => mergeTwo(nearer, further));
@@ -143,7 +143,7 @@ export function mergeParts(raws: readonly unknown[]): unknown {
     : merged;
 }
 
-/** The file that a field of the whole stands in; of one that is missing, the file that the part around it stands in. */
+/** The file that sets a field; if the field is missing, the file that sets the nearest part around it. */
 export function partOfField(
   parts: readonly [ConfigPart, ...ConfigPart[]],
   path: readonly PropertyKey[],
@@ -153,7 +153,7 @@ export function partOfField(
     const at = path.slice(0, length);
     const having = saying.filter(({ document }) => document.hasIn(at));
     if (having.length === 0) break;
-    // A list or a value stands for itself: what others say there counts no more.
+    // A list or a value is not merged, so later files have no effect here.
     const whole = having.findIndex(({ document }) => !isMap(document.getIn(at, true)));
     saying = whole === -1 ? having : having.slice(0, Math.max(whole, 1));
   }

@@ -20,30 +20,30 @@ export interface ConfigSource {
   readonly lines: LineCounter;
 }
 
-/** Where something stands in the file. */
+/** A position in the file. */
 interface ConfigPlace {
   /** From 1. */
   readonly line: WholeNumber;
   /** From 1. */
   readonly column: WholeNumber;
-  /** How many characters it takes: at least 1. */
+  /** In characters, at least 1. */
   readonly length: WholeNumber;
 }
 
-/** Something in `slipway.yaml` that is invalid, or has no effect, and where. */
+/** A value in `slipway.yaml` that is invalid or has no effect, with its place. */
 export interface ConfigProblem extends ConfigPlace {
   /** `slipway.yaml`, or a file that it extends. */
   readonly file: string;
   /** `warning`: it is valid, but has no effect. */
   readonly severity: 'error' | 'warning';
-  /** The field's path: `targets.staging.apiKey`. Empty if the file is no YAML. */
+  /** The field's path: `targets.staging.apiKey`. Empty if the file is not YAML. */
   readonly path: string;
   readonly message: string;
-  /** The line. What may be a secret is masked with `*`. */
+  /** The line, with possible secrets masked by `*`. */
   readonly excerpt: string;
 }
 
-/** Where a field's value is (`atKey`: its name); of a missing one, the nearest part around it. */
+/** The place of a field's value (`atKey`: of its name). If the field is missing, that of the nearest part around it. */
 export function placeOfField(
   source: ConfigSource,
   path: readonly PropertyKey[],
@@ -55,7 +55,7 @@ export function placeOfField(
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);
     if (!isNode(node)) continue;
-    // What is missing is missing below a name: that is shown, and not the first thing below it.
+    // Shows the name that the field is missing below, rather than the first field below that name.
     const name = length < path.length ? keyNode(document, path.slice(0, length)) : undefined;
     return placeOfNode(source, isMap(node) && name !== undefined ? name : node);
   }
@@ -64,7 +64,7 @@ export function placeOfField(
     : { line: 1, column: 1, length: 1 };
 }
 
-/** Where a range of the text stands, as far as its first line goes. Offsets from 0, `end` not included. */
+/** The place of a range of the text, cut at the end of its first line. Offsets start at 0; `end` is exclusive. */
 export function placeOfRange({ text, lines }: ConfigSource, start: number, end: number): ConfigPlace {
   const { line, col } = lines.linePos(start);
   const lineEnd = text.indexOf('\n', start);
@@ -86,12 +86,12 @@ function keyNode(document: Document, path: readonly PropertyKey[]): Node | undef
 
 /** Names of fields whose values may be secrets. */
 const SECRET_NAME = /key|secret|token|passw|credential|auth/i;
-/** A field that ends in `Key` and is none: contract 001, "Feedback". */
+/** Fields that match {@link SECRET_NAME} but hold no secret: contract 001, "Feedback". */
 const HARMLESS_NAMES: readonly string[] = ['feedbackKey', 'name'];
 const URL_CREDENTIALS = /:\/\/[^/\s]*@/;
 
 /**
- * The lines of the file, with possible secrets masked. The length stays, so that columns stay true.
+ * The lines of the file, with possible secrets masked. Masking keeps the length, so columns stay correct.
  * @param unknown - paths of unknown fields that may hold secrets.
  */
 export function readableLines(
@@ -103,7 +103,7 @@ export function readableLines(
     masked = masked.slice(0, start) + maskOf(masked.slice(start, end)) + masked.slice(end);
   }
   const lines = masked.split('\n').map((line) => line.replace(/\r$/, ''));
-  // Where the file is no YAML, it is not known what stands below which name.
+  // If the file is not YAML, the names above a value are unknown.
   return document.errors.length === 0 ? lines : lines.map(maskBySight);
 }
 
@@ -130,7 +130,7 @@ function nameOf({ key }: Pair): string {
   return isScalar(key) ? String(key.value) : '';
 }
 
-/** The URL of a webhook lets anyone who knows it post to its channel. */
+/** A webhook's URL is a secret: it suffices to post to the channel. */
 function mayBeSecret(names: readonly string[], value: string): boolean {
   if (URL_CREDENTIALS.test(value)) return true;
   if (SECRET_REFERENCE.test(value) || HARMLESS_NAMES.includes(names.at(-1) ?? '')) return false;

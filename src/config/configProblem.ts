@@ -4,17 +4,17 @@ import { type ConfigProblem, isSecretName, placeOfField, readableLines } from '.
 import { type ConfigPart, partOfField } from './configPart.ts';
 import { nearestWord } from './nearestWord.ts';
 
-/** What is said of a field, before its place is looked for. */
+/** A problem of a field, without its place. */
 export interface FieldProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** It is about the field's name, not about its value. */
+  /** The problem is the field's name, not its value. */
   readonly atKey?: boolean;
   /** The value may be a secret that was meant for another field. */
   readonly hidesValue?: boolean;
 }
 
-/** Gives problems their places. `parts`: the files of the configuration, the one that takes precedence first. */
+/** Adds places to problems. `parts`: the files of the configuration, highest precedence first. */
 export function placeProblems(
   parts: readonly [ConfigPart, ...ConfigPart[]],
   errors: readonly FieldProblem[],
@@ -32,7 +32,7 @@ export function placeProblems(
   return [...placed('error', errors), ...placed('warning', warnings)];
 }
 
-/** By file as they are extended, then by line, then by column. */
+/** Sorts by file in order of precedence, then by line, then by column. */
 export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, other: ConfigProblem) => number {
   const files = parts.map(({ file }) => file);
   return (one, other) =>
@@ -41,8 +41,8 @@ export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, othe
 
 /**
  * Every problem that the schema found.
- * @param raw - the file's content, for suggestions; no value is repeated.
- * @param validWords - the fields that there are at a path.
+ * @param raw - the file's content, for suggestions. Messages repeat no value of it.
+ * @param validWords - the valid fields at a path.
  */
 export function schemaProblems(
   issues: readonly z.core.$ZodIssue[],
@@ -98,7 +98,7 @@ function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** What the schema's types are called where people write YAML. */
+/** The schema's types in the words of YAML. */
 const IN_YAML: Readonly<Partial<Record<string, string>>> = {
   array: 'a list',
   boolean: 'true or false',

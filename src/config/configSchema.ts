@@ -33,12 +33,7 @@ import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePreviews, previewProblems, Previews } from './previewSchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
 
-/**
- * The schema of `slipway.yaml`. Its input side is published for editors; its output side has milliseconds and
- * defaults.
- */
-
-/** Run although parts are wrong: what they have to do with each other is told at the same time. */
+/** Runs a refinement even if other fields are invalid, so that one run reports every problem. */
 const EVEN_IF_WRONG = {
   when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null,
 };
@@ -63,11 +58,11 @@ const Repository = z
     integrationId: z
       .uuid()
       .optional()
-      .describe('The integration that may read it. Absent: a repository that is open to everybody'),
+      .describe('The id of the integration that may read it. Absent: the repository is public'),
     buildOnPush: z
       .boolean()
       .optional()
-      .describe('Whether the platform builds what is pushed to the branch by itself; not for a tag'),
+      .describe('Whether the platform builds each push to the branch by itself; not for a tag'),
   })
   .superRefine(({ ref, buildOnPush }, context) => {
     if (buildOnPush !== true || !ref.startsWith('refs/tags/')) return;
@@ -76,11 +71,11 @@ const Repository = z
 
 const Approval = z
   .strictObject({
-    ...approvalFields('anybody but who released'),
+    ...approvalFields('any person except the one who released'),
     identity: z
       .literal('oidc')
       .optional()
-      .describe('Who releases and who approves must prove who they are. Absent: names are claimed'),
+      .describe('Identity that releasers and approvers must prove. Absent: names are not verified'),
   })
   .superRefine(enoughApprovers)
   .transform(({ within: withinMs, ...policy }): ApprovalPolicy => ({ ...policy, withinMs }));
@@ -90,9 +85,9 @@ const OnError = z
     then: z
       .enum(['rollback', 'wait', 'stop'])
       .describe(
-        'Restore what served; wait for "slipway retry", "skip" or "abort"; or leave what serves as it is',
+        'rollback: restore the earlier revision. wait: wait for "slipway retry", "skip" or "abort". stop: change nothing',
       ),
-    waitFor: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
+    waitFor: Duration.default(3_600_000).describe('How long to wait for a person. Default: 1h'),
   })
   .transform(({ then, waitFor: waitMs }): ErrorPolicy => ({ then, waitMs }));
 
@@ -101,43 +96,47 @@ const Target = z
     controlPlane: ServiceUrl.describe('The control plane’s base URL'),
     controlPlaneId: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of letters, digits, ".", "_" and "-"')
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'expected letters, digits, ".", "_" and "-"')
       .optional()
-      .describe('Names the control plane where targets reach it under several addresses'),
+      .describe('The control plane’s name, if targets reach it under several addresses'),
     vocabulary: z
       .enum(['contract', 'public'])
       .default('contract')
-      .describe('Whose names the control plane speaks: public for the public service. Default: contract'),
+      .describe(
+        'The field names that the control plane uses: public for the public service. Default: contract',
+      ),
     apiKey: SecretReference.describe('The control plane’s API key'),
     agentApiKey: SecretReference.optional().describe(
-      'The agent’s API key. Default: apiKey, where it may be sent (agentOrigins)',
+      'The agent’s API key. Default: apiKey, if it may be sent there (agentOrigins)',
     ),
     tenantId: z
       .uuid()
       .toLowerCase()
       .optional()
-      .describe('Which of the tenants that the key is for, as X-Tenant-Id. Default: the key’s own'),
-    deployment: Text.max(128).optional().describe('The deployment’s name; this or deploymentId is needed'),
-    deploymentId: z.uuid().optional().describe('The deployment’s id, where it cannot be found by name'),
-    agentUrl: ServiceUrl.optional().describe('The agent’s address, where the control plane gives none'),
+      .describe('The tenant, sent as X-Tenant-Id, if the key is for several. Default: the key’s own'),
+    deployment: Text.max(128).optional().describe('The deployment’s name; this or deploymentId is required'),
+    deploymentId: z.uuid().optional().describe('The deployment’s id, if it cannot be found by name'),
+    agentUrl: ServiceUrl.optional().describe('The agent’s address, if the control plane returns none'),
     agentOrigins: z
       .array(Origin)
       .optional()
-      .describe('Origins beside the control plane’s own that apiKey may be sent to, to call the agent'),
+      .describe(
+        'More origins that apiKey may be sent to, to call the agent. The control plane’s own is always allowed',
+      ),
     source: z
       .enum(['internal_source', 'external_image', 'internal_image', 'repo_host'])
       .default('internal_source')
-      .describe('What the deployment is made from'),
+      .describe('The source of the deployment'),
     deploymentType: z
       .enum(['dev_free', 'dev', 'prod'])
       .optional()
       .describe('source_config.deployment_type at creation; only for repo_host or vocabulary public'),
-    image: Text.optional().describe('The image URI; needed by image sources, and only by them'),
-    repo: Repository.optional().describe('The repository; needed by repo_host, and only by it'),
+    image: Text.optional().describe('The image URI; required for image sources, not allowed for others'),
+    repo: Repository.optional().describe('The repository; required for repo_host, not allowed for others'),
     secrets: z
       .array(NamedSecretReference, typeProblem(SECRET_EXPECTED))
       .optional()
-      .describe('The deployment’s whole list of secrets. Absent: the secrets it has are carried over'),
+      .describe('All secrets of the deployment. Absent: it keeps the secrets that it has'),
     resources: z
       .record(z.string(), z.unknown())
       .optional()
@@ -145,18 +144,20 @@ const Target = z
     queue: z
       .enum(['latest', 'all'])
       .default('latest')
-      .describe('Whether only the newest waiting release is kept, or each of them'),
-    approval: Approval.optional().describe('Who must agree before a release changes anything'),
+      .describe('Whether only the newest queued release is kept (latest), or all of them'),
+    approval: Approval.optional().describe('Who must approve a release before it changes anything'),
     onError: OnError.optional().describe(
-      'What happens if the outcome of a step is unknown (not if a release is bad)',
+      'What to do if the outcome of a step is unknown (not if a release is bad)',
     ),
     pauseFor: Duration.default(86_400_000).describe(
       'How long a release may stay paused before it is aborted. Default: 24h',
     ),
     soak: Duration.default(0).describe(
-      'How long a released revision is watched before the release counts. Default: not at all',
+      'How long to repeat the checks on a deployed revision before the release counts as released. Default: no soak',
     ),
-    freezes: FreezeList.optional().describe('When the target takes no release; a rollback always passes'),
+    freezes: FreezeList.optional().describe(
+      'When the target accepts no release. A rollback is always accepted',
+    ),
   })
   .superRefine((target, context) => {
     const wrong = (path: string, message: string): void =>
@@ -185,19 +186,19 @@ const Prune = z.strictObject({
     .int()
     .min(1)
     .default(DEFAULT_RETENTION.keep)
-    .describe('Of how many releases of each target the artifacts are kept, the last ones. Default: 20'),
+    .describe('How many releases of each target keep their artifacts: the newest ones. Default: 20'),
   olderThan: durationField(parseRetentionAge, 'expected a duration such as 30d or 12h, at least 1h')
     .default(DEFAULT_RETENTION.olderThanMs)
-    .describe('How long ago an artifact must have been put, 1h at least. Default: 30d'),
+    .describe('The least age of an artifact that is removed, at least 1h. Default: 30d'),
 });
 
 const Artifact = z.strictObject({
   path: Text.default('.').describe('The source’s root, relative to this file'),
   ignore: z.array(Text).default([]).describe('More patterns to leave out, as in .gitignore'),
   installCommand: Text.optional().describe(
-    'Run in the root of the source. Default: detected from the lock file',
+    'Runs in the root of the source. Default: detected from the lock file',
   ),
-  buildCommand: Text.optional().describe('Run in the folder of the graph configuration'),
+  buildCommand: Text.optional().describe('Runs in the folder of the graph configuration'),
   graphConfig: Text.optional().describe(
     'The graph configuration within the source. Default: graph.json, or langgraph.json for vocabulary public',
   ),
@@ -211,26 +212,30 @@ const Artifact = z.strictObject({
       'The artifact store: a folder relative to this file, or s3://BUCKET/PREFIX. Default: SLIPWAY_ARTIFACT_STORE, else artifacts/ in Slipway’s home',
     ),
   prune: Prune.prefault({}).describe(
-    'What "slipway prune" removes from the artifact store, and nothing else does',
+    'What "slipway prune" removes from the artifact store. Nothing else removes artifacts',
   ),
 });
 
 const Step = z
   .strictObject({
     startToClose: Duration.optional().describe(
-      'One attempt’s deadline. Default: what its calls and checks may take',
+      'Deadline of one attempt. Default: the sum of its calls’ and checks’ deadlines',
     ),
-    scheduleToClose: Duration.optional().describe('All attempts’ deadline; twice as long on the way back'),
-    heartbeat: Duration.optional().describe('The longest silence before the step’s worker is taken for dead'),
+    scheduleToClose: Duration.optional().describe(
+      'Deadline of all attempts together. A restore gets twice as long',
+    ),
+    heartbeat: Duration.optional().describe(
+      'The longest time without a heartbeat before the step’s worker counts as dead',
+    ),
     retry: z
       .strictObject({
-        initialInterval: Duration.optional().describe('Between the first attempt and the second'),
+        initialInterval: Duration.optional().describe('The pause between the first attempt and the second'),
         backoffCoefficient: z
           .number()
           .min(1)
           .optional()
-          .describe('By how much each interval is longer than the one before'),
-        maximumInterval: Duration.optional().describe('The longest interval'),
+          .describe('The factor between one pause and the next'),
+        maximumInterval: Duration.optional().describe('The longest pause'),
         maximumAttempts: z
           .int()
           .min(0)
@@ -240,7 +245,7 @@ const Step = z
           ),
       })
       .optional()
-      .describe('How a failed attempt is repeated'),
+      .describe('How a failed attempt is retried'),
   })
   .transform(({ startToClose, scheduleToClose, heartbeat, retry }): StepOverride =>
     present({
@@ -258,19 +263,19 @@ const Step = z
     }),
   );
 
-/** `slipway.yaml`. */
 const TARGETS_EXPECTED = 'define at least one target';
 
+/** The schema of `slipway.yaml`. Its input side is published for editors; its output side has milliseconds and defaults. */
 export const Config = z
   .strictObject({
     extends: z
       .union([Text, z.array(Text)])
       .optional()
-      .describe('Files that say what this one does not, relative to it; of several, the last one is right'),
+      .describe('Files to merge below this one, relative to it. Later files override earlier ones'),
     targets: z
       .record(
         z.string().regex(TARGET_NAME, 'expected letters, digits, dots and dashes'),
-        Target.describe('A deployment that releases go to, by a name of your own'),
+        Target.describe('A deployment that releases go to, by a name that you choose'),
         typeProblem(TARGETS_EXPECTED),
       )
       .refine((targets) => Object.keys(targets).length > 0, TARGETS_EXPECTED)
@@ -284,19 +289,19 @@ export const Config = z
           context.addIssue({ code: 'custom', path, message });
         }
       }, EVEN_IF_WRONG)
-      .describe('What a released revision has to pass, in this order'),
+      .describe('The checks that a released revision must pass, in this order'),
     checksBudget: ChecksBudget.optional().describe(
-      'What all checks of a revision may take together. Default: what each may take',
+      'Limits for all checks of a revision together. Default: only each check’s own limits',
     ),
     steps: z
       .partialRecord(z.enum(STEP_NAMES), Step)
       .default({})
-      .describe('Deadlines and retries of single steps. What is absent stays as it is by default'),
+      .describe('Deadlines and retries of single steps. Absent fields keep their defaults'),
     promotions: Promotions.default({}).describe(
-      'What is released on one target once it is verified on another',
+      'Artifacts that are released on one target once they are verified on another',
     ),
     previews: Previews.default({}).describe(
-      'A deployment of its own for each pull request, by a name of your own',
+      'A separate deployment for each pull request, by a name that you choose',
     ),
     notify: Notify.default([]).describe('Receivers of notices about the targets'),
     hooks: Hooks.default({}).describe(
@@ -321,7 +326,7 @@ export const Config = z
   );
 export type Config = z.infer<typeof Config>;
 
-/** A file in which anything may be wrong. */
+/** A file whose fields may be invalid. */
 interface LooseConfig {
   readonly promotions?: LoosePromotions | null;
   readonly previews?: LoosePreviews | null;
@@ -344,16 +349,16 @@ function longestOf(check: CheckOfRelease): number {
   return (check.repeat ?? 1) * runsOfOne(check) * check.timeoutMs;
 }
 
-/** A budget that has no room for its checks, even if all of them pass. */
+/** Finds a budget that is too small for its checks even if all of them pass. */
 function* budgetProblems(budget: unknown, checks: unknown) {
   const runs = isRecord(budget) ? budget['runs'] : undefined;
   if (typeof runs !== 'number' || !Array.isArray(checks) || !checks.every(isRecord)) return;
   const fewest = fewestRuns(checks);
   if (fewest <= runs) return;
-  yield { path: ['checksBudget', 'runs'], message: `the checks take ${fewest} runs at least: raise it` };
+  yield { path: ['checksBudget', 'runs'], message: `the checks take at least ${fewest} runs: raise it` };
 }
 
-/** Deadlines of steps that are shorter than the checks that run within them: those would never end in time. */
+/** Finds step deadlines that are shorter than the checks that run within them. Such a step could never succeed. */
 function stepProblems(checks: unknown, steps: unknown) {
   const timed = (Array.isArray(checks) ? (checks as unknown[]) : []).flatMap((check) =>
     isRecord(check) && typeof check['timeoutMs'] === 'number'

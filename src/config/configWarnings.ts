@@ -10,7 +10,7 @@ import { nearestWord } from './nearestWord.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is valid in a `slipway.yaml` but has no effect, or gives a key away. Reads the raw file, so that errors elsewhere hide nothing. */
+/** Finds fields of a `slipway.yaml` that have no effect, or disclose a key. Reads the raw file, so that errors elsewhere hide no warning. */
 export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
   const file = fieldsOf(raw);
   const targets = Object.entries(fieldsOf(file['targets'])).map(([name, target]) => ({
@@ -37,7 +37,7 @@ export function configWarnings(raw: unknown, now: number): readonly FieldProblem
   ];
 }
 
-/** A warning about the name of a field; none where `message` is `false`. */
+/** A warning about the name of a field; none if `message` is `false`. */
 function warn(
   path: readonly PropertyKey[],
   field: string | readonly string[],
@@ -122,7 +122,7 @@ function promotionWarnings(path: readonly string[], promotion: Fields, hasChecks
   ];
 }
 
-/** Events that a receiver on GitHub is never told of. */
+/** Finds events that Slipway never reports to GitHub. */
 function notifyWarnings(receivers: unknown): FieldProblem[] {
   const message = 'has no effect: Slipway reports only releases to GitHub';
   return listOf(receivers).flatMap((receiver, index) => {
@@ -134,7 +134,7 @@ function notifyWarnings(receivers: unknown): FieldProblem[] {
   });
 }
 
-/** Freezes for once that have passed. */
+/** Finds one-time freezes that are over. */
 function freezeWarnings(path: readonly string[], freezes: unknown, now: number): FieldProblem[] {
   return listOf(freezes).flatMap((freeze, index) => {
     const { until, timeZone = 'UTC' } = fieldsOf(freeze);

@@ -6,10 +6,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const VARIABLE = 'SLIPWAY_DASHBOARD_URL';
 
 /**
- * The page's address as browsers see it, from `SLIPWAY_DASHBOARD_URL`: the page answers to it, and commands, CI summaries
- * and notices link to it. `undefined` if it is not set.
+ * The dashboard's address for browsers, from `SLIPWAY_DASHBOARD_URL`. The dashboard accepts requests for it; commands, CI
+ * summaries and notices link to it. `undefined` if it is not set.
  *
- * @throws SlipwayError SLIPWAY_USAGE if it is no address of {@link httpsUrl}, or has a path.
+ * @throws SlipwayError SLIPWAY_USAGE if {@link httpsUrl} rejects it, or it has a path.
  */
 export function readDashboardUrl(environment: Environment): URL | undefined {
   const text = environment[VARIABLE]?.trim() ?? '';

@@ -8,28 +8,28 @@ import { tooFewApprovers } from '../domain/intervention/intervention.ts';
 import { ORIGIN } from '../domain/target/origin.ts';
 import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
 
-/** Fields that several parts of `slipway.yaml` are made of. */
+/** Fields that several parts of `slipway.yaml` share. */
 
-/** An object without the fields that are `undefined`, which would take the place of defaults. */
+/** An object without its `undefined` fields, which would override defaults. */
 export function present<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof present<T>
   >;
 }
 
-/** A text that says something. */
+/** Text that is not blank. */
 export const Text = z.string().trim().min(1, 'must not be empty');
 
-/** What a duration looks like, for editors. */
+/** The pattern of a duration, for editors. */
 const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
 
 /** A duration as people write it, in milliseconds. */
 export const Duration = durationField(
   (text) => parseDuration(text),
-  'expected a duration such as 30s, 5m or 1h30m, 30 days at most',
+  'expected a duration such as 30s, 5m or 1h30m, at most 30 days',
 );
 
-/** A field that is a duration. `parse` returns `undefined` for what is none, and `problem` is what is then reported. */
+/** A duration. `parse` returns `undefined` for an invalid text; the error is then `problem`. */
 export function durationField(parse: (text: string) => number | undefined, problem: string) {
   return z
     .string(problem)
@@ -51,7 +51,7 @@ export const Reference = z
   .refine((text) => SECRET_REFERENCE.test(text), REFERENCE_EXPECTED)
   .describe('Where the secret comes from: env:NAME or file:/absolute/path');
 
-/** A secret, by where it comes from. */
+/** A reference to a secret. */
 export const SecretReference = z.strictObject(
   { from: Reference },
   typeProblem('expected { from: env:NAME } or { from: file:/absolute/path }, never the secret itself'),
@@ -75,7 +75,7 @@ export const Origin = z
   .string()
   .regex(ORIGIN, 'expected an origin such as https://agents.example.com or https://*.example.com');
 
-/** What is said of a value of another type; what is wrong within it is said field by field. */
+/** The error for a value of another type. Problems within the value are reported field by field. */
 export function typeProblem(problem: string) {
   return { error: ({ code }: { readonly code: string }) => (code === 'invalid_type' ? problem : undefined) };
 }
@@ -86,31 +86,31 @@ const DAY_MS = 86_400_000;
 export function approvalFields(byDefault: string) {
   return {
     required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
-    approvers: z.array(Text).min(1).max(100).optional().describe(`Who may. Default: ${byDefault}`),
-    within: Duration.default(DAY_MS).describe('How long it is waited for. Default: 24h'),
+    approvers: z.array(Text).min(1).max(100).optional().describe(`Who may approve. Default: ${byDefault}`),
+    within: Duration.default(DAY_MS).describe('How long to wait for approval. Default: 24h'),
   };
 }
 
-/** Reports an approval that can never be given. */
+/** Reports an approval that is impossible to give. */
 export const enoughApprovers = unless(tooFewApprovers, 'required');
 
 const FREEZES_MAX = 100;
 
-/** The name of an IANA time zone that this Node knows. */
+/** The name of an IANA time zone that Node supports. */
 export const TimeZone = Text.refine(isTimeZone, {
   message: 'expected an IANA time zone that exists, such as Europe/Berlin or UTC',
 }).describe('An IANA time zone: Europe/Berlin');
 
 const Freeze = z
   .strictObject({
-    name: Text.describe('The name that a waiting release shows'),
+    name: Text.describe('The name, shown by releases that wait for its end'),
     timeZone: TimeZone.default('UTC'),
     from: Text.describe('When it begins: "2026-12-23 18:00", "Fri 16:00", or "22:00" for every day'),
-    until: Text.describe('When it ends, written as from is'),
+    until: Text.describe('When it ends, in the same form as from'),
     then: z
       .enum(['wait', 'refuse'])
       .default('wait')
-      .describe('Whether what would be released waits, or is refused. Default: wait'),
+      .describe('Whether a release waits for the end, or is rejected. Default: wait'),
   })
   .superRefine((freeze, context) => {
     const problem = freezeProblem(freeze);

@@ -3,10 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 
 import { SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 
-/** The file's name, looked for in the working folder and the folders above it. */
+/** The file's name. Slipway searches the working folder and the folders above it. */
 export const CONFIG_FILE = 'slipway.yaml';
 
-/** A `slipway.yaml` as it stands: nothing has been made of it. */
+/** A `slipway.yaml` as text, not parsed. */
 export interface FoundConfig {
   /** The file's absolute path. */
   readonly file: string;

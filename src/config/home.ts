@@ -12,8 +12,8 @@ export function slipwayHome(environment: Readonly<Record<string, string | undefi
 const DEFAULT_NAME = '.slipway';
 
 /**
- * Creates the home. In a repository git must ignore `.slipway`, which holds keys; a folder of another name is left
- * alone.
+ * Creates the home. Adds a `.gitignore` to `.slipway`, because git must not track the keys in it. A folder of another name
+ * gets none.
  * @throws SlipwayError SLIPWAY_USAGE if it cannot be written.
  */
 export async function makeHome(home: string): Promise<void> {

@@ -7,12 +7,12 @@ import { isRecord } from '../domain/scalars.ts';
 import { Duration, SecretReference, Text, TimeZone, unless } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
-/** The products that tell a hook something, by the form of what they send. */
+/** The forms of payloads, named after the products that send them. */
 const HOOK_FORMS = ['alertmanager', 'grafana', 'github', 'langsmith', 'generic'] as const;
 export type HookForm = (typeof HOOK_FORMS)[number];
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const Name = z.string().regex(NAME, 'expected letters, digits, dots and dashes, 64 at most');
+const Name = z.string().regex(NAME, 'expected letters, digits, dots and dashes, at most 64');
 
 const Pattern = z.union([
   z.string(),
@@ -30,9 +30,9 @@ const Pattern = z.union([
 const ApprovalHours = z
   .strictObject({
     from: Text.describe('When the hours begin: "22:00" for every day, or "Fri 18:00"'),
-    until: Text.describe('When they end, written as from is'),
+    until: Text.describe('When they end, in the same form as from'),
     timeZone: TimeZone.default('UTC'),
-    within: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
+    within: Duration.default(3_600_000).describe('How long to wait for a person. Default: 1h'),
   })
   .superRefine((hours, context) => {
     const problem = freezeProblem(hours);
@@ -44,49 +44,51 @@ const COUNT_MAX = 100;
 
 const Rule = z
   .strictObject({
-    name: Name.describe('What it is called, once in the hook'),
+    name: Name.describe('The rule’s name, unique in the hook'),
     status: z
       .enum(['firing', 'resolved', 'any'])
       .default('firing')
-      .describe('Of an alert. What has no status counts as firing. Default: firing'),
+      .describe('The alert’s status. An event without a status counts as firing. Default: firing'),
     match: z
       .record(Text, Pattern)
       .default({})
       .describe(
-        'What fields of the event must be, by dot path: labels.alertname. Default: every event matches',
+        'Required values of the event’s fields, by dot path: labels.alertname. Default: every event matches',
       ),
-    do: z.enum(HOOK_ACTIONS).describe('What is asked of the target'),
+    do: z.enum(HOOK_ACTIONS).describe('What the target must do'),
     targets: z
       .array(Text)
       .min(1)
       .max(20)
       .optional()
       .describe(
-        'The targets; needed by everything but promotion. With targetFrom: those that an event may name',
+        'The targets; required for everything but promotion. With targetFrom: those that an event may name',
       ),
     targetFrom: Text.optional().describe(
       'The dot path of the field that names the target. Default: all targets',
     ),
-    promotion: Text.optional().describe('The promotion to begin; needed by promotion, and only by it'),
+    promotion: Text.optional().describe(
+      'The promotion to start; required for do: promotion, not allowed for others',
+    ),
     ifYoungerThan: Duration.optional().describe(
-      'Only if what serves was released at most so long ago, and the event began after that',
+      'Acts only if the serving revision was released at most this long ago, and the event began after that',
     ),
     ifRevision: Text.optional().describe(
-      'Only if this field of the event, by dot path, names what serves: its revision, release, commit or artifact',
+      'Acts only if this field of the event, by dot path, names the revision, release, commit or artifact that serves',
     ),
     atLeast: z
       .strictObject({
         count: z.int().min(2).max(COUNT_MAX).describe('How many events'),
-        within: Duration.describe('Within how long'),
+        within: Duration.describe('The time in which they must arrive'),
       })
       .optional()
-      .describe('Only once so many events have matched'),
-    atMostOnePer: Duration.optional().describe('At most once in so long, for each target'),
+      .describe('Acts only after this many matching events'),
+    atMostOnePer: Duration.optional().describe('Acts at most once in this time, for each target'),
     approvalBetween: ApprovalHours.optional().describe('When a person must approve it first'),
     hold: z
       .boolean()
       .optional()
-      .describe('Whether a rollback puts the target on hold, as a person’s does. Default: true'),
+      .describe('Whether a rollback puts the target on hold, as a manual one does. Default: true'),
   })
   .superRefine((rule, context) => {
     const wrong = (path: string, message: string): void =>
@@ -101,8 +103,12 @@ const Rule = z
   });
 
 const Hook = z.strictObject({
-  form: z.enum(HOOK_FORMS).describe('The product that sends, which decides the form and the signature'),
-  secret: SecretReference.describe('The key of the signature, or the token or password that is sent'),
+  form: z
+    .enum(HOOK_FORMS)
+    .describe('The product that sends the events, which decides the form and the signature'),
+  secret: SecretReference.describe(
+    'The key of the signature, or the token or password that the product sends',
+  ),
   on: z
     .array(Rule)
     .min(1)
@@ -111,7 +117,7 @@ const Hook = z.strictObject({
       for (const { path, message } of namedTwice(rules, 'rules'))
         context.addIssue({ code: 'custom', path, message });
     })
-    .describe('What follows from which events'),
+    .describe('The rules: what to do on which events'),
 });
 
 /** `hooks` of `slipway.yaml`, by name. */
@@ -124,7 +130,7 @@ interface FieldIssue {
   readonly message: string;
 }
 
-/** What is wrong with the hooks as a whole: targets and promotions that there are not, and releases without a proof. */
+/** Finds rules with unknown targets or promotions, and releases on targets that require proof of identity. */
 export function hookProblems(
   hooks: unknown,
   targets: object,

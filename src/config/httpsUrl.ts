@@ -2,7 +2,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { isLoopback } from './loopback.ts';
 
 /**
- * Reads an address from a variable. Cookies, codes and tokens must not travel readable: `http` is for this machine alone.
+ * Reads an address from a variable. `http` is accepted only for this machine, because it would expose cookies, codes and tokens.
  *
  * @throws SLIPWAY_USAGE.
  */

@@ -5,12 +5,12 @@ import { Config } from './configSchema.ts';
 
 const TITLE = { title: 'slipway.yaml', description: 'How an agent is released by Slipway' };
 
-/** The JSON Schema of a whole `slipway.yaml`: of one file, or of what several say together. */
+/** The JSON Schema of a whole `slipway.yaml`: one file, or several merged. */
 export function configJsonSchema(): object {
   return { ...z.toJSONSchema(Config, { io: 'input', target: 'draft-7' }), ...TITLE };
 }
 
-/** The JSON Schema of one file, for editors. In a file that extends others, nothing is required. */
+/** The JSON Schema of one file, for editors. A file that extends others has no required fields. */
 export function publishedJsonSchema(): object {
   const { $schema, definitions, ...whole } = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
   const shared = isRecord(definitions) ? definitions : {};
@@ -27,12 +27,12 @@ export function publishedJsonSchema(): object {
   };
 }
 
-/** The name of a definition with nothing required. */
+/** The name of a definition without required fields. */
 function partName(name: string): string {
   return `part-${name}`;
 }
 
-/** A schema with nothing required, at any depth. A field may be called `required`, too. */
+/** Removes `required` from a schema at any depth, except a field of that name. */
 function withoutRequired(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRequired);
   if (!isRecord(schema)) return schema;

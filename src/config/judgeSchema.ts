@@ -17,10 +17,10 @@ const RUNS_MAX = 1_000_000;
 const AGAIN_MAX = 20;
 const HOUR_MS = 3_600_000;
 
-/** How sure the judge must be, as a share. */
+/** The required confidence, as a share. */
 const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
 
-/** A smallest relevant effect, in the metric's own terms. */
+/** The smallest effect that matters, in the metric's unit. */
 const SmallestEffect = z.number().positive('expected more than 0').max(1_000);
 
 const Metrics = z
@@ -40,15 +40,15 @@ export const Judge = z
     recorded: z
       .literal(true)
       .optional()
-      .describe('Instead of a file: the inputs of the successful runs on the baseline’s threads'),
+      .describe('Use the inputs of the successful runs on the baseline’s threads instead of a file'),
     assistant: Text.describe('The graph’s name in the graph configuration'),
-    expect: Expectation.optional().describe('What is expected of inputs that bring no expectation'),
+    expect: Expectation.optional().describe('The expectation for inputs without one of their own'),
     inputsMax: z
       .int()
       .min(1)
       .max(INPUTS_MAX)
       .default(DEFAULT_SETTINGS.inputsMax)
-      .describe('Of more inputs, a sample of this many is drawn. Default: 400'),
+      .describe('The most inputs to run. Larger sets are sampled. Default: 400'),
     repetitions: z
       .int()
       .min(1)
@@ -66,22 +66,24 @@ export const Judge = z
       .min(0)
       .max(REPETITIONS_MAX)
       .default(DEFAULT_SETTINGS.warmUpRuns)
-      .describe('Runs on each side that do not count, before those that do. Default: 3'),
+      .describe('Warm-up runs on each side, which do not count. Default: 3'),
     runTimeout: Duration.default(DEFAULT_SETTINGS.runTimeoutMs).describe(
       'How long one run may take. Default: 60s',
     ),
     patience: Duration.default(DEFAULT_SETTINGS.patienceMs).describe(
-      'How long an agent that cannot be reached is waited for. Default: 30s',
+      'How long to wait for an agent that cannot be reached. Default: 30s',
     ),
     feedbackKey: Text.optional().describe('The feedback key under which each run’s verdict is recorded'),
     scorePath: Text.optional().describe('A dot path into the final values to a number: the metric score'),
-    confidence: Confidence.default(DEFAULT_POLICY.confidence).describe('How sure it must be. Default: 0.95'),
+    confidence: Confidence.default(DEFAULT_POLICY.confidence).describe(
+      'The required confidence. Default: 0.95',
+    ),
     minimumRuns: z
       .int()
       .min(2)
       .max(RUNS_MAX)
       .default(DEFAULT_POLICY.minimumRuns)
-      .describe('The fewest runs of a side that a metric is decided from. Default: 20'),
+      .describe('The least number of runs on each side to decide a metric. Default: 20'),
     metrics: Metrics.prefault({ ...DEFAULT_POLICY.smallestEffects }).describe(
       'The metrics that decide, each with its smallest relevant effect. Default: success and expectations 0.03, firstToken and latency 0.15',
     ),
@@ -89,15 +91,15 @@ export const Judge = z
       .enum(ON_INCONCLUSIVE)
       .default('ask')
       .describe(
-        'What happens if the verdict is inconclusive: judge again later, ask a person, or fail. Default: ask',
+        'What to do if the verdict is inconclusive: judge again later (wait), ask a person (ask), or fail. Default: ask',
       ),
     again: z
       .strictObject({
-        after: Duration.default(HOUR_MS).describe('How much later. Default: 1h'),
-        times: z.int().min(1).max(AGAIN_MAX).default(2).describe('How often at most. Default: 2'),
+        after: Duration.default(HOUR_MS).describe('The pause before the next one. Default: 1h'),
+        times: z.int().min(1).max(AGAIN_MAX).default(2).describe('The most repetitions. Default: 2'),
       })
       .prefault({})
-      .describe('onInconclusive wait: when it is judged again; the error is divided among all judgements'),
+      .describe('With onInconclusive: wait, when to judge again. All judgements share the allowed error'),
   })
   .refine(({ inputs, recorded }) => (inputs === undefined) !== (recorded === undefined), {
     path: ['inputs'],
@@ -109,7 +111,7 @@ export const Judge = z
   });
 export type Judge = z.infer<typeof Judge>;
 
-/** The judge of the file, as one is made from it. */
+/** The judge's settings from the file. */
 export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
   const { assistant, inputsMax, repetitions, concurrency, warmUpRuns, feedbackKey, scorePath } = judge;
   const { confidence, minimumRuns, metrics } = judge;

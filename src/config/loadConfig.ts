@@ -14,28 +14,28 @@ import { configJsonSchema } from './jsonSchema.ts';
 import { releaseSettings, settingsProblem } from './releaseSettings.ts';
 import type { Environment } from './variables.ts';
 
-/** A right `slipway.yaml`. */
+/** A valid `slipway.yaml`. */
 export interface LoadedConfig {
   readonly config: Config;
   /** The file's absolute path. */
   readonly file: string;
-  /** The folder of the file, which paths in it, and in what it extends, are relative to. */
+  /** The file's folder. Paths in the file, and in the files that it extends, are relative to it. */
   readonly folder: string;
-  /** What is right in it and has no effect. */
+  /** Valid fields that have no effect. */
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** What was read of a `slipway.yaml`, right or not. */
+/** A `slipway.yaml`, valid or not. */
 export interface LintedConfig {
   readonly file: string;
-  /** `undefined` if the file is not right. */
+  /** `undefined` if the file is invalid. */
   readonly config: Config | undefined;
-  /** Everything that is wrong, or has no effect, in the order of the file, and after it of those that it extends. */
+  /** All errors and warnings, in the order of the file, then of the files that it extends. */
   readonly problems: readonly ConfigProblem[];
 }
 
 /**
- * Loads `slipway.yaml`, with what it extends and with the values of its variables; see {@link findConfig}.
+ * Loads `slipway.yaml` with the files that it extends, and substitutes its variables; see {@link findConfig}.
  * @throws SLIPWAY_CONFIG_NOT_FOUND, or {@link ConfigError} with every problem at once.
  */
 export async function loadConfig(path?: string, from: string = process.cwd()): Promise<LoadedConfig> {
@@ -44,7 +44,7 @@ export async function loadConfig(path?: string, from: string = process.cwd()): P
   return { config, file, folder: dirname(file), warnings: problems };
 }
 
-/** Reads `slipway.yaml` and what it extends, and reports every problem. @throws SLIPWAY_CONFIG_NOT_FOUND. */
+/** Reads `slipway.yaml` and the files that it extends, and reports every problem. @throws SLIPWAY_CONFIG_NOT_FOUND. */
 export async function lintConfig(path?: string, from: string = process.cwd()): Promise<LintedConfig> {
   const { file, text } = await findConfig(path, from);
   const parts = await extendedParts(configPart(file, text, process.env), process.env);
@@ -58,7 +58,7 @@ export function parseConfig(text: string, file: string, environment: Environment
   return config;
 }
 
-/** Says everything that is wrong in the text of a `slipway.yaml`. What it extends is not read. */
+/** Reports every problem in the text of a `slipway.yaml`, without the files that it extends. */
 export function lintText(
   text: string,
   file: string = CONFIG_FILE,
@@ -69,7 +69,7 @@ export function lintText(
 
 function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Pick<LintedConfig, 'config' | 'problems'> {
   const found = parts.flatMap(({ problems }) => problems);
-  // What cannot be read may be just what seems to be missing.
+  // A field that seems to be missing may be in a file that could not be read.
   if (found.some(({ severity }) => severity === 'error')) {
     return { config: undefined, problems: found.sort(inOrder(parts)) };
   }
@@ -83,11 +83,11 @@ function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Pick<LintedCo
   };
 }
 
-/** Targets check requests by a definition of their own, which settings from a file must pass too. */
+/** Targets validate requests with their own rules, which settings from a file must pass too. */
 function refusedSettings(config: Config): readonly FieldProblem[] {
   return Object.keys(config.targets).flatMap((name) => {
     const problem = settingsProblem(releaseSettings(config, name));
-    const message = `the target would refuse each release: ${problem ?? ''}`;
+    const message = `the target would reject each release: ${problem ?? ''}`;
     return problem === undefined ? [] : [{ path: ['targets', name], message }];
   });
 }
@@ -104,7 +104,7 @@ function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError
   );
 }
 
-/** The fields that the configuration's JSON Schema has at a path: the words that may have been meant there. */
+/** The fields that the configuration's JSON Schema has at a path, to suggest one for a typo. */
 function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
   const definitions = isRecord(schema) ? schema['definitions'] : undefined;
   const resolved = (part: unknown): unknown => {

@@ -5,8 +5,8 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /**
- * Whether only this machine reaches a host: `localhost`, an address of 127.0.0.0/8, or `::1`, with or without brackets. Other
- * names are not looked up.
+ * Whether a host is this machine's loopback: `localhost`, an address of 127.0.0.0/8, or `::1`, with or without brackets. Does
+ * not resolve other names.
  */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/u, '$1').toLowerCase();

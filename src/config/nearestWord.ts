@@ -1,4 +1,4 @@
-/** The word of a list that was most likely meant: at most two slips, fewer for short words. */
+/** The nearest word of a list: at most two typos away, fewer for short words. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const slips = Math.min(2, Math.floor(word.length / 2));
   const ranked = words
@@ -22,13 +22,13 @@ function editDistance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-/** A hint for a word that no list has: the one that was meant, else all that there are. */
+/** A hint for an unknown word: the nearest one, else all of them. */
 export function meantWord(word: string, words: readonly string[], otherwise = 'there are'): string {
   const near = nearestWord(word, words);
   return near === undefined ? `${otherwise}: ${words.join(', ')}` : `did you mean "${near}"?`;
 }
 
-/** The places of the items whose name an item before them has. */
+/** Finds items with the name of an earlier item. */
 export function namedTwice(items: readonly ({ readonly name?: unknown } | null)[], what: string) {
   const names = items.map((item) => item?.name);
   return names.flatMap((name, index) =>

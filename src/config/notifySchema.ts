@@ -4,7 +4,7 @@ import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/n
 import { SecretReference, ServiceUrl, Text } from './fields.ts';
 import { meantWord, namedTwice } from './nearestWord.ts';
 
-/** The fields that belong to some kinds alone: those that they need, and those that they may have. */
+/** The fields that only some kinds have: required ones (`needs`) and optional ones (`takes`). */
 const OF_KIND = {
   slack: { needs: ['url'], takes: [] },
   webhook: { needs: ['url', 'secret'], takes: [] },
@@ -19,18 +19,18 @@ const FIELDS = ['url', 'secret', 'token', 'repository', 'apiUrl', 'environment',
 
 const Receiver = z
   .strictObject({
-    name: Text.describe('What it is called, once in the file'),
-    kind: z.enum(RECEIVER_KINDS).describe('What it is'),
+    name: Text.describe('The receiver’s name, unique in the file'),
+    kind: z.enum(RECEIVER_KINDS).describe('The kind of receiver'),
     events: z
       .array(z.enum(NOTICE_EVENTS))
       .min(1)
       .optional()
-      .describe('The events that it gets (docs/notifications.md). Default: everything'),
-    targets: z.array(Text).min(1).optional().describe('The targets that it is notified about. Default: all'),
-    url: SecretReference.optional().describe('The webhook’s URL; needed by slack and webhook'),
-    secret: SecretReference.optional().describe('The key of the signature; needed by webhook'),
+      .describe('The events to send (docs/notifications.md). Default: all'),
+    targets: z.array(Text).min(1).optional().describe('The targets whose events to send. Default: all'),
+    url: SecretReference.optional().describe('The webhook’s URL; required for slack and webhook'),
+    secret: SecretReference.optional().describe('The key of the signature; required for webhook'),
     token: SecretReference.optional().describe(
-      'GitHub’s token; needed by github_deployment and github_status',
+      'GitHub’s token; required for github_deployment and github_status',
     ),
     repository: z
       .string()
@@ -62,7 +62,7 @@ export type ReceiverConfig = z.infer<typeof Receiver>;
 
 type LooseReceiver = { readonly name?: unknown; readonly targets?: unknown } | null;
 
-/** What is wrong with the receivers as a whole: names that are there twice, targets that there are not. */
+/** Finds duplicate names, and unknown targets. */
 export function notifyProblems(
   notify: unknown,
   targets: readonly string[],

@@ -11,7 +11,7 @@ import { resolveSecret } from './secretReference.ts';
 /** The variable that names the keys. */
 export const PAYLOAD_KEYS = 'SLIPWAY_PAYLOAD_KEYS';
 
-/** A key of AES-256, and the id that each payload encrypted with it carries in the clear. */
+/** An AES-256 key, and its id, which each payload that it encrypts carries unencrypted. */
 export interface PayloadKey {
   readonly id: string;
   readonly key: KeyObject;
@@ -28,9 +28,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * The keys that payloads in Temporal are encrypted with, from `SLIPWAY_PAYLOAD_KEYS`: `ID=REFERENCE`, separated by commas.
  * The first one encrypts. A reference is `env:NAME`, `file:/absolute/path`, or `command:/absolute/path`: a program that
- * prints the key and gets its id as its argument, such as one that asks a KMS. A key is 32 bytes in base64.
+ * receives the key's id as its argument and prints the key, for example from a KMS. A key is 32 bytes in base64.
  *
- * @returns none where the variable is not set.
+ * @returns none if the variable is not set.
  * @throws SlipwayError SLIPWAY_PAYLOAD_KEYS_INVALID, SLIPWAY_SECRET_MISSING.
  */
 export async function readPayloadKeys(environment: Environment = process.env): Promise<PayloadKey[]> {
@@ -51,7 +51,7 @@ function readEntry(entry: string): { readonly id: string; readonly reference: st
   const { id, reference = '' } = ENTRY.exec(entry)?.groups ?? {};
   const command = reference.startsWith(COMMAND) ? reference.slice(COMMAND.length) : undefined;
   const isReference = command === undefined ? SECRET_REFERENCE.test(reference) : isAbsolute(command);
-  // The entry is not repeated: it may be a key, written where only a reference belongs.
+  // The error does not repeat the entry, because it may be a key instead of a reference.
   if (id === undefined || !isReference) {
     throw invalid(
       'an entry is not ID=env:NAME, ID=file:/absolute/path or ID=command:/absolute/path',
@@ -75,7 +75,7 @@ async function read(id: string, reference: string, environment: Environment): Pr
   }
 }
 
-/** Runs the program without a shell. What it prints is the key, so no error repeats its output. */
+/** Runs the program without a shell. Errors never repeat its output, which is the key. */
 async function run(id: string, program: string, environment: Environment): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)(program, [id], {

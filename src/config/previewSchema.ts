@@ -10,8 +10,8 @@ const SHORTEST_MS = 1_000;
 const PREVIEWS_MAX = 1_000;
 
 const Comment = z.strictObject({
-  kind: z.enum(['github', 'gitlab']).describe('Whose API it is'),
-  token: SecretReference.describe('A token that may comment, as the worker has it'),
+  kind: z.enum(['github', 'gitlab']).describe('The API to use'),
+  token: SecretReference.describe('A token that may comment. The worker resolves the reference'),
   repository: z
     .string()
     .regex(/^[\w.-]+(?:\/[\w.-]+)+$/u, 'expected owner/name, or the whole path of a GitLab project')
@@ -35,7 +35,7 @@ const Preview = z.strictObject({
     .min(1)
     .max(PREVIEWS_MAX)
     .default(10)
-    .describe('How many there may be; over it, the oldest idle one is removed. Default: 10'),
+    .describe('The most previews. One more removes the oldest idle one. Default: 10'),
   resources: z
     .record(z.string(), z.unknown())
     .optional()
@@ -43,8 +43,8 @@ const Preview = z.strictObject({
   checks: z
     .array(Text)
     .optional()
-    .describe('The names of the checks that a preview has to pass. Default: all of this file'),
-  comment: Comment.optional().describe('The comment on the pull request. Absent: none is written'),
+    .describe('The names of the checks that a preview must pass. Default: all checks of this file'),
+  comment: Comment.optional().describe('The comment on the pull request. Absent: Slipway writes none'),
 });
 
 /** `previews` of `slipway.yaml`, by name. */
@@ -54,7 +54,7 @@ export const Previews = z.record(
 );
 export type PreviewConfig = z.infer<typeof Preview>;
 
-/** Previews in which anything may be wrong. */
+/** Previews whose fields may be invalid. */
 export type LoosePreviews = Readonly<
   Record<
     string,
@@ -67,7 +67,7 @@ export type LoosePreviews = Readonly<
   >
 >;
 
-/** What is wrong with the previews as a whole: targets and checks that there are not, deployments of two previews. */
+/** Finds unknown targets and checks, and two previews with the same deployments. */
 export function* previewProblems(
   previews: LoosePreviews,
   targets: Readonly<Record<string, unknown>>,
@@ -98,7 +98,7 @@ export function* previewProblems(
     }
     const same = patterns.get(deployment);
     if (typeof deployment === 'string' && same !== undefined)
-      yield { path: [...path, 'deployment'], message: `is that of the preview "${same}", too` };
+      yield { path: [...path, 'deployment'], message: `the preview "${same}" has the same deployment` };
     patterns.set(deployment, name);
   }
 }

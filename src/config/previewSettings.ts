@@ -39,7 +39,7 @@ export function choosePreview({ previews }: Config, wanted: string | undefined):
   });
 }
 
-/** What the file says of the preview of a pull request. */
+/** The terms of a pull request's preview, from the file. */
 export function previewTerms({ name, preview }: ChosenPreview, pr: number): PreviewTerms {
   const { ttl: ttlMs, comment } = preview;
   if (comment === undefined) return { name, pr, ttlMs };
@@ -54,8 +54,8 @@ export function previewTerms({ name, preview }: ChosenPreview, pr: number): Prev
 }
 
 /**
- * The file with a target for the preview of a pull request, called as its deployment. It is a copy of the target `from`
- * that asks for no approval, ignores freezes, does not soak and notifies nobody.
+ * The file with a target for the preview of a pull request, named like its deployment. The target copies `from`, but has no
+ * approval, freezes, soak or notifications.
  */
 export function withPreview(config: Config, { preview }: ChosenPreview, pr: number): Config {
   const { from, deployment: pattern, resources, checks } = preview;
@@ -63,7 +63,7 @@ export function withPreview(config: Config, { preview }: ChosenPreview, pr: numb
   if (copied === undefined)
     throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${from}"`);
   const deployment = deploymentOf(pattern, pr);
-  // The id and the address are those of the deployment that is copied.
+  // They belong to the deployment of `from`.
   const { deploymentId: _, agentUrl: _1, approval: _2, freezes: _3, onError: _4, ...target } = copied;
   const isSized = target.source === 'external_image';
   return {
@@ -83,7 +83,7 @@ export function withPreview(config: Config, { preview }: ChosenPreview, pr: numb
   };
 }
 
-/** The file with the target of a preview, if a name is that of one: `slipway status greeter-pr-12`. Else the file as it is. */
+/** Adds the target of a preview to the file if a name is that of a preview: `slipway status greeter-pr-12`. */
 export function withPreviewOf(config: Config, target: string | undefined): Config {
   if (target === undefined || target in config.targets) return config;
   for (const [name, preview] of Object.entries(config.previews)) {

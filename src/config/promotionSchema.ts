@@ -7,10 +7,10 @@ import { Judge } from './judgeSchema.ts';
 import { meantWord } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
-/** What Temporal takes. */
+/** The least catch-up window that Temporal accepts. */
 const CATCH_UP_LEAST_MS = 10_000;
 
-/** Each of these is set on purpose: what Temporal does by itself is meant for other work. */
+/** Sets every option, because Temporal's defaults do not suit promotions. */
 const Schedule = z
   .strictObject({
     cron: Text.superRefine(unless(cronProblem))
@@ -19,15 +19,17 @@ const Schedule = z
     every: Duration.optional().describe('How often, instead of cron: 4h'),
     timeZone: TimeZone.default('UTC'),
     jitter: Duration.default(MINUTE_MS).describe(
-      'Each start is up to this much later, to spread many. Default: 1m',
+      'The largest random delay of each start, to spread the load. Default: 1m',
     ),
     overlap: z
       .enum(['skip', 'buffer_one'])
       .default('skip')
-      .describe('What happens at a scheduled time while the earlier promotion still runs. Default: skip'),
+      .describe('What to do if the earlier promotion still runs at a scheduled time. Default: skip'),
     catchUp: Duration.default(10 * MINUTE_MS)
       .refine((late) => late >= CATCH_UP_LEAST_MS, { message: 'expected at least 10s' })
-      .describe('How late a time may still be made up for that passed while Temporal was down. Default: 10m'),
+      .describe(
+        'How late a start may be if Temporal was down at its time; later ones are dropped. Default: 10m',
+      ),
   })
   .superRefine(({ cron, every }, context) => {
     if ((cron === undefined) === (every === undefined)) {
@@ -40,7 +42,7 @@ const Schedule = z
 
 const Approval = z
   .strictObject({
-    ...approvalFields('anybody but who released or promotes'),
+    ...approvalFields('any person except those who released or promoted it'),
     otherwise: z
       .enum(['reject', 'approve'])
       .default('reject')
@@ -51,22 +53,28 @@ const Approval = z
 
 const Promotion = z.strictObject({
   from: Text.describe('The target whose verified artifact is promoted'),
-  to: Text.describe('The target that it is released on'),
-  schedule: Schedule.optional().describe('When it starts by itself. Absent: only by "slipway promote"'),
+  to: Text.describe('The target to release it on'),
+  schedule: Schedule.optional().describe(
+    'When the promotion starts. Absent: only "slipway promote" starts it',
+  ),
   soak: Duration.default(0).describe(
-    'How long the artifact must have been verified on from. Default: not at all',
+    'How long the artifact must have been verified on from. Default: no soak',
   ),
   bake: Duration.default(0).describe(
-    'How long the release is watched on to; a failure takes it back. Default: not at all',
+    'How long to repeat the checks on to after the release. A failure rolls it back. Default: no bake',
   ),
   checkEvery: Duration.default(5 * MINUTE_MS)
     .refine((every) => every >= 1_000, { message: 'expected at least 1s' })
-    .describe('How often the checks are repeated meanwhile. Default: 5m'),
-  judge: Judge.optional().describe('How it is judged against what serves on to. Absent: it is not'),
-  approval: Approval.optional().describe(
-    'Who must agree, in the place of the approval of the target to. Absent: as that asks for it',
+    .describe('How often to repeat the checks during soak and bake. Default: 5m'),
+  judge: Judge.optional().describe(
+    'How to compare it with the revision that serves on to. Absent: no comparison',
   ),
-  freezes: FreezeList.optional().describe('When it does not release, beside the freezes of the target to'),
+  approval: Approval.optional().describe(
+    'Who must approve it. Replaces the approval of the target to. Absent: that approval applies',
+  ),
+  freezes: FreezeList.optional().describe(
+    'When it does not release, in addition to the freezes of the target to',
+  ),
 });
 
 /** `promotions` of `slipway.yaml`, by name. */
@@ -80,7 +88,7 @@ export type LoosePromotions = Readonly<
   Record<string, { readonly from?: unknown; readonly to?: unknown } | null>
 >;
 
-/** What is wrong with the promotions as a whole: targets that there are not, circles. */
+/** Finds unknown targets, and cycles. */
 export function promotionProblems(
   promotions: LoosePromotions,
   targets: readonly string[],
@@ -97,7 +105,7 @@ export function promotionProblems(
         message: `slipway.yaml has no target of that name; ${meantWord(target, targets)}`,
       })),
     ...(from === to
-      ? [{ path: ['promotions', name, 'to'], message: 'expected another target than from' }]
+      ? [{ path: ['promotions', name, 'to'], message: 'expected a target other than from' }]
       : []),
   ]);
   if (problems.length > 0) return problems;
@@ -108,7 +116,7 @@ export function promotionProblems(
   );
 }
 
-/** The targets that promotions lead to from a target, however far, nearest first. */
+/** The targets that promotions lead to from a target, directly or indirectly, nearest first. */
 export function downstreamOf(
   promotions: Readonly<Record<string, Pick<PromotionConfig, 'from' | 'to'>>>,
   target: string,

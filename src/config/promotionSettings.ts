@@ -7,7 +7,7 @@ import { meantWord } from './nearestWord.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
 import { releaseSettings } from './releaseSettings.ts';
 
-/** A promotion of the file, with the targets that it has to do with. */
+/** A promotion of the file, with its targets. */
 export interface PromotionSettings extends Pick<
   PromotionRequest,
   'release' | 'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
@@ -23,7 +23,7 @@ export interface PromotionSettings extends Pick<
 }
 
 /**
- * Chooses a promotion of the file: by name, by the target that it alone leads to, or the only one.
+ * Chooses a promotion of the file: by name, by its target if no other leads there, or the only one.
  * @throws SLIPWAY_PROMOTION_UNKNOWN, SLIPWAY_USAGE.
  */
 export function choosePromotion({ promotions }: Config, name: string | undefined): string {
@@ -71,7 +71,7 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   };
 }
 
-/** In the place of its target's, so that a person is asked only once. Whether names are proved is the target's to say. */
+/** Replaces the target's approval, so that people approve once. The target decides if they must prove their identity. */
 function approvalOf(
   { approval }: PromotionConfig,
   { approval: ofTarget }: { readonly approval?: ApprovalPolicy },

@@ -8,7 +8,7 @@ import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
 
-/** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */
+/** A target of the file, with the settings of a release. The deployment's name is absent if the file has only its id. */
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
   | 'checks'
@@ -68,7 +68,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       controlPlane: normalizeServiceUrl(controlPlane),
       agentUrl: agentUrl && normalizeServiceUrl(agentUrl),
       sourceConfig: sourceConfig(config, target, buildable),
-      // Absent where it is the default: old requests stay what they were.
+      // Absent if it is the default: requests stay as older versions wrote them.
       vocabulary: vocabulary === 'contract' ? undefined : vocabulary,
     },
     checks: config.checks,
@@ -85,7 +85,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
   };
 }
 
-/** What a target would refuse in every request that has these settings; `undefined` if nothing. */
+/** Why a target would reject every request with these settings; `undefined`: it would not. */
 export function settingsProblem(settings: ReleaseSettings): string | undefined {
   const { deployment = 'found by its id' } = settings.target;
   return releaseRequestProblem({
@@ -95,7 +95,7 @@ export function settingsProblem(settings: ReleaseSettings): string | undefined {
   });
 }
 
-/** What the command adds to the settings. */
+/** The fields that the command adds to the settings. */
 const SMALLEST_REQUEST: Omit<ReleaseRequest, keyof ReleaseSettings> = {
   requestKey: 'key',
   artifact: { kind: 'git', ref: 'main' },
@@ -106,12 +106,12 @@ const SMALLEST_REQUEST: Omit<ReleaseRequest, keyof ReleaseSettings> = {
 /** The file's default name, by vocabulary (contract/controlPlane/vocabulary.ts). */
 const GRAPH_CONFIG = { contract: 'graph.json', public: 'langgraph.json' } as const;
 
-/** Contract 000, "SourceConfig": the fields that the source takes. */
+/** The fields of contract 000, "SourceConfig", that apply to the source. */
 function sourceConfig(config: Config, target: TargetConfig, buildable: boolean): Record<string, unknown> {
   return present({
     install_command: buildable ? config.artifact.installCommand : undefined,
     build_command: buildable ? config.artifact.buildCommand : undefined,
-    // Elsewhere they have no effect, and a control plane refuses them.
+    // A control plane rejects them for other sources.
     resource_spec: target.source === 'external_image' ? target.resources : undefined,
     deployment_type: target.deploymentType,
     repo_url: target.repo?.url,
@@ -120,17 +120,17 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
   });
 }
 
-/** Where GitHub's API is, unless the file says otherwise. */
+/** GitHub's API, if the file gives no other. */
 const GITHUB_API = 'https://api.github.com';
 
-/** The receivers of the file that are told of a target. */
+/** The receivers that get a target's notices. */
 function notifySettings(receivers: readonly ReceiverConfig[], target: string): readonly ReceiverSpec[] {
   return receivers
     .filter(({ targets }) => targets === undefined || targets.includes(target))
     .flatMap((receiver) => toReceiver(receiver) ?? []);
 }
 
-/** The schema has seen to it that each kind has what it needs. */
+/** The schema has checked that each kind has its required fields. */
 function toReceiver(receiver: ReceiverConfig): ReceiverSpec | undefined {
   const { kind, name, events, url, secret, token, repository, environment, context } = receiver;
   const named = { name, events };

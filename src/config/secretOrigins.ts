@@ -14,16 +14,16 @@ const VARIABLE = 'SLIPWAY_SECRET_ORIGINS';
 
 const SecretOriginsFile = z.record(Reference, z.array(Origin));
 
-/** The origins that each secret may be sent to, by its reference. A secret that is absent is sent nowhere. */
+/** The origins that each secret may be sent to, by its reference. A secret that is absent must not be sent to any origin. */
 export type SecretOrigins = Readonly<Record<string, readonly string[]>>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** By path: a process reads its file once. */
+/** The files by path. A process reads each once. */
 const read = new Map<string, SecretOrigins>();
 
 /**
- * The file that `SLIPWAY_SECRET_ORIGINS` names. `undefined`: the variable is not set, and requests alone choose the address.
+ * The file that `SLIPWAY_SECRET_ORIGINS` names. `undefined`: the variable is not set, and requests choose the address.
  *
  * @throws SLIPWAY_CONFIG_INVALID if the file cannot be used.
  */
@@ -38,12 +38,12 @@ export function readSecretOrigins(environment: Environment): SecretOrigins | und
 interface For {
   /** Default: this process's. */
   readonly environment?: Environment;
-  /** What errors call the address, if it is a secret itself. Default: its origin. */
+  /** The address as errors show it, if it is a secret itself. Default: its origin. */
   readonly shown?: string;
 }
 
 /**
- * The secret behind a reference, to be sent to an address: in a request, both are chosen by the person who wrote it.
+ * Resolves a secret that will be sent to an address. The author of a request chooses both, so the pair must be allowed.
  *
  * @throws SLIPWAY_SECRET_REFUSED if this process must not send it there, and what {@link resolveSecret} throws.
  */
@@ -60,7 +60,7 @@ export function secretFor(
 }
 
 /**
- * The secret behind a reference that is itself an address: a webhook's.
+ * Resolves a secret that is itself an address: a webhook's.
  *
  * @throws as {@link secretFor}.
  */
@@ -74,7 +74,7 @@ export function secretAddress(reference: SecretReference, environment: Environme
   throw refused(reference, 'the address that it is');
 }
 
-/** Whether a secret may be sent to an address; an address that cannot be read is none. */
+/** Whether a secret may be sent to an address. An unparsable address is never allowed. */
 export function mayGoTo(origins: SecretOrigins, { from }: SecretReference, url: string): boolean {
   if (!Object.hasOwn(origins, from) || !URL.canParse(url)) return false;
   return origins[from]?.some((origin) => isWithin(url, origin)) ?? false;

@@ -5,7 +5,7 @@ import { readSecretReference, SECRET_REFERENCE, secretInFile } from '@slipway/co
 import type { SecretReference } from '../domain/target/targetSpec.ts';
 
 /**
- * The secret behind a reference, from this process's environment or files, without line ends at its end.
+ * Resolves a reference from this process's environment or files. Removes trailing line ends.
  * @throws SLIPWAY_SECRET_MISSING that names the reference, never a value.
  */
 export function resolveSecret(
@@ -29,7 +29,7 @@ export function resolveSecret(
   return value;
 }
 
-/** The secrets that a value refers to, as far as this process has them: no text from outside may repeat them. */
+/** The secrets that a value refers to and this process has, to redact them from external texts. */
 export function knownSecrets(
   value: unknown,
   environment: Readonly<Record<string, string | undefined>> = process.env,

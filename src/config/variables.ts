@@ -5,25 +5,25 @@ import { isSecretName } from './configPlace.ts';
 /** The environment of the process that reads the file. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What variables are called in the environment: nothing else of it gets into a file. */
+/** The prefix of environment variables that a file may use. */
 const VARIABLE_PREFIX = 'SLIPWAY_VAR_';
 
-/** `${vars.NAME}`, or with a default `${vars.NAME:-text}`. A shell knows no such name, so commands are left alone. */
+/** `${vars.NAME}`, or with a default `${vars.NAME:-text}`. No shell variable contains a dot, so shell commands are unaffected. */
 const REFERENCE = /\$\{vars\.([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const BEGINNING = /\$\{vars\b/;
-/** A shorter value is not taken for a secret because it is one's. */
+/** Shorter values may equal a secret by chance. */
 const SECRET_MIN_CHARS = 8;
 
-/** A value that could not be put in, and where it stands in the text: offsets from 0, the end not included. */
+/** A variable that could not be substituted, and its place in the text: offsets from 0, the end exclusive. */
 export interface VariableProblem {
   readonly range: readonly [start: number, end: number];
   readonly message: string;
 }
 
 /**
- * Puts the values of variables into the texts of a document: only those named as `SLIPWAY_VAR_STAGE`, and none that is a
- * secret under another name, because the file gets into histories. A value that is one unquoted variable becomes what
- * YAML reads in it.
+ * Substitutes variables in the texts of a document. Only variables named as `SLIPWAY_VAR_STAGE` are available. A value that
+ * equals a secret variable's is rejected, because Temporal histories contain the file. A value that is one unquoted variable
+ * gets the type that YAML gives its text.
  */
 export function substituteVariables(document: Document, environment: Environment): VariableProblem[] {
   const problems: VariableProblem[] = [];
@@ -62,7 +62,7 @@ function valueOf(
     (other) => isSecretName(other) && other !== variable && environment[other] === value,
   );
   if (secret === undefined || value.length < SECRET_MIN_CHARS) return value;
-  return wrong(`${variable} holds what ${secret} does: a secret is referred to, as env:${secret}`);
+  return wrong(`${variable} has the value of ${secret}: reference a secret as env:${secret}`);
 }
 
 function isOneVariable({ type }: Scalar, value: string): boolean {

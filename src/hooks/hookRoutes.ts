@@ -128,7 +128,7 @@ function refused(c: Context, { status, code, message, hint }: HookRefusal): Resp
     {
       error: {
         code,
-        message: isOurs ? 'the event was not taken: send it again later' : message,
+        message: isOurs ? 'the event was not accepted: send it again later' : message,
         hint: isOurs ? undefined : hint,
       },
     },

@@ -21,7 +21,7 @@ export class Intake {
   async within<T>(bytes: number, work: (isLong: (bytes: number) => void) => Promise<T>): Promise<T> {
     let held = bytes;
     if (this.#deliveries >= DELIVERIES_MAX || this.#bytes + bytes > BYTES_MAX)
-      throw new HookRefusal(503, 'SLIPWAY_HOOK_BUSY', 'the listener works on too many deliveries', {
+      throw new HookRefusal(503, 'SLIPWAY_HOOK_BUSY', 'the listener is processing too many deliveries', {
         hint: 'send it again later: each event counts once',
       });
     this.#deliveries += 1;

@@ -2,7 +2,7 @@ import { type MetricComparison, METRICS } from '../domain/judge/metric.ts';
 import { type JudgeReport, type MetricReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { changeText } from '../domain/judge/verdict.ts';
 
-/** A line of a report. `about` tells a terminal how to color it. */
+/** A line of a report. `about` selects its color on a terminal. */
 export interface ReportLine {
   readonly text: string;
   readonly about: 'verdict' | 'passed' | 'failed' | 'inconclusive' | 'plain' | 'faint';
@@ -66,11 +66,11 @@ function tableOf(report: JudgeReport): ReportLine[] {
 
 function failuresOf({ sides }: JudgeReport, side: Side): ReportLine[] {
   const { failures, repeated, feedback } = sides[side];
-  const told = failures.map(({ reason, runs }) => `    ${runs} × ${reason}`);
-  if (repeated > 0) told.push(`    ${repeated} × run again, because the agent did not answer`);
-  if (feedback.lost > 0) told.push(`    ${feedback.lost} × the verdict could not be recorded as feedback`);
-  if (told.length === 0) return [];
-  return ['', `  what went wrong on the ${side}:`, ...told].map((text) => ({
+  const lines = failures.map(({ reason, runs }) => `    ${runs} × ${reason}`);
+  if (repeated > 0) lines.push(`    ${repeated} × run again, because the agent did not answer`);
+  if (feedback.lost > 0) lines.push(`    ${feedback.lost} × the verdict could not be recorded as feedback`);
+  if (lines.length === 0) return [];
+  return ['', `  what went wrong on the ${side}:`, ...lines].map((text) => ({
     text,
     about: 'plain' as const,
   }));

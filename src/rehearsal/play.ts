@@ -110,7 +110,7 @@ export class Play {
           await this.#chain(scene, scheduleTimes(scene.schedule, startedAt, endsAt));
       }
       await this.#race(time.until(endsAt));
-      for (const told of await this.#race(this.#whatGoesOn())) onEvent(told);
+      for (const event of await this.#race(this.#whatGoesOn())) onEvent(event);
     } finally {
       this.#over = true;
     }
@@ -249,9 +249,9 @@ export class Play {
         ({ what: 'release', name: request.target.name, at, workflowId }) as const,
     );
     return Promise.all(
-      [...promotions, ...releases].map(async ({ workflowId, ...told }) => ({
+      [...promotions, ...releases].map(async ({ workflowId, ...work }) => ({
         kind: 'goes_on' as const,
-        ...told,
+        ...work,
         progress: await this.#progressOf(workflowId),
       })),
     );

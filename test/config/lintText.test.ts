@@ -259,7 +259,7 @@ describe('a check that no run can pass, or every one does', () => {
     ['    pass: 2\n', 'checks.0.pass: has no effect without repeat: set repeat, too'],
     [
       '    repeat: 5\n    pass: 4\nchecksBudget: { runs: 3 }\n',
-      'checksBudget.runs: the checks take 4 runs at least',
+      'checksBudget.runs: the checks take at least 4 runs',
     ],
     ['checksBudget: {}\n', 'checksBudget: expected time, runs or tokens'],
     [

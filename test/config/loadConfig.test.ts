@@ -121,7 +121,7 @@ describe('a wrong slipway.yaml', () => {
   ])('is told of what its target would refuse: %s', (_, line, problem) => {
     const problems = problemsOf(`${RIGHT}${line}\n`);
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain(`targets.staging: the target would refuse each release: ${problem}`);
+    expect(problems[0]).toContain(`targets.staging: the target would reject each release: ${problem}`);
   });
 });
 

@@ -127,6 +127,6 @@ describe('previews of slipway.yaml', () => {
 
   it('share no deployment', () => {
     const both = '  a: { from: staging, deployment: "a-{pr}" }\n  b: { from: staging, deployment: "a-{pr}" }';
-    expect(problemsOf(both)).toContain('is that of the preview "a", too');
+    expect(problemsOf(both)).toContain('the preview "a" has the same deployment');
   });
 });

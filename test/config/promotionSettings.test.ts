@@ -81,7 +81,7 @@ describe('a promotion of slipway.yaml', () => {
 
 it.each([
   ['from: canary, to: prod', /:\d+:\d+ promotions\.p\.to: slipway\.yaml has no target/],
-  ['from: canary, to: canary', /expected another target than from/],
+  ['from: canary, to: canary', /expected a target other than from/],
   [
     'from: canary, to: production }\n  q: { from: production, to: canary',
     /lead from "production" back to "canary"/,

@@ -62,7 +62,7 @@ describe('what is no value', () => {
     [
       'a value that is a secret under another name',
       '${vars.STOLEN}',
-      '5:17 SLIPWAY_VAR_STOLEN holds what DEPLOY_TOKEN does: a secret is referred to, as env:DEPLOY_TOKEN',
+      '5:17 SLIPWAY_VAR_STOLEN has the value of DEPLOY_TOKEN: reference a secret as env:DEPLOY_TOKEN',
     ],
     [
       'a name that is none',

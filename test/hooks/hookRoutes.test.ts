@@ -80,7 +80,7 @@ describe('the listener of hooks', () => {
       status: 503,
       error: {
         code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
-        message: 'the event was not taken: send it again later',
+        message: 'the event was not accepted: send it again later',
       },
     });
     away.before = () => Promise.resolve();

@@ -15,13 +15,13 @@ import type { Untracked } from '../track.ts';
 /** Timeout of one call, in milliseconds. */
 const CALL_MS = 10_000;
 
-/** Writes the comment of a preview. Only here is the token's reference resolved. */
+/** Writes the comment of a preview. Resolves the token's reference only here, in the activity. */
 export function commentActivities(connections: Connections): Untracked<Pick<Activities, 'writeComment'>> {
   return {
     async writeComment({ comment, pr, marker, body }) {
       const { kind, apiUrl, token, repository } = comment;
       if (repository === undefined) {
-        throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'the repository of the pull request is not known', {
+        throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'the repository of the pull request is unknown', {
           hint: 'set comment.repository under previews; neither CI nor the git remote "origin" names one',
         });
       }

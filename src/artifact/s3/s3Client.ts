@@ -145,27 +145,27 @@ function s3Failure(place: S3Place, error: SdkError): SlipwayError {
   if (NOT_ACCEPTED.test(name) || status === 401 || status === 403) {
     return refused(
       place,
-      `the bucket "${place.bucket}" rejected the credentials: ${told(error)}`,
+      `the bucket "${place.bucket}" rejected the credentials: ${errorText(error)}`,
       'Look at the credentials where this runs, and at their rights on the bucket: docs/artifact-store.md lists them.',
     );
   }
   if (ANOTHER_REGION.test(name) || message === 'Region is missing') {
     return refused(
       place,
-      `the region of the bucket "${place.bucket}" is wrong: ${told(error)}`,
+      `the region of the bucket "${place.bucket}" is wrong: ${errorText(error)}`,
       'Set AWS_REGION, or ?region=… in the URL.',
     );
   }
   if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
     return refused(
       place,
-      `the bucket "${place.bucket}" rejected a request: ${told(error)}`,
+      `the bucket "${place.bucket}" rejected a request: ${errorText(error)}`,
       'Look at the URL: it must lead to a service that speaks S3’s protocol.',
     );
   }
   return new SlipwayError(
     'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
-    `the bucket "${place.bucket}" could not be read or written: ${told(error)}`,
+    `the bucket "${place.bucket}" could not be read or written: ${errorText(error)}`,
     {
       place: s3Url(place),
       hint:
@@ -183,7 +183,7 @@ function refused(place: S3Place, message: string, hint: string): SlipwayError {
 /** Messages of the SDK for an answer without a body. They do not help. */
 const SAYS_NOTHING = /^(?:|Error|Unknown|UnknownError|[1-5]\d\d)$/;
 
-function told({ name, message, $metadata }: SdkError): string {
+function errorText({ name, message, $metadata }: SdkError): string {
   const status = $metadata?.httpStatusCode;
   const text = [name, message].filter((part) => !SAYS_NOTHING.test(part)).join(': ');
   if (status === undefined) return text;

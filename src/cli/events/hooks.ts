@@ -29,7 +29,7 @@ export interface HookSections {
 
   /** `hooks list` */
   readonly hooksList: {
-    /** An event that a hook was told, and what became of it. */
+    /** An event that a hook received, and the decisions about it. */
     readonly hook_event: HookRow & { readonly hook: string };
   };
 

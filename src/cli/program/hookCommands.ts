@@ -28,7 +28,7 @@ export function addHookCommands({ command, runs }: CommandTable): void {
       .exitOverride()
       .configureOutput(SILENT);
 
-  below('list [hook]', 'List the events that hooks were told, and what became of them')
+  below('list [hook]', 'List the events that hooks received, and their decisions')
     .option('--last <count>', 'how many of each hook', numberOption, 20)
     .action(runs(async () => (await import('../commands/hooks/hookList.ts')).runHookListCommand));
 

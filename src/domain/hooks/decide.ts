@@ -3,28 +3,28 @@ import type { Instant } from '../scalars.ts';
 import type { HookEvent, HookGuards } from './hookEvent.ts';
 import type { HookFacts } from './hookFacts.ts';
 
-/** What a rule did before on a target. Times are milliseconds since 1970, oldest first. */
+/** A rule's past on a target. Times are milliseconds since 1970, oldest first. */
 export interface HookTally {
-  /** When events that count arrived: those since the rule acted last. */
+  /** When the events arrived that count towards `atLeast`: those since the rule last acted. */
   readonly counted: readonly number[];
-  /** When the rule acted last. Absent: it has not, as far as is known. */
+  /** When the rule last acted. Absent: never, or not recorded. */
   readonly actedAt?: number;
 }
 
-/** What becomes of an event, by one rule on one target. */
+/** The decision of one rule about an event on one target. */
 export type HookVerdict =
-  /** The target's facts are needed first. */
+  /** The decision needs the target's facts. */
   | { readonly kind: 'look' }
   | { readonly kind: 'not_met'; readonly note: string }
   /** `serving`, also below: the revision that the event is about, if the target knows it. */
   | { readonly kind: 'ask'; readonly untilMs: number; readonly note: string; readonly serving?: string }
   | { readonly kind: 'act'; readonly serving?: string };
 
-/** What a verdict rests on. */
+/** The input of a verdict. */
 export interface HookSituation {
   readonly guards: HookGuards;
   readonly event: Pick<HookEvent, 'began'>;
-  /** With the event itself. */
+  /** Includes the event itself. */
   readonly tally: HookTally;
   /** Another event of the rule waits for a person's approval on this target. */
   readonly isAsking: boolean;
@@ -34,7 +34,7 @@ export interface HookSituation {
   readonly now: number;
 }
 
-/** Decides about an event by the guards of a rule. Those that need no look at the target are asked first. */
+/** Decides about an event by the guards of a rule. Guards that need no facts of the target come first. */
 export function decide(situation: HookSituation): HookVerdict {
   const { guards, event, facts, now } = situation;
   const past = pastProblem(situation);
@@ -51,14 +51,14 @@ export function decide(situation: HookSituation): HookVerdict {
   return { kind: 'act', ...servingOf(facts) };
 }
 
-/** The tally after an event that arrived at this moment. What is too old to count is left out. */
+/** Adds an event that arrives now to the tally, and drops events that are too old to count. */
 export function counted(tally: HookTally, { atLeast }: HookGuards, at: number): HookTally {
   if (atLeast === undefined) return tally;
   const recent = tally.counted.filter((time) => at - time <= atLeast.withinMs);
   return { ...tally, counted: [...recent, at].slice(-atLeast.count) };
 }
 
-/** The tally once the rule has acted: the next time, it needs as many events again. */
+/** The tally after the rule has acted. The count of events starts again. */
 export function acted(at: number): HookTally {
   return { counted: [], actedAt: at };
 }
@@ -105,7 +105,7 @@ function beganBefore(began: Instant | undefined, releaseBegan: Instant | null): 
   return Date.parse(began) < Date.parse(releaseBegan);
 }
 
-/** The shortest beginning of an id or a commit that counts as naming it. */
+/** The shortest prefix of an id or a commit that identifies it. */
 const PREFIX_MIN_CHARACTERS = 7;
 
 function revisionProblem({ revision }: HookGuards, { serving, running }: HookFacts): string | undefined {
@@ -123,7 +123,7 @@ function revisionProblem({ revision }: HookGuards, { serving, running }: HookFac
     : `"${revision.slice(0, PREFIX_SHOWN)}" does not serve`;
 }
 
-/** A release is named whole, because release-1 begins release-12. */
+/** A release's id must match fully, because release-1 is a prefix of release-12. */
 function isNameOf(wanted: string, name: string): boolean {
   if (wanted === name) return true;
   if (/^release-\d+$/u.test(name) || wanted.length < PREFIX_MIN_CHARACTERS) return false;
@@ -132,7 +132,7 @@ function isNameOf(wanted: string, name: string): boolean {
 
 const PREFIX_SHOWN = 80;
 
-/** What the target is to leave. During a release, only the control plane knows what serves. */
+/** The revision to roll back from. During a release, only the control plane knows what serves. */
 function servingOf({ serving, running }: HookFacts): { readonly serving?: string } {
   return serving === null || running !== null ? {} : { serving: serving.revisionId };
 }

@@ -2,25 +2,25 @@ import type { PromotionRequest } from '../promotion/promotion.ts';
 import type { ReleaseRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 
-/** What a rule of a hook can ask for. */
+/** The actions of a hook's rule. */
 export const HOOK_ACTIONS = ['release', 'promotion', 'hold', 'abort', 'rollback'] as const;
 export type HookAction = (typeof HOOK_ACTIONS)[number];
 
-/** One thing that a hook was told: an alert, a new prompt, the end of a CI run. */
+/** An event that a product sent to a hook: an alert, a new prompt, the end of a CI run. */
 export interface HookEvent {
   /**
-   * The same for the same event, however often it is delivered: a digest of what is signed, or of what the product names the
-   * event by.
+   * Equal for repeated deliveries of an event: a digest of the signed content, or of the fields by which the product
+   * identifies the event.
    */
   readonly id: string;
-  /** What it is, for people. At most {@link TITLE_MAX_BYTES}. */
+  /** A title for people. At most {@link TITLE_MAX_BYTES}. */
   readonly title: string;
   readonly status: 'firing' | 'resolved';
-  /** When it began, as the product says. Absent: it does not say. */
+  /** When it began, according to the product. Absent: unknown. */
   readonly began?: Instant;
 }
 
-/** Of an event's title, as JSON. */
+/** The limit of an event's title, as JSON. */
 export const TITLE_MAX_BYTES = 400;
 
 /** A time of each day or week, in a time zone: `22:00` until `07:00`. */
@@ -30,21 +30,21 @@ export interface HookHours {
   readonly timeZone: string;
 }
 
-/** What must be so for a rule to act. */
+/** The conditions for a rule to act. */
 export interface HookGuards {
-  /** The release that serves was made at most so long ago, in milliseconds, and the event began after it. */
+  /** The serving release is at most this old, in milliseconds, and the event began after it. */
   readonly youngerThanMs?: number;
   /** The revision, release, commit or artifact that the event names must serve. `null`: the event names none. */
   readonly revision?: string | null;
-  /** So many events within so long, in milliseconds. */
+  /** At least this many events within a time in milliseconds. */
   readonly atLeast?: { readonly count: number; readonly withinMs: number };
-  /** Once in so long, in milliseconds. */
+  /** At most one action within this time, in milliseconds. */
   readonly atMostOncePerMs?: number;
-  /** A person must approve during these hours, within so long, in milliseconds. */
+  /** During these hours, a person must approve within a time in milliseconds. */
   readonly approval?: HookHours & { readonly withinMs: number };
 }
 
-/** What is asked of a target. */
+/** An action for a target. */
 export type HookOrder = {
   /** The target's name in `slipway.yaml`, and the id of its workflow. */
   readonly target: string;
@@ -61,18 +61,18 @@ export type HookOrder = {
 export interface HookMatch {
   readonly rule: string;
   readonly guards: HookGuards;
-  /** Which of the delivery's orders it asks for. */
+  /** The index of its order in the delivery. */
   readonly order: number;
 }
 
 /** Events that arrived together. */
 export interface HookDelivery {
   readonly events: readonly (HookEvent & { readonly matches: readonly HookMatch[] })[];
-  /** What the events' matches ask for. */
+  /** The orders of the matches. */
   readonly orders: readonly HookOrder[];
 }
 
-/** What is kept of a rule's past, for each target. */
+/** The key of a rule's tally on a target. */
 export function tallyKey(rule: string, { target }: Pick<HookOrder, 'target'>): string {
   return `${rule} ${target}`;
 }

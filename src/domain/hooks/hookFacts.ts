@@ -6,20 +6,20 @@ import type { Instant } from '../scalars.ts';
 import type { Running, TargetState } from '../target/targetState.ts';
 import type { HookHours } from './hookEvent.ts';
 
-/** What the guards of a rule ask about a target. */
+/** The facts of a target that the guards of a rule check. */
 export interface HookFacts {
-  /** What serves, as the target knows. `null`: it does not know, or nothing does. */
+  /** The serving revision, according to the target. `null`: unknown, or none. */
   readonly serving: ServingFacts | null;
-  /** What runs on the target. `null`: nothing. */
+  /** The release or rollback that runs on the target. `null`: none. */
   readonly running: RunningFacts | null;
-  /** A person must approve at this moment. */
+  /** Whether a person must approve now. */
   readonly needsApproval: boolean;
 }
 
 interface ServingFacts extends RevisionWords {
-  /** It and its copies. */
+  /** The revision and its copies. */
   readonly copies: readonly string[];
-  /** When its release began, and ended. `null`: not known. */
+  /** When its release began and ended. `null`: unknown. */
   readonly releaseBegan: Instant | null;
   readonly releasedAt: Instant | null;
 }
@@ -61,7 +61,7 @@ export function hookFacts(
   };
 }
 
-/** Whether an instant lies within hours of the day or week. */
+/** Whether an instant is within hours of the day or week. */
 function isWithin({ from, until, timeZone }: HookHours, at: number): boolean {
   return frozenAt([{ name: 'approval', from, until, timeZone, then: 'wait' }], at) !== null;
 }

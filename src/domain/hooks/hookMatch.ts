@@ -1,20 +1,20 @@
 import { valueAt } from '../check/answer.ts';
 import type { HookEvent } from './hookEvent.ts';
 
-/** What a field must be: this text, number or truth value, or text that matches a regular expression. */
+/** The required value of a field: this text, number or boolean, or text that matches a regular expression. */
 type FieldPattern = string | number | boolean | { readonly matches: string };
 
-/** Which events a rule is for. */
+/** Selects the events of a rule. */
 export interface HookPattern {
   readonly status: HookEvent['status'] | 'any';
   /** By dot path into the event's fields. */
   readonly match: Readonly<Record<string, FieldPattern>>;
 }
 
-/** An outsider writes the value that a regular expression is matched against. */
+/** Bounds the value that a regular expression is matched against, because outsiders write it. */
 const MATCHED_MAX_CHARACTERS = 1_000;
 
-/** Why a rule is not for an event; `undefined`: it is. */
+/** Why a rule does not match an event; `undefined`: it matches. */
 export function mismatch(
   { status, match }: HookPattern,
   event: Pick<HookEvent, 'status'>,
@@ -33,7 +33,7 @@ export function mismatch(
   return undefined;
 }
 
-/** The text, number or truth value at a dot path, as text; `undefined`: there is none. */
+/** The text, number or boolean at a dot path, as text; `undefined`: none. */
 export function fieldText(fields: unknown, path: string): string | undefined {
   const value = valueAt(fields, path);
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'

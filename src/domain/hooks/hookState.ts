@@ -5,24 +5,25 @@ import { acted, counted, type HookTally } from './decide.ts';
 import type { HookAction, HookDelivery, HookEvent, HookMatch, HookOrder } from './hookEvent.ts';
 import { tallyKey } from './hookEvent.ts';
 
-/** What became of an event, by one rule on one target. */
+/** The decision of one rule about an event on one target. */
 export interface HookDecision {
   readonly rule: string;
   readonly target: string;
   readonly do: HookAction;
   /**
-   * `waiting`: it is decided soon. `needs_approval`: a person must approve. `carried_out`: the target was asked. `not_met`: a
-   * guard was not met. `rejected`: a person rejected it, or nobody approved in time. `failed`: the target could not be asked.
+   * `waiting`: not decided yet. `needs_approval`: a person must approve. `carried_out`: the order was sent to the target.
+   * `not_met`: a guard was not met. `rejected`: a person rejected it, or none approved in time. `failed`: the order could not
+   * be sent to the target.
    */
   readonly state: 'waiting' | 'needs_approval' | 'carried_out' | 'not_met' | 'rejected' | 'failed';
   readonly note: string;
-  /** With `needs_approval`: until when it waits. */
+  /** With `needs_approval`: the deadline of the approval. */
   readonly until?: Instant;
 }
 
-/** An event, and what became of it. */
+/** An event and the decisions about it. */
 export interface HookRow extends Omit<HookEvent, 'began'> {
-  /** When it arrived first. */
+  /** When it first arrived. */
   readonly at: Instant;
   /** How often it was delivered. */
   readonly deliveries: number;
@@ -30,7 +31,7 @@ export interface HookRow extends Omit<HookEvent, 'began'> {
   readonly decisions: readonly HookDecision[];
 }
 
-/** An event that waits for its verdict, by one rule on one target. */
+/** An event that waits for the decision of one rule on one target. */
 export interface HookWork {
   readonly event: HookEvent;
   readonly rule: string;
@@ -45,13 +46,13 @@ export interface HookAsk {
   readonly work: HookWork;
   /** In milliseconds since 1970. */
   readonly untilMs: number;
-  /** The revision that the event is about. Absent: not known. */
+  /** The revision that the event is about. Absent: unknown. */
   readonly serving?: string;
   /** Absent: no person has answered. */
   readonly answer?: { readonly approved: boolean; readonly by: Actor };
 }
 
-/** Everything that a hook carries from run to run. Plain data, bounded. */
+/** The state of a hook's workflow, kept across Continue-As-New. Bounded in size. */
 export interface HookState {
   /** Oldest first. */
   readonly rows: readonly HookRow[];
@@ -59,7 +60,7 @@ export interface HookState {
   readonly seen: readonly string[];
   /** By {@link tallyKey}. */
   readonly tallies: Readonly<Record<string, HookTally>>;
-  /** The newest order of each rule and target that something waits for, by {@link tallyKey}. */
+  /** The newest order of each rule and target with waiting events, by {@link tallyKey}. */
   readonly orders: Readonly<Record<string, HookOrder>>;
   /** Oldest first. */
   readonly queue: readonly HookWork[];
@@ -77,16 +78,16 @@ const TALLIES_MAX = 500;
 const ORDERS_MAX_BYTES = 600_000;
 const NOTE_MAX_BYTES = 1_000;
 
-/** How an event was taken. */
+/** The answer to a delivered event. */
 export interface HookAnswer {
   readonly id: string;
-  /** `taken`: a rule matches, and it is decided soon. `duplicate`: it arrived before. `unmatched`: no rule matches. */
+  /** `taken`: a rule matches; the decision follows. `duplicate`: it arrived before. `unmatched`: no rule matches. */
   readonly disposition: 'taken' | 'duplicate' | 'unmatched';
-  /** What became of it so far. Of a duplicate that arrived long ago: empty. */
+  /** The decisions so far. Empty if it is a duplicate of an event that the hook no longer lists. */
   readonly decisions: readonly HookDecision[];
 }
 
-/** Takes events: each counts once, however often it is delivered. */
+/** Stores delivered events. Each counts once, even if it is delivered several times. */
 export function takeDelivery(
   state: HookState,
   { events, orders }: HookDelivery,
@@ -103,7 +104,7 @@ export function takeDelivery(
     const key = tallyKey(work.rule, order);
     const known = next.orders[key];
     orderRoom -= jsonBytes(order) - (known === undefined ? 0 : jsonBytes(known));
-    if (orderRoom < 0) return 'the releases that events wait for are too large';
+    if (orderRoom < 0) return 'the releases of the waiting events are too large';
     next.orders[key] = order;
     next.queue.push(work);
     return undefined;
@@ -141,20 +142,20 @@ export function takeDelivery(
   };
 }
 
-/** Work that is taken from the queue. */
+/** Work taken from the queue. */
 export interface TakenWork {
   readonly state: HookState;
   readonly work: HookWork;
-  /** What its rule asks for. */
+  /** The order of its rule. */
   readonly order: HookOrder;
-  /** What its rule did before, with the event. */
+  /** Its rule's past, including the event. */
   readonly tally: HookTally;
 }
 
 /**
- * Takes the work that waits longest, and counts its event; `undefined`: none can be taken.
+ * Takes the oldest work, and counts its event; `undefined`: none can be taken.
  *
- * @param busy - the targets that are asked already.
+ * @param busy - the targets with an order in progress.
  */
 export function takeWork(state: HookState, busy: ReadonlySet<string>): TakenWork | undefined {
   const work = state.queue.find(({ target }) => !busy.has(target));
@@ -172,7 +173,7 @@ export function isAsking({ asks }: HookState, { rule, target }: Pick<HookWork, '
   return asks.some(({ work }) => work.rule === rule && work.target === target);
 }
 
-/** Has a person asked about an event. */
+/** Requests a person's approval for an event. */
 export function ask(state: HookState, asked: HookAsk, note: string): HookState {
   if (state.asks.length >= ASKS_MAX)
     return settle(state, asked.work, 'failed', 'too many events wait for approval');
@@ -184,7 +185,7 @@ export function ask(state: HookState, asked: HookAsk, note: string): HookState {
   });
 }
 
-/** Records the answer of a person to everything that waits for approval of an event; `null`: nothing does. */
+/** Records a person's answer to all approvals that an event waits for; `null`: it waits for none. */
 export function answerAsk(
   state: HookState,
   eventId: string,
@@ -197,9 +198,9 @@ export function answerAsk(
 }
 
 /**
- * What waits for approval no longer: a person has answered, or its time is over.
+ * Finds a request for approval that a person has answered, or whose deadline has passed.
  *
- * @param busy - the targets that are asked already.
+ * @param busy - the targets with an order in progress.
  */
 export function settledAsk({ asks }: HookState, now: number, busy: ReadonlySet<string>): HookAsk | undefined {
   return asks.find(
@@ -251,7 +252,7 @@ function withTally({ tallies }: HookState, key: string, tally: HookTally): HookS
   return Object.fromEntries([...Object.entries(others), [key, tally] as const].slice(-TALLIES_MAX));
 }
 
-/** Lets an order go that nothing waits for. */
+/** Drops an order that no event waits for. */
 function withoutOrder(state: HookState, key: string): HookState {
   const works = [...state.queue, ...state.asks.map(({ work }) => work)];
   if (works.some((work) => tallyKey(work.rule, work) === key)) return state;
@@ -259,7 +260,7 @@ function withoutOrder(state: HookState, key: string): HookState {
   return { ...state, orders };
 }
 
-/** Events that something still waits for are kept; of the others, those that no rule matched go first. */
+/** Bounds the list of events. Keeps events without a final decision, and drops unmatched events first. */
 function keptRows(rows: readonly HookRow[]): readonly HookRow[] {
   const isLive = ({ decisions }: HookRow): boolean =>
     decisions.some(({ state }) => state === 'waiting' || state === 'needs_approval');

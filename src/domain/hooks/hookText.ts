@@ -2,10 +2,10 @@ import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
 import type { HookDecision, HookRow, HookState, HookWork } from './hookState.ts';
 
-/** Of a text that says who asked, as JSON. */
+/** The limit of an actor's texts, as JSON. */
 const ACTOR_MAX_BYTES = 900;
 
-/** The one who asks a target: the event, by the rule that it matched. */
+/** The actor of an order: the event and the rule that it matched. */
 export function hookActor(hook: string, { event, rule }: Pick<HookWork, 'event' | 'rule'>): Actor {
   return {
     who: `hook ${hook}`,
@@ -14,12 +14,12 @@ export function hookActor(hook: string, { event, rule }: Pick<HookWork, 'event' 
   };
 }
 
-/** The id of what is asked of a target: the same event asks by the same rule once. */
+/** The request id of an order, so that an event and a rule act once on a target. */
 export function hookRequestId({ event, rule, target }: Pick<HookWork, 'event' | 'rule' | 'target'>): string {
   return `hook-${event.id}-${rule}-${target}`;
 }
 
-/** What became of an event, in one line. */
+/** A decision about an event, in one line. */
 export function decisionText({ rule, target, do: action, state, note, until }: HookDecision): string {
   const waits = until === undefined ? '' : `, until ${until}`;
   return `${rule}: ${action} ${target} ${state.replaceAll('_', ' ')}: ${note}${waits}`;
@@ -27,7 +27,7 @@ export function decisionText({ rule, target, do: action, state, note, until }: H
 
 const SHOWN = 20;
 
-/** What a hook was told last, in Markdown: Temporal's own UI shows it. */
+/** The newest events of a hook, in Markdown, for Temporal's UI. */
 export function describeHook(name: string, { rows, queue, asks }: HookState): string {
   const waiting = [
     ...(queue.length === 0 ? [] : [`${queue.length} to decide`]),
@@ -42,6 +42,6 @@ export function describeHook(name: string, { rows, queue, asks }: HookState): st
 
 function rowText({ id, title, at, deliveries, decisions }: HookRow): string {
   const times = deliveries === 1 ? '' : `, delivered ${deliveries} times`;
-  const became = decisions.length === 0 ? ['no rule matches'] : decisions.map(decisionText);
-  return `- ${at} ${title} (${id}${times})\n${became.map((line) => `  - ${line}`).join('\n')}`;
+  const lines = decisions.length === 0 ? ['no rule matches'] : decisions.map(decisionText);
+  return `- ${at} ${title} (${id}${times})\n${lines.map((line) => `  - ${line}`).join('\n')}`;
 }

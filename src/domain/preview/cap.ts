@@ -1,19 +1,19 @@
 import type { PreviewSummary } from './preview.ts';
 
-/** Which previews make room for one more. */
+/** The previews to remove to make room for one more. */
 export interface Room<P> {
   /** The oldest idle ones. */
   readonly remove: readonly P[];
-  /** How many more would have to go, each of which has a release running. */
+  /** How many more would have to be removed, but have a release running. */
   readonly short: number;
 }
 
 /**
- * Chooses the previews that make room for one more. The one pushed to longest ago goes first; one whose release runs
- * never goes. One that is being removed makes room already.
+ * Chooses the previews to remove to make room for one more. The one with the oldest push goes first. Previews with a running
+ * release stay. A preview that is being removed does not count.
  *
- * @param others - the previews of the same name, without the one that is wanted.
- * @param max - how many there may be, with the one that is wanted.
+ * @param others - the previews of the same name, without the new one.
+ * @param max - the most previews, with the new one.
  */
 export function makeRoom<P extends Pick<PreviewSummary, 'phase' | 'renewedAt'>>(
   others: readonly P[],

@@ -12,7 +12,7 @@ const COMMENT_MAX_BYTES = 60_000;
 const CELL_MAX_BYTES = 300;
 const CHECKS_SHOWN = 100;
 
-/** What identifies the comment of a preview: HTML that neither GitHub nor GitLab shows. */
+/** Identifies the comment of a preview: HTML that neither GitHub nor GitLab shows. */
 export function commentMarker({ name, target }: Pick<PreviewSpec, 'name' | 'target'>): string {
   return `<!-- slipway-preview ${name} ${target.deployment} -->`;
 }

@@ -3,17 +3,17 @@ import type { CheckVerdict, ReleaseRequest } from '../release/release.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import { type SecretReference, type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 
-/** Where the comment of a preview stands. */
+/** The place of a preview's comment. */
 export interface CommentSpec {
   readonly kind: 'github' | 'gitlab';
   /** The API's base URL: `https://api.github.com`, `https://gitlab.com/api/v4`. */
   readonly apiUrl: string;
   readonly token: SecretReference;
-  /** `owner/name`, or a GitLab project's whole path. Absent: it was not known where the preview was requested. */
+  /** `owner/name`, or a GitLab project's whole path. Absent: the requester could not determine it. */
   readonly repository?: string;
 }
 
-/** What `slipway.yaml` and the pull request say of a preview. */
+/** A preview's settings, from `slipway.yaml` and the pull request. */
 export interface PreviewTerms {
   /** Its name in `slipway.yaml`. */
   readonly name: string;
@@ -25,15 +25,15 @@ export interface PreviewTerms {
   readonly comment?: CommentSpec;
 }
 
-/** What makes a preview: which pull request, which deployment, and for how long. */
+/** A preview: its pull request, its deployment, its lifetime. */
 export interface PreviewSpec extends PreviewTerms {
   /** The deployment of the preview. */
   readonly target: TargetSpec;
-  /** The artifact store in which the releases keep their records. */
+  /** The artifact store for the releases' records. */
   readonly recordStore: string;
 }
 
-/** One push: what is released as the preview. The request names the preview's target and record store. */
+/** One push, to release as the preview. The request has the preview's target and record store. */
 export interface PreviewPush {
   readonly terms: PreviewTerms;
   readonly request: ReleaseRequest;
@@ -78,7 +78,7 @@ interface PreviewRemoval {
   readonly problem: string | null;
 }
 
-/** What a preview carries from run to run. */
+/** The state of a preview's workflow, kept across Continue-As-New. */
 export interface PreviewState {
   readonly createdAt: Instant;
   /** The last push. */
@@ -86,17 +86,17 @@ export interface PreviewState {
   readonly expiresAt: Instant;
   readonly release: PreviewRelease | null;
   readonly last: PreviewEnding | null;
-  /** Where the agent answers. `null`: not known yet. */
+  /** The agent's address. `null`: not known yet. */
   readonly agentUrl: string | null;
   readonly removal: PreviewRemoval | null;
   /** Why the comment could not be written. `null`: it was, or none is due. */
   readonly commentProblem: string | null;
 }
 
-/** What a preview does at the moment. */
+/** The phase of a preview. */
 export type PreviewPhase = 'releasing' | 'idle' | 'removing' | 'removal_failed';
 
-/** A preview as its memo says, which Temporal's lists show. */
+/** A preview's memo, which Temporal's lists return. */
 export interface PreviewSummary {
   readonly name: string;
   readonly pr: WholeNumber;
@@ -106,13 +106,13 @@ export interface PreviewSummary {
   readonly renewedAt: Instant;
   readonly expiresAt: Instant;
   readonly agentUrl: string | null;
-  /** How the newest release that has ended did. `null`: none has. */
+  /** The outcome of the newest ended release. `null`: none has ended. */
   readonly outcome: Outcome | null;
   /** What failed: the removal, or else the comment. `null`: nothing. */
   readonly problem: string | null;
 }
 
-/** A deployment with the name of a preview that no workflow holds: nothing removes it. */
+/** A deployment with the name of a preview, but without a workflow. Nothing removes it. */
 export interface UnheldPreview {
   readonly name: string;
   readonly pr: WholeNumber;
@@ -124,7 +124,7 @@ export interface UnheldPreview {
 export interface PreviewResult {
   /** `parked`: the control plane offers no deletion, so the deployment is still there. */
   readonly removed: 'deleted' | 'parked' | 'never_made';
-  /** Why it was removed, and what became of the deployment. */
+  /** Why it was removed, and whether its deployment was deleted. */
   readonly reason: string;
 }
 
@@ -181,7 +181,7 @@ export function previewWorkflowId(target: TargetSpec): string {
 
 const PLACE = '{pr}';
 
-/** What is wrong with the pattern of deployments' names; `undefined` if nothing. */
+/** The problem of a pattern of deployments' names; `undefined` if it is valid. */
 export function patternProblem(pattern: string): string | undefined {
   const parts = pattern.split(PLACE);
   if (parts.length !== 2) return `expected a name with ${PLACE} once, such as greeter-pr-${PLACE}`;
@@ -195,7 +195,7 @@ export function deploymentOf(pattern: string, pr: number): string {
   return pattern.replace(PLACE, String(pr));
 }
 
-/** The pull request whose deployment has a name; `undefined`: the name is not one of the pattern's. */
+/** The pull request of a deployment's name; `undefined`: the name does not match the pattern. */
 export function pullRequestOf(pattern: string, deployment: string): number | undefined {
   const [before = '', after = ''] = pattern.split(PLACE);
   if (!deployment.startsWith(before) || !deployment.endsWith(after)) return undefined;
@@ -205,7 +205,7 @@ export function pullRequestOf(pattern: string, deployment: string): number | und
     : undefined;
 }
 
-/** How long a removal that failed waits before its next attempt, in milliseconds: 1 s, doubled up to 10 min. */
+/** The pause after a failed removal, in milliseconds: 1 s, doubled up to 10 min. */
 export function removalPauseMs(attempts: number): number {
   return Math.min(1_000 * 2 ** Math.max(attempts - 1, 0), 600_000);
 }

@@ -19,7 +19,7 @@ const COMMENT = object<CommentSpec>(() => ({
   repository: optional(textLike(REPOSITORY, 'the path of a repository')),
 }));
 
-/** A part of an address: nothing in it may leave the path. */
+/** A part of an address. It must not change the path around it. */
 const REPOSITORY = /^[\w.-]{1,200}(?:\/[\w.-]{1,200}){1,20}$/u;
 
 const TERMS = object<PreviewTerms>(() => ({
@@ -29,7 +29,7 @@ const TERMS = object<PreviewTerms>(() => ({
   comment: optional(COMMENT),
 }));
 
-/** What is wrong with a push; `undefined`: nothing. Its release is checked as the target checks it. */
+/** The problem of a push; `undefined`: it is valid. Checks its release like the target does. */
 export function previewPushProblem(raw: unknown): string | undefined {
   if (!isRecord(raw)) return 'the push is not an object';
   return TERMS(raw['terms'], 'terms') ?? releaseRequestProblem(raw['request']);

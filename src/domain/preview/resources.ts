@@ -1,8 +1,8 @@
 /**
- * What a preview of an image gets by default (contract 000, "ResourceSpec"): one replica with the least CPU that the
- * contract takes. It bounds memory by nothing; this much runs a small agent.
+ * The default resources of an image's preview (contract 000, "ResourceSpec"): one replica with the least CPU that the
+ * contract takes. The contract sets no memory minimum; this much runs a small agent.
  */
 export const SMALLEST_RESOURCES = { min_scale: 1, max_scale: 1, cpu: 0.1, memory_mb: 256 } as const;
 
-/** What a deployment gets that cannot be deleted: no replica where nobody asks for one. */
+/** The resources of a deployment that cannot be deleted: no replica without requests. */
 export const PARKED_RESOURCES = { ...SMALLEST_RESOURCES, min_scale: 0 } as const;

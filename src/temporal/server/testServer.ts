@@ -16,8 +16,8 @@ interface TestServerOptions {
 }
 
 /**
- * A running test server of Temporal's, which skips time while nothing happens. Its time passes normally until it is
- * told to skip.
+ * Temporal's test server, which can skip time while no activity runs. Time passes normally until a caller enables
+ * skipping.
  */
 export interface TestServer extends GuardedServer {
   /** `host:port`. */

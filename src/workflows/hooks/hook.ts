@@ -113,7 +113,7 @@ class Hook {
         },
       },
     );
-    setHandler(hookQuery, () => this.#state, { description: 'Events, and what became of them' });
+    setHandler(hookQuery, () => this.#state, { description: 'Events and their decisions' });
   }
 
   /** Decides about events, one at a time for each target, until this run continues as new. */

@@ -146,12 +146,12 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
     { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
     { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },
   ]);
-  const result = (told: string): PromotionResult => ({
+  const result = (text: string): PromotionResult => ({
     promotion: request.name,
     from: request.from.name,
     to: request.to.name,
     outcome,
-    reason: told,
+    reason: text,
     nothingToDo,
     code,
     artifact: candidate?.artifact ?? null,

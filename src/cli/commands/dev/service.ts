@@ -7,7 +7,7 @@ import { CodedError } from '@slipway/contract/codedError';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 
-/** Something that runs until it is told to stop, or dies. */
+/** A process that runs until it is stopped, or dies. */
 export interface Service {
   /** Resolves when it has ended, for any reason. */
   readonly exited: Promise<void>;

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import type { Service } from './service.ts';
 
-/** What is told of a supervised service. */
+/** The events of a supervised service. */
 export type SupervisorEvent =
   | { readonly what: 'died'; readonly name: string; readonly restartInMs: number }
   | { readonly what: 'restarted'; readonly name: string }

@@ -13,10 +13,10 @@ export interface HookAnswerOptions {
 }
 
 /**
- * `slipway hooks approve EVENT` and `slipway hooks reject EVENT`: answers what waits for a person after an event.
+ * `slipway hooks approve EVENT` and `slipway hooks reject EVENT`: answers an event that waits for approval.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT if nothing waits for it.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the event waits for no approval.
  */
 export async function runHookAnswerCommand(
   context: CommandContext,

@@ -11,12 +11,12 @@ import { listeningHooks } from './listeningHooks.ts';
 /** The options of `slipway hooks list [HOOK]`. */
 interface HookListOptions {
   readonly config?: string;
-  /** How many events of each hook are shown. */
+  /** How many events of each hook to print. */
   readonly last: number;
 }
 
 /**
- * `slipway hooks list [HOOK]`: the events that hooks were told, newest first, and what became of them.
+ * `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them.
  *
  * @returns the exit code.
  */

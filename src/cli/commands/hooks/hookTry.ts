@@ -28,8 +28,8 @@ interface HookTryOptions {
 type Trial = Omit<EventOf<'hook_trial'>, 'event'>;
 
 /**
- * `slipway hooks try HOOK PAYLOAD`: what each rule of a hook would do at this moment if it were sent a payload. Nothing is
- * told to the hook or to a target. Where Temporal cannot be asked, only which rules match.
+ * `slipway hooks try HOOK PAYLOAD`: prints what each rule of a hook would do now with a payload. Sends nothing to the hook or
+ * to a target. If Temporal cannot be reached, prints only which rules match.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_HOOK_UNKNOWN, SLIPWAY_HOOK_PAYLOAD.
@@ -65,7 +65,7 @@ export async function runHookTryCommand(
   }
 }
 
-/** What a trial looks at. Absent: Temporal could not be asked. */
+/** The inputs of a trial. Absent: Temporal could not be reached. */
 interface Looked {
   readonly hook: ListeningHook;
   readonly temporal: TemporalConnection | undefined;
@@ -96,7 +96,7 @@ async function tryRule(
   event: ReadEvent,
 ): Promise<Pick<Trial, 'outcome' | 'note'>> {
   if (temporal === undefined || state === undefined)
-    return { outcome: 'unknown', note: 'it matches; Temporal could not be asked about its guards' };
+    return { outcome: 'unknown', note: 'it matches; its guards need Temporal, which could not be reached' };
   const guards = guardsOf(rule, event);
   const now = Date.now();
   const before = state.tallies[tallyKey(rule.name, { target })] ?? { counted: [] };

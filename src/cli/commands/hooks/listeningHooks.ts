@@ -8,7 +8,7 @@ import type { CommandContext } from '../../context.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
- * The hooks of the file, with the targets that each may ask.
+ * The hooks of the file, with the targets that each may control.
  *
  * @param only - one hook's name. Default: all of them.
  * @throws SlipwayError SLIPWAY_HOOK_UNKNOWN; what {@link chooseTargetSpec} throws.
@@ -30,7 +30,7 @@ export async function listeningHooks(
       hint: meantWord(only, names, 'it has'),
     });
   }
-  /** A target that the file gives by id alone is asked for its name: once. */
+  /** If the file has only a deployment's id, its name is read once. */
   const ids = new Map<string, Promise<string>>();
   const idOf = (target: string): Promise<string> => {
     const known =

@@ -15,7 +15,7 @@ import { requestSource } from './requestSource.ts';
 /** The hooks of a file. */
 export interface OpenHooks {
   readonly hooks: readonly ListeningHook[];
-  /** What listens for them, over a connection to Temporal. */
+  /** Creates their listener, over a connection to Temporal. */
   readonly routes: (temporal: TemporalConnection) => Hono;
 }
 
@@ -23,7 +23,7 @@ export interface OpenHooks {
  * Reads the hooks of a file, and warns of those whose secret is missing.
  *
  * @param path - default: `slipway.yaml`, here or in a folder above.
- * @param signal - ends what is being packed.
+ * @param signal - stops packing.
  * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_HOOK_UNKNOWN.
  */
 export async function openHooks(
@@ -41,7 +41,7 @@ export async function openHooks(
   return { hooks, routes: (temporal) => hookRoutes({ hooks, temporal, environment, source, onAnswered }) };
 }
 
-/** Its secret is read for each request: until it is there, requests are answered 503. */
+/** The secret is read for each request. Without it, the listener answers 503. */
 function warnOfMissingSecret({ output, environment }: CommandContext, { name, config }: ListeningHook): void {
   try {
     resolveSecret(config.secret, environment);
@@ -59,7 +59,7 @@ function tellAnswered(output: Output, { hook, status, error, answers }: Answered
     duplicates: count('duplicate'),
     unmatched: count('unmatched'),
   };
-  // Anybody may ask for any name: the log has only those that there are.
+  // Any client can request any name, so the log shows only known names.
   const named = error?.code === 'SLIPWAY_HOOK_UNKNOWN' ? '' : hook;
   output.event({ event: 'delivery', hook: named, status, code: error?.code ?? null, ...counts });
   const what =

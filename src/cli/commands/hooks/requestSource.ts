@@ -9,12 +9,12 @@ import { promotionRequest } from '../promotion/promotionRequest.ts';
 import { notifyOf, releaseRequest } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
-/** The worker names the event that asks in its place. */
+/** A placeholder. The worker replaces it by the event. */
 const BY: Actor = { who: 'hook', from: 'hook' };
 
 /**
- * Makes what "slipway release" and "slipway promote" would ask for in the folder of the file. Events that arrive while a
- * request is made share it.
+ * Makes the requests that "slipway release" and "slipway promote" would make in the folder of the file. Events that arrive
+ * meanwhile share a request.
  */
 export function requestSource(
   context: CommandContext,
@@ -48,7 +48,7 @@ export function requestSource(
   };
 }
 
-/** A function whose calls for one name share the work that is under way. */
+/** Shares the work in progress among calls for the same name. */
 function shared<T>(work: (name: string) => Promise<T>): (name: string) => Promise<T> {
   const running = new Map<string, Promise<T>>();
   return (name) => {

@@ -7,7 +7,7 @@ import { type Cell, tableLines } from '../../ui/table.ts';
 
 const HEADINGS = ['PULL REQUEST', 'PREVIEW', 'DEPLOYMENT', 'STATE', 'AGE', 'EXPIRES IN', 'ADDRESS'];
 
-/** `slipway preview list`: the previews of the namespace, the next to expire first. @returns the exit code. */
+/** `slipway preview list`: prints the previews of the namespace, sorted by expiry. @returns the exit code. */
 export async function listPreviewsOf(context: CommandContext): Promise<number> {
   const { output } = context;
   const previews = await withTemporal(context, listPreviews);
@@ -18,7 +18,7 @@ export async function listPreviewsOf(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** The table of previews, with what failed below. */
+/** The table of previews, with problems below. */
 export function previewLines(
   previews: readonly ListedPreview[],
   style: Style,
@@ -47,7 +47,7 @@ function stateText(phase: ListedPreview['phase'], outcome: ListedPreview['outcom
   return text.replaceAll('_', ' ');
 }
 
-/** Rounded to seconds: nobody reads milliseconds of days. */
+/** Rounded to seconds. */
 function sinceText(ms: number): string {
   return formatDuration(Math.max(Math.round(ms / 1_000) * 1_000, 0));
 }

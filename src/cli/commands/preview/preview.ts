@@ -16,7 +16,7 @@ interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
 }
 
 /**
- * `slipway preview [up|down|list]`: releases a pull request on a deployment of its own, removes it, or lists the previews.
+ * `slipway preview [up|down|list]`: releases a pull request on a separate deployment, removes it, or lists the previews.
  *
  * @returns the exit code.
  */

@@ -20,7 +20,7 @@ export interface PullRequestOptions {
   readonly timeout: number;
 }
 
-/** The preview of a pull request, as the file has it. */
+/** The preview of a pull request, from the file. */
 export interface ChosenPullRequest {
   readonly chosen: ChosenPreview;
   readonly terms: PreviewTerms;
@@ -31,7 +31,7 @@ export interface ChosenPullRequest {
 }
 
 /**
- * The preview of a pull request, with its repository where the file names none.
+ * Chooses the preview of a pull request. If the file has no repository, reads it from CI or git.
  * @throws SlipwayError SLIPWAY_PREVIEW_UNKNOWN, SLIPWAY_USAGE.
  */
 export async function choosePullRequest(

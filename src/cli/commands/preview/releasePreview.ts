@@ -16,7 +16,7 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } from './previewTarget.ts';
 
 /**
- * `slipway preview --pr N`: has the source released as the preview of a pull request, and follows the release.
+ * `slipway preview --pr N`: releases the source as the preview of a pull request, and follows the release.
  *
  * @returns the exit code, as of `slipway release`.
  */
@@ -77,9 +77,9 @@ export async function releasePreview(
 }
 
 /**
- * Makes room for one more preview, under the cap of the file: the oldest idle ones are asked to remove themselves.
+ * Makes room for one more preview under the limit of the file: signals the oldest idle ones to remove themselves.
  *
- * @throws SlipwayError SLIPWAY_PREVIEWS_FULL where each other one has a release running.
+ * @throws SlipwayError SLIPWAY_PREVIEWS_FULL if all others have a release running.
  */
 async function evict(
   context: CommandContext,

@@ -10,9 +10,9 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { choosePullRequest, type PullRequestOptions } from './previewTarget.ts';
 
 /**
- * `slipway preview down --pr N`: asks the preview to remove itself, and waits until it has.
+ * `slipway preview down --pr N`: signals the preview to remove itself, and waits for the removal.
  *
- * @returns the exit code: 0 once it is removed, or was never there.
+ * @returns the exit code: 0 if it was removed, or did not exist.
  */
 export async function takeDown(
   context: CommandContext,

@@ -9,8 +9,8 @@ import type { CommandContext } from '../../context.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
- * The deployments with names of the previews of the file that no workflow holds. A control plane that cannot be asked for a
- * list is skipped, with a note.
+ * Finds deployments named like previews of the file that have no workflow. Skips control planes that cannot list deployments,
+ * with a note.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */

@@ -48,10 +48,10 @@ const PUSH_TIMEOUT_MS = 180_000;
 const LIST_TIMEOUT_MS = 10_000;
 
 /**
- * Sends a push to its preview, which is started where it is new: one Update-with-Start. Once it is accepted, the release,
- * its deadline and its removal need no CI.
+ * Sends a push to its preview, and starts the preview if it is new, with one Update-with-Start. After the preview accepts it,
+ * the release, the deadline and the removal need no CI.
  *
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE for a push that the preview refuses.
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE if the preview rejects the push.
  */
 export async function pushPreview(
   temporal: TemporalConnection,
@@ -85,8 +85,8 @@ export async function pushPreview(
 }
 
 /**
- * Asks a preview to remove itself, by signal: Temporal keeps it until a worker is there. Where no workflow holds the
- * preview any more, one is started, which removes what it finds.
+ * Signals a preview to remove itself. Temporal keeps the signal until a worker runs. If the preview has no workflow any more,
+ * starts one, which removes the deployment.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -111,8 +111,8 @@ export async function removePreview(
 /**
  * Waits until a preview is removed.
  *
- * @param signal - ends the waiting.
- * @returns how it ended; `undefined`: it is still being removed.
+ * @param signal - ends the wait.
+ * @returns the result; `undefined`: the removal has not ended.
  */
 export async function awaitRemoval(
   { client, settings }: TemporalConnection,
@@ -136,11 +136,11 @@ export async function awaitRemoval(
   return undefined;
 }
 
-/** One call waits this long: a Temporal that restarts is asked again. */
+/** The timeout of one call. The wait repeats calls, so it survives a restart of Temporal. */
 const LONGEST_POLL_MS = 10_000;
 
 /**
- * What a preview says of itself; `undefined` if it does not answer.
+ * Reads a preview's state; `undefined` if it does not answer.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -159,8 +159,7 @@ export async function viewPreview(
 }
 
 /**
- * The previews of the namespace that are there, by their deadlines. Temporal's list is up to a few seconds late. Needs no
- * worker.
+ * Lists the running previews of the namespace, sorted by deadline. Temporal's list is up to a few seconds late. Needs no worker.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -174,7 +173,7 @@ export async function listPreviews({
       const previews: ListedPreview[] = [];
       for await (const { workflowId, memo } of client.workflow.list({ query })) {
         const summary = memo?.['preview'];
-        // One that has just been started has no memo yet.
+        // A preview without a memo has just started.
         if (isRecord(summary)) previews.push({ ...(summary as unknown as PreviewSummary), workflowId });
       }
       return previews.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt));
@@ -185,7 +184,7 @@ export async function listPreviews({
 }
 
 /**
- * Whether a workflow holds a preview.
+ * Whether a preview has a running workflow.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
