@@ -33,7 +33,7 @@ function pathsOfPlatform(): readonly string[] {
 }
 
 describe('the maps', () => {
-  it('of `src` names its rooms, and no other', () => {
+  it('of `src` has exactly its rooms', () => {
     const [, map = ''] = read('CONTRIBUTING.md').split('## The map');
     const rooms = [...map.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
     expect(rooms.toSorted()).toEqual(foldersIn('src').toSorted());
@@ -43,7 +43,7 @@ describe('the maps', () => {
     expect(foldersIn('src/domain')).toEqual(expect.arrayContaining([...foldersIn(`src/${room}`)]));
   });
 
-  it('of the platform names its rooms, and only what is there', () => {
+  it('of the platform has exactly its rooms', () => {
     const paths = pathsOfPlatform();
     expect(paths.filter((path) => !existsSync(join(ROOT, PLATFORM, path)))).toEqual([]);
     const rooms = ['src', 'src/agentServer'].flatMap((folder) =>
@@ -53,12 +53,12 @@ describe('the maps', () => {
   });
 });
 
-it.each(PAGES)('%s links only to what is there', (page) => {
+it.each(PAGES)('%s has no broken links', (page) => {
   const links = [...proseOf(read(page)).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
   expect(links.filter((link) => !existsSync(join(ROOT, dirname(page), link)))).toEqual([]);
 });
 
-it.each(['.', 'packages/contract', PLATFORM])('every direct dependency of %s has its reason', (folder) => {
+it.each(['.', 'packages/contract', PLATFORM])('every direct dependency of %s has a reason', (folder) => {
   const { dependencies, devDependencies } = JSON.parse(read(`${folder}/package.json`)) as Record<
     'dependencies' | 'devDependencies',
     Readonly<Record<string, string>> | undefined

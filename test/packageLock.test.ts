@@ -10,7 +10,7 @@ interface LockedPackage {
 const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
 const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, LockedPackage>> };
 
-it('the lock file holds what every machine needs: a package left out for one system fails `npm ci` on all', () => {
+it('the lock file contains the packages of every system: a missing one fails `npm ci` on all', () => {
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
       .filter((name) => !isLocked(path, name))
@@ -19,7 +19,7 @@ it('the lock file holds what every machine needs: a package left out for one sys
   expect(missing).toEqual([]);
 });
 
-it('the lock file holds no download address', () => {
+it('the lock file contains no download address', () => {
   expect(text).not.toMatch(/"resolved": "http/);
 });
 

@@ -31,26 +31,23 @@ describe('the README', () => {
     expect(['ci', 'link', ...Object.keys(scripts)]).toContain(script);
   });
 
-  it.each(commands.filter((line) => line.startsWith('slipway ')))(
-    'shows a command that is understood: %s',
-    (line) => {
-      expect(shellCommands(line).map(([, ...words]) => commandLineProblem(words))).toEqual([undefined]);
-    },
-  );
+  it.each(commands.filter((line) => line.startsWith('slipway ')))('shows a valid command: %s', (line) => {
+    expect(shellCommands(line).map(([, ...words]) => commandLineProblem(words))).toEqual([undefined]);
+  });
 
-  it('shows a slipway.yaml that is right', () => {
+  it('shows a valid slipway.yaml', () => {
     const files = blocks('yaml');
     expect(files).not.toEqual([]);
     for (const file of files) parseConfig(file, 'README.md');
   });
 
-  it('shows the id under which the target of its slipway.yaml is signaled', () => {
+  it('shows the workflow id of the target of its slipway.yaml', () => {
     const config = parseConfig(blocks('yaml')[0] ?? '', 'README.md');
     const { controlPlane, deployment = '' } = Object.values(config.targets)[0]!;
     expect(readme).toContain(targetWorkflowId({ controlPlane, deployment }));
   });
 
-  it('links only to what is there', () => {
+  it('has no broken links', () => {
     const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link ?? '');
     const missing = links.filter(
       (link) => !existsSync(fileURLToPath(new URL(`../${link}`, import.meta.url))),

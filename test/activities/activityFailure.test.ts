@@ -61,7 +61,7 @@ describe('a service that fails', () => {
     expect(failure.message).toContain(`was answered with ${status}`);
   });
 
-  it('by asking to wait is tried again after that time', async () => {
+  it('by asking to wait is retried after that time', async () => {
     const plane = await startService((_, response) => json(response, 503, {}, { 'retry-after': '7' }));
     const target = targetOn(plane.url);
     const failure = await failureOf(
@@ -71,7 +71,7 @@ describe('a service that fails', () => {
     expect(failure.details?.[0]).toMatchObject({ retryAfterMs: 7_000 });
   });
 
-  it('by asking to wait past the step’s deadline is tried once more before it', async () => {
+  it('by asking to wait past the step’s deadline is retried once before it', async () => {
     const plane = await startService((_, response) => json(response, 429, {}, { 'retry-after': '3600' }));
     const target = targetOn(plane.url);
     const activities = activitiesUnderTest({ scheduleToCloseTimeoutMs: 300_000 });
@@ -82,7 +82,7 @@ describe('a service that fails', () => {
     expect((await failureOf(write)).details?.[0]).toMatchObject({ retryAfterMs: 3_600_000 });
   });
 
-  it('by not being there is tried again, and has surely not taken the request', async () => {
+  it('by refusing the connection is retried, and has certainly not taken the request', async () => {
     const target = targetOn(await closedPort());
     const failure = await failureOf(
       activitiesUnderTest().readDeployment({ target, deploymentId: DEPLOYMENT_ID }),
@@ -91,7 +91,7 @@ describe('a service that fails', () => {
     expect(failure.details).toEqual([{ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false, attempt: 1 }]);
   });
 
-  it('by hanging up may have taken the request', async () => {
+  it('by closing the connection may have taken the request', async () => {
     const plane = await startSocketService((socket) => socket.once('data', () => socket.destroy()));
     const failure = await failureOf(
       activitiesUnderTest().readDeployment({ target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID }),
@@ -102,14 +102,14 @@ describe('a service that fails', () => {
 });
 
 describe('an activity’s failure', () => {
-  it('is final for every code that another attempt cannot fix, and only for those', async () => {
+  it('is final for exactly the codes that another attempt cannot fix', async () => {
     const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
     const failures = await Promise.all(codes.map((code) => failureFor(new SlipwayError(code, 'it failed'))));
     const again = codes.filter((_, index) => failures[index]?.nonRetryable === false);
     expect(again.toSorted()).toEqual(RETRYABLE.toSorted());
   });
 
-  it('is final for a secret that is not set, and names where it should be', async () => {
+  it('is final for a secret that is not set, and names its reference', async () => {
     const plane = await startRoutes({});
     const target = targetOn(plane.url, { apiKey: { from: 'env:SLIPWAY_TEST_ABSENT' } });
     const failure = await failureOf(
@@ -123,13 +123,13 @@ describe('an activity’s failure', () => {
     expect(plane.requests).toEqual([]);
   });
 
-  it('tells what to do beside what happened', async () => {
+  it('says what happened and what to do', async () => {
     const error = new SlipwayError('SLIPWAY_CONFLICT', 'it clashes', { hint: 'let it be' });
     const failure = await failureFor(error);
     expect(failure.message).toBe('it clashes (let it be)');
   });
 
-  it('is SLIPWAY_INTERNAL, final, and without a cause for an error that nobody foresaw', async () => {
+  it('is SLIPWAY_INTERNAL, final, and without a cause for an unexpected error', async () => {
     const failure = await failureFor(new TypeError('no such thing'), 2);
     expect(failure).toMatchObject({
       type: 'SLIPWAY_INTERNAL',

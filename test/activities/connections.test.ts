@@ -17,7 +17,7 @@ const CONNECTIONS = 256;
 it.each([
   ['a poll', { taskQueue: 'slipway-polls' }],
   ['a look within a workflow task', { taskQueue: 'slipway', isLocal: true }],
-])('a redeploy needs no connection that %s of a silent control plane holds', async (_, looks) => {
+])('a redeploy needs no connection that %s of a silent control plane occupies', async (_, looks) => {
   const plane = await startService(({ method }, response) => {
     if (method === 'POST') json(response, 200, deploymentAnswer());
   });
@@ -40,7 +40,7 @@ it.each([
   expect(plane.requests.at(-1)?.url).toContain('/redeploy');
 });
 
-it('a request that names an address of its own gets no key of the worker', async () => {
+it('a request that names its own address gets no key of the worker', async () => {
   const plane = await startService((_, response) => json(response, 200, deploymentAnswer()));
   const elsewhere = await startService((_, response) => json(response, 200, deploymentAnswer()));
   const folder = mkdtempSync(join(tmpdir(), 'slipway-origins-'));

@@ -43,7 +43,7 @@ const publicTarget = (fields: Partial<TargetSpec> = {}): TargetSpec =>
   });
 
 describe('a target of the public service', () => {
-  it('is released to with every request and every answer as the public document has them', async () => {
+  it('sends every request and reads every response in the public names', async () => {
     const target = publicTarget({
       sourceConfig: { deployment_type: 'dev', install_command: 'npm ci' },
       secrets: [{ name: 'repo_host', from: 'env:SLIPWAY_TEST_SECRET' }],
@@ -103,7 +103,7 @@ describe('a target of the public service', () => {
     });
   });
 
-  it('is held to the contract’s rules before anything is sent', async () => {
+  it('validates against the contract’s rules before it sends anything', async () => {
     const target = publicTarget({ sourceConfig: { deployment_type: 'dev' } });
     const before = service.requests.length;
     const attempt = activitiesUnderTest().createDeployment({ target, artifact, graphConfigPath: null });
@@ -113,7 +113,7 @@ describe('a target of the public service', () => {
     expect(service.requests.length).toBe(before);
   });
 
-  it('is read in the contract’s names', async () => {
+  it('returns results in the contract’s names', async () => {
     const client = createControlPlaneClient({
       baseUrl: service.url,
       apiKey: 'test-key',

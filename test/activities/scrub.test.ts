@@ -33,8 +33,8 @@ function writeEvents(response: ServerResponse, events: readonly { event: string;
   );
 }
 
-describe('a secret of the target is removed from what others say', () => {
-  it('in the reason of a revision that failed', async () => {
+describe('a secret of the target is removed from external texts', () => {
+  it('in the reason of a failed revision', async () => {
     const plane = await startRoutes({
       [`GET ${REVISION_PATH}`]: (response) =>
         json(response, 200, {
@@ -46,7 +46,7 @@ describe('a secret of the target is removed from what others say', () => {
     expect(revision.reason).toBe('MODEL_KEY=[removed] is refused');
   });
 
-  it('in an error that names one which the request did not carry', async () => {
+  it('in an error with one that the request did not contain', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 500, { detail: `cannot decrypt ${SECRET}` }),
     });
@@ -58,7 +58,7 @@ describe('a secret of the target is removed from what others say', () => {
     expect(failure.message).toContain('cannot decrypt [removed]');
   });
 
-  it("in an agent's answer and in the reasons of its verdict", async () => {
+  it('in an agent’s answer and in the reasons of its verdict', async () => {
     const agent = await startRoutes({
       'POST /runs/stream': (response) =>
         writeEvents(response, [
@@ -80,7 +80,7 @@ describe('a secret of the target is removed from what others say', () => {
     expect(verdict.reasons.join()).toContain('I run with [removed]');
   });
 
-  it('in why an agent does not answer', async () => {
+  it('in the error of an agent that does not answer', async () => {
     const agent = await startRoutes({
       'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),
     });
@@ -89,7 +89,7 @@ describe('a secret of the target is removed from what others say', () => {
     expect(silent).toContain('[removed] is not accepted');
   });
 
-  it('in what a poll says while it waits', async () => {
+  it('in what a poll reports while it waits', async () => {
     const agent = await startRoutes({
       'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),
     });
@@ -107,7 +107,7 @@ describe('a secret of the target is removed from what others say', () => {
   });
 });
 
-describe("the control plane's key goes to the origins that it was given for", () => {
+describe('the control plane’s key is sent only to its allowed origins', () => {
   const keyAt = async (settings: (agentUrl: string) => Parameters<typeof targetOn>[1]) => {
     const agent = await startRoutes({ 'GET /ok': (response) => json(response, 200, { ok: true }) });
     const plane = await startRoutes({
@@ -118,7 +118,7 @@ describe("the control plane's key goes to the origins that it was given for", ()
     return agent.requests[0]?.headers['x-api-key'];
   };
 
-  it('not to whatever address the control plane names', async () => {
+  it('not to any address that the control plane returns', async () => {
     expect(await keyAt(() => ({}))).toBeUndefined();
   });
 
@@ -126,15 +126,15 @@ describe("the control plane's key goes to the origins that it was given for", ()
     expect(await keyAt((url) => ({ agentOrigins: [url] }))).toBe(API_KEY);
   });
 
-  it('to the address that the target names itself', async () => {
+  it('to the address that the target configures', async () => {
     expect(await keyAt((url) => ({ agentUrl: url }))).toBe(API_KEY);
   });
 
-  it('while an own key of the agent goes where the agent is', async () => {
+  it('while an agent’s own key is sent to the agent', async () => {
     expect(await keyAt(() => ({ agentApiKey: { from: 'env:SLIPWAY_TEST_AGENT_KEY' } }))).toBe(AGENT_KEY);
   });
 
-  it('so that an agent which asks for a key is refused with the setting to make', async () => {
+  it('so an agent that requires a key is rejected with the setting to make', async () => {
     const agent = await startRoutes({
       'POST /runs/stream': (response) => json(response, 401, { detail: 'no key' }),
     });

@@ -302,7 +302,7 @@ const CASES = Object.entries(ROWS).flatMap(([name, row]) =>
 );
 
 it.each(CASES)(
-  'one attempt of $name fits into the deadlines of the step $step where each answer takes 12 s',
+  'one attempt of $name fits into the deadlines of the step $step if each answer takes 12 s',
   async ({ name, step, checks, input, outside = {} }) => {
     Object.assign(services, { revisionStatus: 'DEPLOYED', active: REVISION_ID, temporal: null }, outside);
     const { startToCloseMs, heartbeatMs } = policyOf(step, checks);

@@ -54,21 +54,21 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
   afterAll(() => kind.close());
 
   describe('an artifact', () => {
-    it('is given back as it was put, by the store’s URL too', async () => {
+    it('is returned as it was stored, by the store’s URL too', async () => {
       await store.put(file, DIGEST);
       const { stream, sizeBytes } = await openArtifactStore(store.url).open(DIGEST);
       expect((await buffer(stream)).toString()).toBe(CONTENT);
       expect(sizeBytes).toBe(CONTENT.length);
     });
 
-    it('is there once it was put', async () => {
+    it('exists after it was stored', async () => {
       expect(await store.has(DIGEST)).toBe(false);
       await store.put(file, DIGEST);
       expect(await store.has(DIGEST)).toBe(true);
       expect(await kind.stored(place)).toEqual([artifactPath(DIGEST)]);
     });
 
-    it('can be put again, and by two at once', async () => {
+    it('can be stored again, and by two at the same time', async () => {
       await Promise.all([store.put(file, DIGEST), store.put(file, DIGEST)]);
       await store.put(file, DIGEST);
       await store.verify(DIGEST);
@@ -82,13 +82,13 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect((await buffer((await store.open(digest)).stream)).length).toBe(0);
     });
 
-    it('is refused where it does not match its digest, and leaves nothing behind', async () => {
+    it('is rejected if it does not match its digest, and leaves no files', async () => {
       await expect(store.put(file, UNKNOWN)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_CORRUPT' });
       expect(await store.has(UNKNOWN)).toBe(false);
       expect(await kind.stored(place)).toEqual([]);
     });
 
-    it('that was damaged is found by verifying and by reading, and repaired by putting it again', async () => {
+    it('that is damaged is detected by verifying and by reading, and repaired by storing it again', async () => {
       await store.put(file, DIGEST);
       await kind.overwrite(place, artifactPath(DIGEST), 'the bytes of an artefact');
       await expect(store.verify(DIGEST)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_CORRUPT' });
@@ -98,7 +98,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       await store.verify(DIGEST);
     });
 
-    it('that was damaged is never given out whole, so that nobody can send it on as if it were right', async () => {
+    it('that is damaged is never returned completely, so that no caller can use it', async () => {
       await kind.overwrite(place, artifactPath(DIGEST), Buffer.alloc(700_000, 'x'));
       const { stream, sizeBytes } = await store.open(DIGEST);
       let given = 0;
@@ -110,7 +110,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(given).toBeLessThan(sizeBytes);
     });
 
-    it('that is not there is named, with the store that was asked', async () => {
+    it('that is missing is reported with the store', async () => {
       const missing = {
         code: 'SLIPWAY_ARTIFACT_NOT_FOUND',
         message: expect.stringContaining(UNKNOWN),
@@ -121,7 +121,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
     });
 
     it.each(['sha256:../../x', 'sha256:ABC', `md5:${'0'.repeat(64)}`, ''])(
-      'has a digest of one form only: %j is none',
+      'accepts one form of digest: %j is rejected',
       async (digest) => {
         await expect(store.has(digest)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_NOT_FOUND' });
       },
@@ -134,14 +134,14 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.has(DIGEST)).toBe(true);
     });
 
-    it('is not put once that is called off', async () => {
+    it('is not stored after a cancellation', async () => {
       await expect(store.put(file, DIGEST, AbortSignal.abort())).rejects.toThrow('aborted');
       expect(await kind.stored(place)).toEqual([]);
     });
   });
 
   describe('a record', () => {
-    it('is given back as it was put; the last one counts', async () => {
+    it('is returned as it was stored; the last one counts', async () => {
       await store.putRecord('staging/1.json', { outcome: 'errored' });
       await store.putRecord('staging/1.json', { outcome: 'released', reasons: [] });
       expect(await store.getRecord('staging/1.json')).toEqual({ outcome: 'released', reasons: [] });
@@ -155,7 +155,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.listRecords('staging/')).toEqual(['staging/1.json', 'staging/2.json']);
     });
 
-    it('is gone once it is removed, and may be removed again', async () => {
+    it('is gone after its removal, which may be repeated', async () => {
       await store.putRecord('_identities/1', { token: 'x' });
       await store.putRecord('staging/1.json', {});
       for (let times = 0; times < 2; times += 1) await store.removeRecord('_identities/1');
@@ -163,7 +163,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.listRecords()).toEqual(['staging/1.json']);
     });
 
-    it('stays in the store whatever it is called', async () => {
+    it('stays in the store under any name', async () => {
       await store.putRecord('a target:ä\\..\\x/1.json', { kept: true });
       expect(await store.listRecords()).toEqual(['a target:ä\\..\\x/1.json']);
       expect(await store.listRecords('a target:ä')).toEqual(['a target:ä\\..\\x/1.json']);
@@ -175,11 +175,11 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
     });
   });
 
-  describe('what can be removed', () => {
+  describe('a removable artifact', () => {
     const OTHER = `sha256:${createHash('sha256').update('others').digest('hex')}`;
     const LONG_AGO = new Date('2026-01-01T00:00:00.000Z');
 
-    it('is listed with its size and when it was put', async () => {
+    it('is listed with its size and its time', async () => {
       const before = Date.now();
       await store.put(file, DIGEST);
       await writeFile(file, 'others');
@@ -194,7 +194,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       for (const { putAt } of listed) expect(Math.abs(Date.parse(putAt) - before)).toBeLessThan(60_000);
     });
 
-    it('is no record, and nothing that somebody else has put there', async () => {
+    it('is never a record or a foreign file', async () => {
       expect(await store.listArtifacts()).toEqual([]);
       await store.putRecord('staging/1.json', {});
       const digits = DIGEST.slice('sha256:'.length);
@@ -209,7 +209,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.listArtifacts()).toEqual([]);
     });
 
-    it('is gone once it is removed, which may be said twice', async () => {
+    it('is gone after its removal, which may be repeated', async () => {
       await store.put(file, DIGEST);
       const [{ putAt } = { putAt: '' }] = await store.listArtifacts();
       expect(await store.removeArtifact(DIGEST, putAt)).toBe(true);
@@ -220,7 +220,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       await store.verify(DIGEST);
     });
 
-    it('leaves the records, also the kept checks and answers', async () => {
+    it('does not include the records, kept checks and answers', async () => {
       const digest = await keepChecks(store, [CHECK]);
       const answer = `_answers/${DIGEST.slice('sha256:'.length)}.json`;
       await store.putRecord(answer, 'an answer');
@@ -231,7 +231,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.getRecord(answer)).toBe('an answer');
     });
 
-    it('stays where it was uploaded again meanwhile, also where it was there already', async ({ skip }) => {
+    it('stays if it was uploaded again meanwhile, even unchanged', async ({ skip }) => {
       if (kind.age === undefined) return skip('this server lets nobody set when something was put');
       await store.put(file, DIGEST);
       await kind.age(place, artifactPath(DIGEST), LONG_AGO);
@@ -246,22 +246,25 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
 });
 
 describe('a store', () => {
-  it('is a folder where it is a path', () => {
+  it('is a folder if it is a path', () => {
     expect(openArtifactStore(join(folder, 'store')).url).toBe(pathToFileURL(join(folder, 'store')).href);
   });
 
-  it.each(['gs://bucket', 's3://key:secret@bucket', 's3:bucket'])('of another kind is refused: %s', (url) => {
-    let thrown: unknown;
-    try {
-      openArtifactStore(url);
-    } catch (error) {
-      thrown = error;
-    }
-    expect(thrown).toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID', place: 'artifact.store' });
-    expect(String(thrown)).not.toContain('secret');
-  });
+  it.each(['gs://bucket', 's3://key:secret@bucket', 's3:bucket'])(
+    'of another kind is rejected: %s',
+    (url) => {
+      let thrown: unknown;
+      try {
+        openArtifactStore(url);
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID', place: 'artifact.store' });
+      expect(String(thrown)).not.toContain('secret');
+    },
+  );
 
-  it('that cannot be written says so', async () => {
+  it('that cannot be written reports it', async () => {
     await mkdir(join(folder, 'blocked'));
     await writeFile(join(folder, 'blocked/artifacts'), 'a file where a folder belongs');
     const blocked = openArtifactStore(join(folder, 'blocked'));

@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 describe('the bytes', () => {
-  it('are the same from two checkouts that differ in times, rights, folders and order of making', async () => {
+  it('are the same from two checkouts with different times, modes, folders and creation order', async () => {
     await source({ 'b.ts': 'b', 'a/z.ts': 'z', 'a.ts': 'a', 'run.sh': 'echo' });
     await chmod(join(root, 'run.sh'), 0o755);
     const first = await pack();
@@ -49,7 +49,7 @@ describe('the bytes', () => {
     await rm(other, { recursive: true });
   });
 
-  it('are these, on every machine: a digest that changes here breaks the joining of releases', async () => {
+  it('are the same on every machine: a changed digest here breaks joining releases', async () => {
     const text = Array.from(
       { length: 30_000 },
       (_, line) => `line ${line} of ${(line * 7919) % 1013}\n`,
@@ -62,7 +62,7 @@ describe('the bytes', () => {
     );
   });
 
-  it('change with content, name and being executable', async () => {
+  it('change with the content, the name and the executable bit', async () => {
     await source({ 'a.ts': 'a' });
     const digests = [(await pack()).digest];
     await chmod(join(root, 'a.ts'), 0o755);
@@ -75,7 +75,7 @@ describe('the bytes', () => {
     expect(new Set(digests).size).toBe(4);
   });
 
-  it('are read by the system’s tar, whatever the length of a path and the size of a file', async () => {
+  it('can be read by the system’s tar, with any length of a path and any size of a file', async () => {
     const long = `${'deep/'.repeat(60)}${'n'.repeat(120)}.ts`;
     const content = randomBytes(1_000_001);
     await source({ [long]: content, 'ümlaut.ts': 'x', 'none.ts': '' });
@@ -97,8 +97,8 @@ const PATHS =
   'x.ts, z.ts, #hash, !bang, trailing, q/deep/a.bin, q/deep/r/a.bin, foo/x, foo/bar/y, sub/a.md, ' +
   'sub/a.ts, sub/deep/a.md, sub/deep/a.ts, ä/ö.log, ä/ö.ts';
 
-describe('what is left out', () => {
-  it('is always what holds secrets, what is installed anew, and git’s and Slipway’s own', async () => {
+describe('what a pack leaves out', () => {
+  it('always includes secrets, installed packages, and git’s and Slipway’s own files', async () => {
     await source({
       '.slipwayignore': '!*',
       '.git/HEAD': '',
@@ -119,7 +119,7 @@ describe('what is left out', () => {
     expect(await packedPaths()).toEqual(['.env.example', '.slipwayignore', 'environment.ts', 'id_rsa.pub']);
   });
 
-  it('is what .slipwayignore says before what .gitignore says', async () => {
+  it('follows .slipwayignore before .gitignore', async () => {
     await source({
       '.gitignore': 'dist/\n',
       '.slipwayignore': '!dist/\ntest/\n*.md\n',
@@ -138,12 +138,12 @@ describe('what is left out', () => {
     ]);
   });
 
-  it('is what the configuration says', async () => {
+  it('follows the configuration', async () => {
     await source({ 'a.ts': '', 'fixtures/big.bin': '', 'sub/fixtures/x': '' });
     expect(await packedPaths({ ignore: ['/fixtures'] })).toEqual(['a.ts', 'sub/fixtures/x']);
   });
 
-  it('is a package manager’s login, but not a file that only names the variable', async () => {
+  it('includes a package manager’s login, but not a file that only names the variable', async () => {
     await source({
       '.npmrc': 'engine-strict=true\n//registry.example/:_authToken=npm_secret\n',
       'a/.npmrc': '//registry.example/:_authToken=${NPM_TOKEN}\n',
@@ -155,7 +155,7 @@ describe('what is left out', () => {
     expect(await packedPaths()).toEqual(['a/.npmrc', 'c/.npmrc', 'e/.yarnrc.yml']);
   });
 
-  it('is what git itself leaves out', async () => {
+  it('includes what git ignores', async () => {
     await source({
       '.gitignore': [
         ...['*.log', '!/keep.log', '/build/', 'lib', '!lib/needed.ts', 'docs/**/draft*.md', 'a?c', '[xy].ts'],
@@ -172,7 +172,7 @@ describe('what is left out', () => {
     expect(await packedPaths()).toEqual(git.split('\0').filter(Boolean).sort());
   });
 
-  it('is also what a .gitignore above the root says, within the repository', async () => {
+  it('follows a .gitignore above the root, within the repository', async () => {
     await source({ '.gitignore': '*.log\n', 'repository/.git/HEAD': '', 'repository/.gitignore': 'dist/\n' });
     await source({ 'repository/agents/one/dist/a.js': '', 'repository/agents/one/a.log': '' });
     expect(await packedPaths({ root: join(root, 'repository/agents/one') })).toEqual(['a.log']);
@@ -180,7 +180,7 @@ describe('what is left out', () => {
 });
 
 describe('links', () => {
-  it('that stay inside are kept as links', async () => {
+  it('inside the source are kept as links', async () => {
     await source({ 'a.ts': '', 'sub/b.ts': '' });
     await symlink('../a.ts', join(root, 'sub/a.ts'));
     await symlink('sub', join(root, 'again'));
@@ -197,7 +197,7 @@ describe('links', () => {
     ['upwards', '../outside.ts'],
     ['to an absolute path', '/etc/hostname'],
     ['to the folder above', '..'],
-  ])('that lead out, %s, are refused by name', async (_how, target) => {
+  ])('out of the source, %s, are rejected by name', async (_how, target) => {
     await source({ 'a.ts': '' });
     await symlink(target, join(root, 'out.ts'));
     const packing = pack();
@@ -205,7 +205,7 @@ describe('links', () => {
     await expect(packing).rejects.toThrow(`leads out of the source, to ${target}`);
   });
 
-  it('that lead out through another link are refused', async () => {
+  it('out of the source through another link are rejected', async () => {
     const outside = join(directory, 'outside');
     await mkdir(join(outside, 'x'), { recursive: true });
     await source({ 'a.ts': '', '.slipwayignore': 'hidden\n' });
@@ -215,12 +215,12 @@ describe('links', () => {
   });
 });
 
-it('an artifact may be as large as what the contract takes', () => {
+it('an artifact may be as large as the contract allows', () => {
   expect(ARTIFACT_MAX_BYTES).toBe(contract.ARTIFACT_MAX_BYTES);
 });
 
 describe('a source that cannot be packed', () => {
-  it('is refused over the limit, with its biggest files, and leaves nothing behind', async () => {
+  it('is rejected over the limit, with its largest files, and leaves no files', async () => {
     await source({ 'small.ts': 'x', 'big.bin': randomBytes(3 << 20), 'bigger.bin': randomBytes(4 << 20) });
     const packing = pack({ maxBytes: 1 << 20 });
     await expect(packing).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_TOO_LARGE', exitCode: 1 });
@@ -230,7 +230,7 @@ describe('a source that cannot be packed', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('is refused when its root is missing, is a file, or holds nothing', async () => {
+  it('is rejected if its root is missing, is a file, or is empty', async () => {
     await source({ 'file.ts': '', 'empty/.git/HEAD': '' });
     for (const name of ['nowhere', 'file.ts', 'empty']) {
       await expect(pack({ root: join(root, name) })).rejects.toMatchObject({
@@ -239,19 +239,19 @@ describe('a source that cannot be packed', () => {
     }
   });
 
-  it('is refused when it holds something that is no file', async () => {
+  it('is rejected if it contains something other than files, folders and links', async () => {
     await source({ 'a.ts': '' });
     execFileSync('mkfifo', [join(root, 'pipe')]);
     await expect(pack()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'pipe' });
   });
 
-  it('is refused when a file changes while it is read', async () => {
+  it('is rejected if a file changes during the read', async () => {
     await source({ 'b.ts': 'b' });
     const bytes = tarStream(root, [{ kind: 'file', path: 'b.ts', sizeBytes: 0, executable: false }]);
     await expect(buffer(bytes)).rejects.toThrow('b.ts changed while it was read');
   });
 
-  it('is let go when the command is ended', async () => {
+  it('is abandoned when the command ends', async () => {
     await source({ 'a.ts': '', 'b.ts': '' });
     await expect(pack({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(await readdir(directory)).toEqual([]);

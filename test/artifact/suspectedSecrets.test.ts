@@ -28,8 +28,8 @@ async function suspected(signal?: AbortSignal): Promise<SuspectedSecret[]> {
 /** Concatenated here, so that secret scanners do not report it in this file. */
 const TOKEN = ['ghp', 'wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx'].join('_');
 
-describe('what looks like a secret', () => {
-  it('is found by what stands in a line, and told without it', async () => {
+describe('a suspected secret', () => {
+  it('is found by the content of a line, and reported without it', async () => {
     await source({ 'graph.json': '{}', 'src/agent.ts': `// greets\nconst token = '${TOKEN}';\n` });
     const found = await suspected();
     expect(found).toEqual([{ path: 'src/agent.ts', line: 2, what: 'GitHub Token' }]);
@@ -50,7 +50,7 @@ describe('what looks like a secret', () => {
     expect(await suspected()).toMatchObject([{ path, line: null }]);
   });
 
-  it('is not what the rules leave out, nor a line that says that it only looks like one', async () => {
+  it('is not an ignored file, nor a line marked as harmless', async () => {
     await source({
       '.slipwayignore': 'fixtures/\n',
       'fixtures/token.txt': TOKEN,
@@ -59,12 +59,12 @@ describe('what looks like a secret', () => {
     expect(await suspected()).toEqual([]);
   });
 
-  it('is not looked for in what is no text', async () => {
+  it('is not searched for in binary files', async () => {
     await source({ 'model.bin': `\0${TOKEN}` });
     expect(await suspected()).toEqual([]);
   });
 
-  it('is not looked for any longer once that was called off', async () => {
+  it('is not searched for after a cancellation', async () => {
     await source({ 'agent.ts': 'export {};' });
     await expect(suspected(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   });

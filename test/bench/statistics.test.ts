@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { summarize, table } from '../../bench/statistics.ts';
 
 describe('a series of measurements', () => {
-  it('is summed up in whatever order it came', () => {
+  it('is summarized in any order', () => {
     const twenty = Array.from({ length: 20 }, (_, index) => 20 - index);
     expect(summarize(twenty)).toEqual({
       count: 20,
@@ -15,14 +15,14 @@ describe('a series of measurements', () => {
     });
   });
 
-  it('has the middle one as its median where there is one', () => {
+  it('has its middle value as median if there is one', () => {
     expect(summarize([9, 1, 4])).toMatchObject({ medianMs: 4, p95Ms: 9 });
     expect(summarize([7])).toEqual({ count: 1, medianMs: 7, p95Ms: 7, p99Ms: 7, minMs: 7, maxMs: 7 });
   });
 });
 
 describe('a table', () => {
-  it('has columns as wide as their widest cell, the first to the left and the others to the right', () => {
+  it('has columns as wide as their widest cell, the first left-aligned and the others right-aligned', () => {
     const rows = [
       ['from', 'median'],
       ['a check', '7 ms'],

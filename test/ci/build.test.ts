@@ -23,7 +23,7 @@ function build(env: Readonly<Record<string, string>>): string {
   return readFileSync(join(folder, 'calls'), 'utf8');
 }
 
-it('what a job installs and builds is run without the job’s secrets, and without install scripts', () => {
+it('a job installs and builds without its secrets, and without install scripts', () => {
   const calls = build({
     SLIPWAY_API_KEY: 'secret-1',
     TEMPORAL_API_KEY: 'secret-2',
@@ -36,7 +36,7 @@ it('what a job installs and builds is run without the job’s secrets, and witho
   ]);
 });
 
-it('it keeps the settings that reach a registry', () => {
+it('it keeps the settings of the registry', () => {
   const calls = build({ npm_config_registry: 'https://npm.example.com', HTTPS_PROXY: 'http://proxy:8080' });
   expect(calls).toContain('npm_config_registry=https://npm.example.com\n');
   expect(calls).toContain('HTTPS_PROXY=http://proxy:8080\n');

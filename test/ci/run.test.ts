@@ -33,11 +33,11 @@ async function ran(
 }
 
 describe('what CI runs', () => {
-  it('is a release of the only target where nothing is said', async () => {
+  it('is a release of the only target by default', async () => {
     expect((await ran({})).words).toEqual(['release']);
   });
 
-  it('hands on everything that is said, each as one word, and reads none of it as a command', async () => {
+  it('passes on every input as one word, and runs none of it as a command', async () => {
     const reason = 'it\'s "$(touch hacked)"; `id`\nand more';
     const { words } = await ran({
       SLIPWAY_INPUT_COMMAND: 'rollback',
@@ -54,7 +54,7 @@ describe('what CI runs', () => {
     ]);
   });
 
-  it('does not ask a command to return early that has nothing to wait for', async () => {
+  it('does not pass --no-wait to a command that never waits', async () => {
     const { words } = await ran({
       SLIPWAY_INPUT_COMMAND: 'status',
       SLIPWAY_INPUT_WAIT: 'false',
@@ -72,7 +72,7 @@ describe('what CI runs', () => {
     expect(words).toEqual(['watch', '--timeout', '5m']);
   });
 
-  it('takes settings that are empty for settings that are not there', async () => {
+  it('treats empty settings as absent', async () => {
     const { temporal } = await ran({
       TEMPORAL_ADDRESS: 'host:7233',
       TEMPORAL_API_KEY: '',

@@ -19,7 +19,7 @@ interface Job {
 }
 
 describe.each([...WORKFLOWS, 'action.yml'])('%s', (file) => {
-  it('pins the actions of others to commits, with their versions', () => {
+  it('pins third-party actions to commits, with their versions', () => {
     const uses = [...read(file).matchAll(/uses: (.+)$/gm)].map(([, action = '']) => action);
     for (const action of uses.filter((each) => !each.startsWith('OWNER/slipway@'))) {
       expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
@@ -44,13 +44,13 @@ describe('a release of Slipway', () => {
   const { jobs } = parse(read('.github/workflows/release.yml')) as { jobs: Readonly<Record<string, Job>> };
   const lines = (job: string): string => (jobs[job]?.steps ?? []).map(({ run = '' }) => run).join('\n');
 
-  it('comes with a list of its parts, their licenses, and provenance', () => {
+  it('includes a list of its parts, their licenses, and provenance', () => {
     expect(lines('pack')).toContain('npm sbom --omit=dev --sbom-format cyclonedx');
     expect(lines('pack')).toContain('npm run --silent licenses');
     expect(lines('publish')).toContain('--provenance');
   });
 
-  it('is published by a job that has an identity, and runs no code of the packages', () => {
+  it('is published by a job with an identity, which runs no code of the packages', () => {
     expect(jobs['publish']?.permissions).toEqual({ 'id-token': 'write' });
     expect(lines('publish')).not.toMatch(/npm (?:ci|install|run)/);
     expect(lines('publish')).toContain('--ignore-scripts');

@@ -31,7 +31,7 @@ const commands = buildProgram({ version: '0.0.0', onExit: () => undefined }).com
 );
 
 describe('the GitHub action', () => {
-  it('hands each of its inputs to the script, as a variable and never within a command', () => {
+  it('passes each input to the script as a variable, never within a command', () => {
     const script = readFileSync(`${ROOT}ci/run.sh`, 'utf8');
     const handed = action.runs.steps.flatMap(({ env }) => Object.entries(env ?? {}));
     for (const [variable, value] of handed) {
@@ -48,14 +48,14 @@ describe.each(readdirSync(`${ROOT}templates/github`))('the workflow %s', (file) 
   const { jobs } = read(`templates/github/${file}`) as Workflow;
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
-  it('uses the action with inputs that it has, for a command that there is', () => {
+  it('uses the action with existing inputs and an existing command', () => {
     const [uses] = steps.filter((step) => step.uses?.startsWith('OWNER/slipway@'));
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(uses?.with ?? {})));
     expect(commands).toContain(uses?.with?.['command']);
   });
 });
 
-it('the GitLab template runs commands that there are, with variables that the script reads', () => {
+it('the GitLab template runs existing commands, with variables that the script reads', () => {
   const jobs = read('templates/gitlab/release.gitlab-ci.yml') as Record<
     string,
     { readonly variables: Record<string, string> }

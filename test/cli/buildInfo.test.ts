@@ -19,6 +19,6 @@ it.each([
   ['{"commit":"0123456789ab","bundle":"ba9876543210"}', '0.1.0 (commit 0123456789ab, bundle ba9876543210)'],
   ['{"commit":null,"bundle":"ba9876543210"}', '0.1.0 (bundle ba9876543210)'],
   [undefined, '0.1.0'],
-])('the version of a build that says %s is %s', (content, text) => {
+])('the version of a build with %s is %s', (content, text) => {
   expect(versionText('0.1.0', place(content))).toBe(text);
 });

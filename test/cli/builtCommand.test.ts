@@ -12,15 +12,15 @@ import { BUILT_COMMAND } from '../support/builtCommand.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 // Skipped if `dist/` is older than the sources: `npm test` builds before it runs this.
-describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
+describe.skipIf(BUILT_COMMAND === undefined)('the build', () => {
   const command = readBundle('dist/command', 'main.js');
   const platform = readBundle('packages/platform/dist/bundle', 'index.js');
 
-  it.each([command, platform])('names no place of the machine that built it: $folder', ({ files }) => {
+  it.each([command, platform])('contains no path of the machine that built it: $folder', ({ files }) => {
     expect(files.filter(({ text }) => text.includes(ROOT)).map(({ name }) => name)).toEqual([]);
   });
 
-  it('says its version with the commit and the id of the bundle that the worker loads', () => {
+  it('has a version with the commit and the id of the worker’s bundle', () => {
     const bundle = createHash('sha256')
       .update(readFileSync(join(ROOT, 'dist/workflow-bundle.cjs')))
       .digest('hex');
@@ -29,14 +29,14 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
     expect(text).toContain(`bundle ${bundle.slice(0, 12)}`);
   });
 
-  it('helps without Temporal, the control plane’s client, the platform, the agents’ runtime and the AWS SDK', () => {
+  it('prints help without loading Temporal, the control plane’s client, the platform, the agents’ runtime and the AWS SDK', () => {
     const loaded = loadedWith(command, 'main.js');
     expect([...loaded.packages].filter((name) => !name.startsWith('node:'))).toEqual([]);
     expect([...loaded.bundled].sort()).toEqual(['commander']);
   });
 
   it.each(['status', 'release'])(
-    'asks Temporal for "%s" from the bundle alone, without the worker, the services’ client, the page and the AWS SDK',
+    'runs "%s" from the bundle without loading the worker, the services’ client, the dashboard and the AWS SDK',
     (name) => {
       const loaded = loadedWith(command, partNamed(name));
       expect([...loaded.packages].filter((each) => !isBuiltin(each))).toEqual([]);
@@ -44,11 +44,11 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
     },
   );
 
-  it('starts an agent with the LangGraph that the agent’s graphs have', () => {
+  it('starts an agent with the LangGraph of the agent’s graphs', () => {
     expect([...loadedWith(platform, 'agentMain.js').packages]).toContain('@langchain/langgraph');
   });
 
-  it('gives "slipway dev" the lock and the key of its home without the platform’s other parts', () => {
+  it('loads for "slipway dev" only the lock and the key of its home from the platform', () => {
     const loaded = loadedWith(platform, 'home.js');
     expect([...loaded.packages].filter((name) => !name.startsWith('node:'))).toEqual([]);
     expect([...loaded.bundled]).toEqual([]);
@@ -74,7 +74,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
     ).toEqual([]);
   });
 
-  it('finds beside its modules what they look for there', () => {
+  it('contains the files that its modules load', () => {
     const asked = [command, platform].flatMap((bundle) =>
       [...bundle.code].flatMap(([name, text]) => filesAskedFor(bundle, name, text)),
     );
@@ -95,7 +95,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
     expect(all.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it('bundles nothing that looks for files of its own, but for what is never used', () => {
+  it('bundles nothing that loads its own files, except unused code', () => {
     const asking = ({ code }: Bundle) => new Set([...code].flatMap(([, text]) => packagesThatAsk(text)));
     // Commander and undici only mention it; gRPC reads them for channelz; pino and thread-stream use it for logging in
     // another thread.
@@ -103,7 +103,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
     expect(asking(platform)).toEqual(new Set(['undici', 'pino', 'thread-stream']));
   });
 
-  it.each([command, platform])('brings the license of each package that it holds: $folder', (bundle) => {
+  it.each([command, platform])('includes the license of each bundled package: $folder', (bundle) => {
     const text = bundle.files.find(({ name }) => name === 'LICENSES.txt')?.text ?? '';
     const told = text.split(`\n${'='.repeat(80)}\n\n`);
     const names = told.map((license) => /^(?<name>\S+) \S+: \S/.exec(license)?.groups?.['name']);

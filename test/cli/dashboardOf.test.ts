@@ -13,7 +13,7 @@ it('a command links to the page of SLIPWAY_DASHBOARD_URL', () => {
   }
 });
 
-it('on the Temporal of slipway dev, a command links to the page of dev: no other one shows that Temporal', () => {
+it('on the Temporal of slipway dev, a command links to the dashboard of dev, the only one for that Temporal', () => {
   const output = testOutput();
   for (const environment of [TEAM, {}]) {
     expect(dashboardOf({ environment, output }, { origin: 'dev', dashboard: DEV })).toBe(DEV);
@@ -26,7 +26,7 @@ it('a command links nowhere if no address is known', () => {
   expect(context.output.noted).toEqual([]);
 });
 
-it('an address that is not valid is a warning, because a link must not block a rollback', () => {
+it('an invalid address is a warning, because a link must not block a rollback', () => {
   const output = testOutput();
   const environment = { SLIPWAY_DASHBOARD_URL: 'slipway.example.com' };
   expect(dashboardOf({ environment, output }, { origin: 'environment', dashboard: null })).toBeNull();

@@ -18,7 +18,7 @@ describe('docs/exit-codes.md', () => {
     expect([...new Set(rows.map(({ code }) => code))]).toEqual(['0', '1', '2', '3', '4', '5', '6']);
   });
 
-  it.each(rows)('names a test of $code that there is: $title', ({ code, file, title }) => {
+  it.each(rows)('names an existing test of $code: $title', ({ code, file, title }) => {
     const [, test = ''] = textOf(file).split(`'${title}'`);
     const body = test.split(/\n {0,2}(?:it|describe)/)[0] ?? '';
     expect(body).toMatch(new RegExp(`(?:toBe|toEqual)\\(${code}\\)`));

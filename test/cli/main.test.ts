@@ -17,7 +17,7 @@ it.each([
     'See: slipway release --help',
   ],
   [['relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
-])('a command line such as %j is refused with the help of its own command', async (words, message, hint) => {
+])('a command line such as %j fails with the help of its own command', async (words, message, hint) => {
   const command = spawn(process.execPath, [BIN, ...words, '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -31,7 +31,7 @@ it.each([
   });
 });
 
-it('a command whose reader has gone ends with 141, and says nothing of it', async () => {
+it('a command whose reader is gone exits 141, without an error', async () => {
   const command = spawn(process.execPath, [BIN, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   command.stdout.destroy();
   const said = text(command.stderr);
@@ -39,7 +39,7 @@ it('a command whose reader has gone ends with 141, and says nothing of it', asyn
   expect(await said).toBe('');
 });
 
-it('a worker whose Temporal refuses connections ends with 6', async () => {
+it('a worker whose Temporal rejects connections exits 6', async () => {
   const command = spawn(process.execPath, [BIN, 'worker', '--json'], {
     env: { ...process.env, TEMPORAL_ADDRESS: '127.0.0.1:1' },
     stdio: ['ignore', 'pipe', 'inherit'],

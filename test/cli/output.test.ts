@@ -48,7 +48,7 @@ describe('the output of a command', () => {
     expect(output.live).toBe(live);
   });
 
-  it('says text, and no events, without --json', () => {
+  it('is text, without events, without --json', () => {
     const { output, stdout, stderr } = made({});
     output.print('said');
     output.note('noted');
@@ -56,13 +56,13 @@ describe('the output of a command', () => {
     expect([stdout(), stderr()]).toEqual(['said\n', 'noted\n']);
   });
 
-  it('has no colors on stderr where only stderr goes to a file', () => {
+  it('has no colors on stderr if only stderr goes to a file', () => {
     const { output, stderr } = made({}, { errors: 'file' });
     output.note(output.style.bad('noted'));
     expect(stderr()).toBe('noted\n');
   });
 
-  it('tells what goes on, but not with --quiet, which leaves what was asked for, and warnings', () => {
+  it('has progress, except with --quiet, which keeps results and warnings', () => {
     for (const quiet of [false, true]) {
       const { output, stdout, stderr } = made({}, { quiet });
       output.info('goes on');
@@ -74,7 +74,7 @@ describe('the output of a command', () => {
     }
   });
 
-  it('prints events, and no text, with --json', () => {
+  it('is events, without text, with --json', () => {
     const { output, stdout, stderr } = made({}, { json: true });
     output.print('said');
     output.note('noted');

@@ -13,8 +13,8 @@ function git(answers: Readonly<Record<string, string>>): Git {
   return (...args) => Promise.resolve(answers[args.slice(0, 2).join(' ')]);
 }
 
-describe('who asks', () => {
-  it('is in GitHub Actions the one who triggered the run, from the run', async () => {
+describe('the requester', () => {
+  it('is in GitHub Actions the person who triggered the run, from the run', async () => {
     const environment = {
       CI: 'true',
       GITHUB_ACTIONS: 'true',
@@ -29,7 +29,7 @@ describe('who asks', () => {
     });
   });
 
-  it('is in GitLab CI the one who triggered the job, from the job', async () => {
+  it('is in GitLab CI the person who triggered the job, from the job', async () => {
     const environment = {
       CI: 'true',
       GITLAB_CI: 'true',
@@ -42,7 +42,7 @@ describe('who asks', () => {
     });
   });
 
-  it('is in another CI whatever it tells', async () => {
+  it('is in another CI what its variables say', async () => {
     expect(await readRequester({ CI: '1' }, git({}), undefined)).toEqual({ who: 'ci', from: 'ci' });
     expect(await readRequester({ BUILD_URL: 'https://j/1' }, git({}), undefined)).toEqual({
       who: 'ci',
@@ -50,12 +50,12 @@ describe('who asks', () => {
     });
   });
 
-  it('is at a terminal the one who commits', async () => {
+  it('is at a terminal git’s user', async () => {
     const actor = await readRequester({}, git({ 'config user.email': 'ada@example.com' }), undefined);
     expect(actor).toEqual({ who: 'ada@example.com', from: 'cli' });
   });
 
-  it('is the user where git does not know', async () => {
+  it('is the system’s user if git has none', async () => {
     const actor = await readRequester({}, git({}), undefined);
     expect(actor.who).not.toBe('');
   });
@@ -68,13 +68,13 @@ describe('the commit', () => {
     expect(await sourceCommit({ GITLAB_CI: 'true', CI_COMMIT_SHA: 'def' }, known)).toBe('def');
   });
 
-  it('is where git stands, marked where files differ from it', async () => {
+  it('is git’s HEAD, marked if files differ from it', async () => {
     expect(await sourceCommit({}, git({ 'rev-parse HEAD': 'abc' }))).toBe('abc');
     const dirty = git({ 'rev-parse HEAD': 'abc', 'status --porcelain': ' M a.ts' });
     expect(await sourceCommit({}, dirty)).toBe('abc-dirty');
   });
 
-  it('is not known outside of a repository', async () => {
+  it('is unknown outside of a repository', async () => {
     expect(await sourceCommit({}, git({}))).toBeUndefined();
   });
 });
@@ -82,17 +82,17 @@ describe('the commit', () => {
 describe('the commit’s time', () => {
   const known = git({ 'show --no-patch': '2026-01-01T12:00:00+02:00' });
 
-  it('is the one that git says, in UTC', async () => {
+  it('comes from git, in UTC', async () => {
     expect(await sourceCommittedAt(known, 'abcdef0')).toBe('2026-01-01T10:00:00.000Z');
   });
 
-  it('is not known of files that differ from their commit, or where git does not know it', async () => {
+  it('is unknown for files that differ from their commit, or if git does not have it', async () => {
     expect(await sourceCommittedAt(known, 'abcdef0-dirty')).toBeUndefined();
     expect(await sourceCommittedAt(known, undefined)).toBeUndefined();
     expect(await sourceCommittedAt(git({}), 'abcdef0')).toBeUndefined();
   });
 
-  it('is never asked for by a name that git takes for an option', async () => {
+  it('is never read by a name that git takes for an option', async () => {
     expect(await sourceCommittedAt(known, '--output=x')).toBeUndefined();
   });
 });

@@ -37,7 +37,7 @@ describe('An answered status', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('keeps the issues of a 422, and of each only what the contract names', async () => {
+  it('keeps the issues of a 422, with only the contract’s fields', async () => {
     const issue = {
       loc: ['body', 'secrets', 0, 'value'],
       msg: 'Bad',
@@ -51,7 +51,7 @@ describe('An answered status', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('hunter2secret');
   });
 
-  it('speaks for itself where the body is no JSON, cut off, or endless', async () => {
+  it('is enough if the body is no JSON, truncated, or endless', async () => {
     const bodies: ((response: ServerResponse) => void)[] = [
       (response) => response.end('<html>Bad gateway</html>'),
       (response) => response.write('{"detail": "half', () => response.destroy()),
@@ -75,7 +75,7 @@ describe('An answered status', () => {
     }
   });
 
-  it('is not waited for beyond the time limit when its body drips', async () => {
+  it('does not exceed the timeout if its body arrives slowly', async () => {
     const service = await startService((_, response) => {
       response.writeHead(503);
       const drip = setInterval(() => response.write(' '), 5);
@@ -85,7 +85,7 @@ describe('An answered status', () => {
     expect(error).toMatchObject({ status: 503, code: 'SLIPWAY_SERVICE_ERROR' });
   });
 
-  it('says how long to wait, in both forms of Retry-After', async () => {
+  it('has the time to wait, in both forms of Retry-After', async () => {
     const now = Date.parse('2026-11-21T10:00:00Z');
     const headers: Record<string, string>[] = [
       { 'retry-after': '12' },
@@ -102,7 +102,7 @@ describe('An answered status', () => {
     expect(waits).toEqual([12_000, 90_000, 0, undefined, undefined]);
   });
 
-  it('is never a redirect that is followed, above all not to another origin', async () => {
+  it('is never a followed redirect, especially not to another origin', async () => {
     const other = await startService((_, response) => json(response, 200, {}));
     const service = await startService((_, response) => json(response, 307, {}, { location: other.url }));
     const error = await errorOf(client(service.url).getDeployment(ID));
@@ -125,7 +125,7 @@ describe('A successful status with a bad answer', () => {
     expect(inspect(error)).not.toContain('{{{');
   });
 
-  it('is BAD_ANSWER when it is larger than the bound, and is not read to its end', async () => {
+  it('is BAD_ANSWER if it is larger than the limit, and is not read to its end', async () => {
     let written = 0;
     const service = await startService((_, response) => {
       const more = (): void => {
@@ -140,7 +140,7 @@ describe('A successful status with a bad answer', () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
-  it('is BAD_ANSWER when it is not HTTP at all', async () => {
+  it('is BAD_ANSWER if it is not HTTP', async () => {
     const service = await startSocketService((socket) => {
       socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     });

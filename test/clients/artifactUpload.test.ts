@@ -68,7 +68,7 @@ async function fileOf(bytes: number): Promise<string> {
 }
 
 describe('An artifact', () => {
-  it('is put whole, with its length, its type and the headers of the upload URL', async () => {
+  it('is sent whole, with its length, its type and the headers of the upload URL', async () => {
     const store = await startStore();
     const path = join(folder, 'a.tar.gz');
     const content = Buffer.alloc(1_000_003, 'slipway');
@@ -101,7 +101,7 @@ describe('An artifact', () => {
     expect(progress.map(([sent]) => sent)).toEqual([...progress.map(([sent]) => sent)].sort((a, b) => a - b));
   });
 
-  it('arrives byte for byte where the service reads slowly', async () => {
+  it('arrives byte for byte if the service reads slowly', async () => {
     const content = randomBytes(8_000_011);
     const path = join(folder, 'random.tar.gz');
     await writeFile(path, content);
@@ -119,7 +119,7 @@ describe('An artifact', () => {
     expect(Buffer.concat(pieces).equals(content)).toBe(true);
   });
 
-  it("is put with the key only where the upload URL is the control plane's own", async () => {
+  it('is sent with the key only if the upload URL is the control plane’s own', async () => {
     const store = await startStore();
     const upload = { upload_url: `${store.url}/uploads/1` };
     const source = () => Readable.from([Buffer.from('abc')]);
@@ -128,13 +128,13 @@ describe('An artifact', () => {
     expect(store.received.map(({ headers }) => headers['x-api-key'])).toEqual([KEY, undefined]);
   });
 
-  it('of nothing at all is put', async () => {
+  it('of no bytes is sent', async () => {
     const store = await startStore();
     await client().uploadArtifact({ upload: { upload_url: store.url }, source: await fileOf(0) });
     expect(store.received).toMatchObject([{ bytes: 0, headers: { 'content-length': '0' } }]);
   });
 
-  it('of 200 MB is put in less than 64 MiB of memory', async () => {
+  it('of 200 MB is sent in less than 64 MiB of memory', async () => {
     const store = await startStore();
     const child = join(import.meta.dirname, 'uploadMemory.child.ts');
     const source = await fileOf(ARTIFACT_MAX_BYTES);
@@ -149,7 +149,7 @@ describe('An artifact', () => {
     expect(grownBytes / 1_048_576).toBeLessThan(64);
   });
 
-  it('of more than 200 MB is refused before anything is sent', async () => {
+  it('of more than 200 MB is rejected before anything is sent', async () => {
     const store = await startStore();
     const source = await fileOf(ARTIFACT_MAX_BYTES + 1);
     await expect(
@@ -170,7 +170,7 @@ describe('An artifact', () => {
     expect(store.received).toEqual([]);
   });
 
-  it('that is not there, or no file, is said to be so', async () => {
+  it('that is missing, or not a file, is reported', async () => {
     const upload = { upload_url: 'http://127.0.0.1:9' };
     await expect(client().uploadArtifact({ upload, source: join(folder, 'none') })).rejects.toMatchObject({
       code: 'SLIPWAY_ARTIFACT_NOT_FOUND',
@@ -184,7 +184,7 @@ describe('An artifact', () => {
   it.each([
     ['shorter', 5],
     ['longer', 1],
-  ])('that is %s than it should be is never put whole', async (_how, sizeBytes) => {
+  ])('that is %s than expected is never sent whole', async (_how, sizeBytes) => {
     const store = await startStore();
     const source = (): Readable => Readable.from([Buffer.from('ab'), Buffer.from('c')]);
     await expect(
@@ -193,7 +193,7 @@ describe('An artifact', () => {
     expect(store.received).toEqual([]);
   });
 
-  it('whose source fails on the way is said to be unreadable', async () => {
+  it('whose source fails during the read is reported as unreadable', async () => {
     const store = await startStore();
     const source = (): Readable =>
       Readable.from(
@@ -208,8 +208,8 @@ describe('An artifact', () => {
   });
 });
 
-describe('An upload that goes wrong', () => {
-  it("is an error like any call's, without the signed URL", async () => {
+describe('An upload that fails', () => {
+  it('is an error like any call’s, without the signed URL', async () => {
     const store = await startStore((response, { url = '' }) => {
       response.writeHead(403, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ detail: `Signature of ${url} does not match.` }));
@@ -224,7 +224,7 @@ describe('An upload that goes wrong', () => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/tok-77|abcdef/u);
   });
 
-  it('was surely not taken where nobody listens', async () => {
+  it('was certainly not taken if nothing listens', async () => {
     const upload = { upload_url: await closedPort() };
     await expect(client().uploadArtifact({ upload, source: await fileOf(10) })).rejects.toMatchObject({
       code: 'SLIPWAY_UNREACHABLE',
@@ -232,7 +232,7 @@ describe('An upload that goes wrong', () => {
     });
   });
 
-  it('is given up when nothing moves any more, however long it went well', async () => {
+  it('is abandoned after a time without progress, even if it went well before', async () => {
     const store = await startStore(() => undefined, false);
     const uploading = client().uploadArtifact(
       { upload: { upload_url: store.url }, source: await fileOf(50_000_000) },
@@ -241,7 +241,7 @@ describe('An upload that goes wrong', () => {
     await expect(uploading).rejects.toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true });
   });
 
-  it('takes as long as it needs while it moves', async () => {
+  it('takes as long as it needs while it progresses', async () => {
     const store = await startStore();
     const source = (): Readable =>
       Readable.from(
@@ -257,7 +257,7 @@ describe('An upload that goes wrong', () => {
     expect(store.received).toMatchObject([{ bytes: 6 }]);
   });
 
-  it('ends when its signal says so', async () => {
+  it('ends when its signal aborts', async () => {
     const store = await startStore(() => undefined, false);
     const giveUp = new AbortController();
     const uploading = client().uploadArtifact(

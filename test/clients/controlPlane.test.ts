@@ -177,7 +177,7 @@ const CALLS: [
 ];
 
 describe('The control plane client', () => {
-  it.each(CALLS)('calls %s as the contract has it, once, with the key', async (name, call, expected) => {
+  it.each(CALLS)('calls %s as in the contract, once, with the key', async (name, call, expected) => {
     const service = await startService((_, response) => {
       if (expected.answer === undefined) response.writeHead(204).end();
       else json(response, CONTROL_PLANE_ENDPOINTS[name].success, expected.answer);
@@ -203,7 +203,7 @@ describe('The control plane client', () => {
     expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
   });
 
-  it('sends the further headers of services that want other credentials', async () => {
+  it('sends additional headers for services that require other credentials', async () => {
     const service = await startService((_, response) => json(response, 200, DEPLOYMENT));
     await client(service.url, { headers: { 'X-Tenant-Id': 'tenant' } }).getDeployment(ID);
     expect(service.requests[0]?.headers['x-tenant-id']).toBe('tenant');
@@ -220,7 +220,7 @@ describe('A list', () => {
   it.each([
     ['is where the next page begins', (from: number, found: number) => from + found],
     ['repeats the offset that was asked for', (from: number) => from],
-  ])('is read to its end when its offset %s', async (_how, offset) => {
+  ])('is read to its end if its offset %s', async (_how, offset) => {
     const service = await startService((request, response) => {
       const { from, count } = page(request);
       const resources = deployments.slice(from, from + count);
@@ -234,7 +234,7 @@ describe('A list', () => {
     expect(service.requests.every(({ url }) => url.includes('name_contains=agent'))).toBe(true);
   });
 
-  it('of revisions is read no further than it is taken', async () => {
+  it('of revisions is read no further than it is consumed', async () => {
     const service = await startService((_, response) =>
       json(response, 200, { resources: Array.from({ length: 100 }, () => REVISION_BODY), offset: 100 }),
     );
@@ -247,7 +247,7 @@ describe('A list', () => {
 });
 
 describe('A build log', () => {
-  it('is read page by page until there is no next one', async () => {
+  it('is read page by page to the last one', async () => {
     const service = await startService((request, response) => {
       const { offset } = JSON.parse(request.body) as { offset?: string };
       const pages: Record<string, unknown> = {
@@ -262,7 +262,7 @@ describe('A build log', () => {
     expect(lines).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  it('is not read for ever where the service names the same page again', async () => {
+  it('is not read forever if the service returns the same page again', async () => {
     const service = await startService((_, response) =>
       json(response, 200, { logs: [{ message: 'again' }], next_offset: 1 }),
     );
@@ -273,7 +273,7 @@ describe('A build log', () => {
 });
 
 describe('The upload URL', () => {
-  it("is asked for at the versioned path where the service does not know the contract's, and there from then on", async () => {
+  it('is requested at the versioned path if the service does not have the contract’s, and only there from then on', async () => {
     const service = await startService(({ url }, response) =>
       url.startsWith('/v2/') ? json(response, 200, UPLOAD) : json(response, 404, { detail: 'Not Found' }),
     );
@@ -287,7 +287,7 @@ describe('The upload URL', () => {
     ]);
   });
 
-  it('is not asked for again where the deployment itself is not found', async () => {
+  it('is not requested again if the deployment itself is not found', async () => {
     const service = await startService((_, response) =>
       json(response, 404, { detail: `Deployment ID ${ID} not found.` }),
     );
@@ -298,7 +298,7 @@ describe('The upload URL', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each([401, 500])('is not asked for again after a %i', async (status) => {
+  it.each([401, 500])('is not requested again after a %i', async (status) => {
     const service = await startService((_, response) => json(response, status, { detail: 'No.' }));
     await expect(client(service.url).createUploadUrl(ID)).rejects.toMatchObject({ status });
     expect(service.requests).toHaveLength(1);

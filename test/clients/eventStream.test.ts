@@ -56,7 +56,7 @@ function startStreaming(stream: (response: ServerResponse) => void): Promise<Fau
 }
 
 describe('A stream of server-sent events', () => {
-  it('gives each event once, parsed, wherever the bytes are split', async () => {
+  it('delivers each event once, parsed, with any split of the bytes', async () => {
     const bytes = Buffer.from(TEXT);
     let split = 0;
     const service = await startSocketService((socket) => {
@@ -80,7 +80,7 @@ describe('A stream of server-sent events', () => {
     }
   });
 
-  it('knows its run from the head, and the last event that was taken', async () => {
+  it('has its run from the headers, and the id of the last event', async () => {
     const service = await startStreaming((response) => response.end(TEXT));
     const stream = await client(service).streamRun(THREAD, BODY);
     expect(stream).toMatchObject({ runId: RUN, threadId: THREAD, lastEventId: undefined });
@@ -100,7 +100,7 @@ describe('A stream of server-sent events', () => {
     });
   });
 
-  it('gives events as they come, before the stream ends', async () => {
+  it('delivers events as they arrive, before the stream ends', async () => {
     const service = await startStreaming((response) => response.write('data: 1\n\n'));
     const stream = await client(service).streamStatelessRun(BODY);
     for await (const event of stream) {
@@ -110,7 +110,7 @@ describe('A stream of server-sent events', () => {
     await until(() => service.open() === 0);
   });
 
-  it('is read no faster than it is taken', async () => {
+  it('is read no faster than it is consumed', async () => {
     let written = 0;
     const event = `data: "${'x'.repeat(10_000)}"\n\n`;
     const service = await startStreaming((response) => {
@@ -138,7 +138,7 @@ describe('A stream of server-sent events', () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
-  it('is not bounded in time once it has begun', async () => {
+  it('has no time limit after it has begun', async () => {
     const service = await startStreaming((response) => {
       response.write('data: 1\n\n');
       setTimeout(() => response.end('data: 2\n\n'), 1_100);
@@ -148,8 +148,8 @@ describe('A stream of server-sent events', () => {
   });
 });
 
-describe('A stream that goes wrong', () => {
-  it('ends with NO_ANSWER when the connection is lost, after the events that came', async () => {
+describe('A stream that fails', () => {
+  it('ends with NO_ANSWER if the connection is lost, after the events that arrived', async () => {
     const service = await startStreaming((response) => {
       response.write('data: 1\n\ndata: 2', () => response.destroy());
     });
@@ -162,7 +162,7 @@ describe('A stream that goes wrong', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('ends with NO_ANSWER when nothing comes for too long', async () => {
+  it('ends with NO_ANSWER after a long silence', async () => {
     const service = await startStreaming((response) => response.write('data: 1\n\n'));
     const stream = await client(service).streamStatelessRun(BODY, { idleTimeoutMs: 100 });
     await expect(collect(stream)).rejects.toMatchObject({
@@ -171,13 +171,13 @@ describe('A stream that goes wrong', () => {
     });
   });
 
-  it('ends with NO_ANSWER when it does not begin in time', async () => {
+  it('ends with NO_ANSWER if it does not begin in time', async () => {
     const service = await startService(() => undefined);
     const opening = client(service).streamStatelessRun(BODY, { timeoutMs: 1_000 });
     await expect(opening).rejects.toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true });
   });
 
-  it('ends when its signal says so', async () => {
+  it('ends when its signal aborts', async () => {
     const service = await startStreaming((response) => response.write('data: 1\n\n'));
     const giveUp = new AbortController();
     const stream = await client(service).streamStatelessRun(BODY, { signal: giveUp.signal });
@@ -192,7 +192,7 @@ describe('A stream that goes wrong', () => {
     ['in one piece', (text: string) => [text]],
     ['in many lines', (text: string) => text.match(/.{1,100}/gsu)?.map((part) => `data: ${part}\n`) ?? []],
     ['without an end', (text: string) => Array.from({ length: 100 }, () => text)],
-  ])('ends with BAD_ANSWER when an event is too large, %s', async (_how, parts) => {
+  ])('ends with BAD_ANSWER if an event is too large, %s', async (_how, parts) => {
     const service = await startStreaming((response) => {
       response.write('data: "');
       for (const part of parts('x'.repeat(5_000))) response.write(part);
@@ -205,7 +205,7 @@ describe('A stream that goes wrong', () => {
     });
   });
 
-  it('ends with BAD_ANSWER when an event is not JSON, after the events before it', async () => {
+  it('ends with BAD_ANSWER if an event is not JSON, after the events before it', async () => {
     const service = await startStreaming((response) => response.end('data: 1\n\ndata: {oops\n\ndata: 3\n\n'));
     const stream = await client(service).streamStatelessRun(BODY);
     const seen: unknown[] = [];
@@ -213,13 +213,13 @@ describe('A stream that goes wrong', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('is no stream where the answer has another type', async () => {
+  it('is no stream if the answer has another type', async () => {
     const service = await startService((_, response) => response.end('<html></html>'));
     const opening = client(service).streamStatelessRun(BODY);
     await expect(opening).rejects.toMatchObject({ code: 'SLIPWAY_BAD_ANSWER' });
   });
 
-  it('is refused like any call', async () => {
+  it('is rejected like any call', async () => {
     const service = await startService((_, response) => {
       response.writeHead(409).end('{"detail": "The thread is busy."}');
     });

@@ -8,8 +8,8 @@ import { SlipwayError } from '../../src/domain/errors.ts';
 import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
 import { closedPort, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
 
-describe('A request that surely was not taken', () => {
-  it('was refused its connection', async () => {
+describe('A request that was certainly not taken', () => {
+  it('had its connection rejected', async () => {
     const error = await errorOf(client(await closedPort()).redeployRevision(ID, REVISION));
     expect(error).toMatchObject({ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false, status: undefined });
     expect(error.message).toContain('the connection was refused');
@@ -21,7 +21,7 @@ describe('A request that surely was not taken', () => {
     expect(error).toMatchObject({ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false });
   });
 
-  it('ran out of time while waiting for a connection', async () => {
+  it('timed out while it waited for a connection', async () => {
     const service = await startSocketService(() => undefined);
     const plane = client(service.url, { connections: 1 });
     const first = errorOf(plane.getDeployment(ID, { timeoutMs: 2_000 }));
@@ -31,7 +31,7 @@ describe('A request that surely was not taken', () => {
     expect(await first).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true });
   });
 
-  it('was given up before it was sent', async () => {
+  it('was aborted before it was sent', async () => {
     const service = await startService((_, response) => json(response, 200, {}));
     const error = await errorOf(
       client(service.url).redeployRevision(ID, REVISION, { signal: AbortSignal.abort() }),
@@ -40,7 +40,7 @@ describe('A request that surely was not taken', () => {
     expect(service.connections()).toBe(0);
   });
 
-  it('was given up while it waited for a connection, and is not sent afterwards', async () => {
+  it('was aborted while it waited for a connection, and is not sent afterwards', async () => {
     const seen: string[] = [];
     const sockets: Socket[] = [];
     const service = await startSocketService((socket) => {
@@ -109,7 +109,7 @@ describe('A request that may have been taken', () => {
     expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, status: 200 });
   });
 
-  it('was given up after it was sent', async () => {
+  it('was aborted after it was sent', async () => {
     const service = await startService(() => undefined);
     const giveUp = new AbortController();
     const call = errorOf(client(service.url).redeployRevision(ID, REVISION, { signal: giveUp.signal }));
@@ -118,7 +118,7 @@ describe('A request that may have been taken', () => {
     expect(await call).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, aborted: true });
   });
 
-  it('met a kept-alive connection that was closed as it was written', async () => {
+  it('used a kept-alive connection that closed during the write', async () => {
     let answers = 0;
     const service = await startSocketService((socket) => {
       socket.on('data', () => {
@@ -136,7 +136,7 @@ describe('A request that may have been taken', () => {
 });
 
 describe('A kept-alive connection', () => {
-  it('is used again: the pool opens a second one at most for calls that follow each other', async () => {
+  it('is reused: the pool opens at most a second one for sequential calls', async () => {
     const service = await startService((_, response) => json(response, 404, { detail: 'Gone.' }));
     const plane = client(service.url);
     for (let call = 0; call < 20; call += 1) await errorOf(plane.getDeployment(ID));
@@ -144,7 +144,7 @@ describe('A kept-alive connection', () => {
     expect(service.requests).toHaveLength(20);
   });
 
-  it('is never one more than the pool may have', async () => {
+  it('never exceeds the limit of the pool', async () => {
     const service = await startService((_, response) => json(response, 404, { detail: 'Gone.' }));
     const plane = client(service.url, { connections: 3 });
     await Promise.all(Array.from({ length: 20 }, () => errorOf(plane.getDeployment(ID))));
@@ -152,7 +152,7 @@ describe('A kept-alive connection', () => {
     expect(service.requests).toHaveLength(20);
   });
 
-  it('that the service closed while it was idle is replaced before anything is written to it', async () => {
+  it('that the service closed while it was idle is replaced before a write', async () => {
     const sockets: Socket[] = [];
     const service = await startSocketService((socket) => {
       sockets.push(socket);
@@ -174,7 +174,7 @@ describe('An error', () => {
     expect(error.exitCode).toBe(6);
   });
 
-  it('never holds the key or a secret of the request, however the service repeats them', async () => {
+  it('never contains the key or a secret of the request, even if the service repeats them', async () => {
     const secret = 'line one of "it" äöü\nline two of it, longer';
     const service = await startService((request, response) => {
       const echoed = [
@@ -215,7 +215,7 @@ describe('An error', () => {
 
 describe('A client', () => {
   it.each(['', 'nonsense', 'ftp://host', 'http://user:hunter2@host'])(
-    'refuses the base URL "%s"',
+    'rejects the base URL "%s"',
     (baseUrl) => {
       const make = (): unknown => createControlPlaneClient({ baseUrl, apiKey: KEY });
       expect(make).toThrow(expect.objectContaining({ code: 'SLIPWAY_CONFIG_INVALID' }) as Error);
@@ -226,14 +226,14 @@ describe('A client', () => {
   );
 
   it.each(['key\n', ' key', 'kéy', 'a\r\nx-other: b'])(
-    'refuses a key that no header carries: %j',
+    'rejects a key that no header carries: %j',
     (apiKey) => {
       const make = (): unknown => createControlPlaneClient({ baseUrl: 'http://127.0.0.1:1', apiKey });
       expect(make).toThrow(expect.objectContaining({ code: 'SLIPWAY_CONFIG_INVALID' }) as Error);
     },
   );
 
-  it("lets go of the caller's signal after each call", async () => {
+  it('removes its listener from the caller’s signal after each call', async () => {
     const service = await startService((_, response) => json(response, 404, {}));
     const plane = client(service.url);
     const { signal } = new AbortController();

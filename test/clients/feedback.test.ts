@@ -14,7 +14,7 @@ function client(): FeedbackClient {
 const TOKEN = 'tok-93fa-secret';
 
 describe('A feedback link', () => {
-  it('takes every field with POST, and no key', async () => {
+  it('accepts every field with POST, without a key', async () => {
     const service = await startService((_, response) => json(response, 200, {}));
     const feedback = {
       score: 1,
@@ -29,7 +29,7 @@ describe('A feedback link', () => {
     expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
   });
 
-  it('takes the fields in the query with GET, the correction as encoded JSON', async () => {
+  it('accepts the fields in the query with GET, the correction as encoded JSON', async () => {
     const service = await startService((_, response) => response.writeHead(204).end());
     await client().submitByQuery(`${service.url}/api/v1/feedback/tokens/${TOKEN}?v=2`, {
       score: -1,
@@ -48,7 +48,7 @@ describe('A feedback link', () => {
     expect(service.requests[0]).toMatchObject({ method: 'GET', body: '' });
   });
 
-  it('is not shown by errors, whatever the service says', async () => {
+  it('never appears in errors, even if the service repeats it', async () => {
     const service = await startService(({ url }, response) =>
       json(response, 404, { detail: `No ${url} here.` }),
     );
@@ -60,10 +60,13 @@ describe('A feedback link', () => {
     expect(inspect(error, { depth: 9 })).not.toContain(TOKEN);
   });
 
-  it.each(['', 'tokens/x', 'javascript:alert(1)'])('that is no http URL is refused: "%s"', async (link) => {
-    await expect(client().submit(link, {})).rejects.toMatchObject({
-      code: 'SLIPWAY_REFUSED',
-      mayHaveBeenTaken: false,
-    });
-  });
+  it.each(['', 'tokens/x', 'javascript:alert(1)'])(
+    'that is not an http URL is rejected: "%s"',
+    async (link) => {
+      await expect(client().submit(link, {})).rejects.toMatchObject({
+        code: 'SLIPWAY_REFUSED',
+        mayHaveBeenTaken: false,
+      });
+    },
+  );
 });

@@ -193,7 +193,7 @@ describe('The Run API client', () => {
     expect(request?.body).toBe(expected.body === undefined ? '' : JSON.stringify(expected.body));
   });
 
-  it('has a call for every endpoint of the contract, but for feedback links, which are called as they come', () => {
+  it('has a call for every endpoint of the contract, except feedback links, which are called by their URL', () => {
     const called = new Set<string>(CALLS.map(([name]) => name));
     const ofContract = Object.entries(RUN_API_ENDPOINTS)
       .filter(([, { section, service }]) => section.startsWith('contract') && service === 'runApi')
@@ -201,7 +201,7 @@ describe('The Run API client', () => {
     expect(ofContract.filter((name) => !called.has(name))).toEqual([]);
   });
 
-  it('names an assistant in one segment of the path, whatever its name', async () => {
+  it('encodes any name of an assistant as one segment of the path', async () => {
     const service = await startService((_, response) => json(response, 200, ASSISTANT));
     await client(service).getAssistant('a/b ?#');
     expect(service.requests[0]?.url).toBe('/agents/x/assistants/a%2Fb%20%3F%23');
@@ -209,7 +209,7 @@ describe('The Run API client', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('waits for a run longer than for anything else', async () => {
+  it('waits longer for a run than for other calls', async () => {
     const service = await startService((_, response) => {
       setTimeout(() => json(response, 200, VALUES), 120);
     });
@@ -223,7 +223,7 @@ describe('The Run API client', () => {
     });
   });
 
-  it('takes the blanks that a service sends to keep a waiting connection alive', async () => {
+  it('ignores the blanks that a service sends to keep a waiting connection alive', async () => {
     const service = await startService((_, response) => {
       response.write('\n');
       response.write('   ');
@@ -232,7 +232,7 @@ describe('The Run API client', () => {
     expect((await client(service).joinRun(THREAD, RUN)).output).toEqual(VALUES);
   });
 
-  it('understands the public servers: nested checkpoint ids, and values that are left out', async () => {
+  it('reads answers of the public servers: nested checkpoint ids, and absent values', async () => {
     const { checkpoint_id, parent_checkpoint_id, ...rest } = STATE;
     const { values: _, ...thread } = THREAD_BODY;
     const service = await startService(({ url }, response) =>

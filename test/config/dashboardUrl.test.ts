@@ -6,7 +6,7 @@ function read(text: string): string | undefined {
   return readDashboardUrl({ SLIPWAY_DASHBOARD_URL: text })?.origin;
 }
 
-describe('the address of the page', () => {
+describe('the address of the dashboard', () => {
   it.each([
     ['https://slipway.example.com/', 'https://slipway.example.com'],
     [' https://slipway.example.com:8443 ', 'https://slipway.example.com:8443'],
@@ -14,9 +14,9 @@ describe('the address of the page', () => {
     ['http://[::1]:4701', 'http://[::1]:4701'],
   ])('%j is %s', (text, origin) => expect(read(text)).toBe(origin));
 
-  it.each(['', '  '])('%j is none', (text) => expect(read(text)).toBeUndefined());
+  it.each(['', '  '])('%j is absent', (text) => expect(read(text)).toBeUndefined());
 
-  it('is none if nothing is set', () => expect(readDashboardUrl({})).toBeUndefined());
+  it('is absent by default', () => expect(readDashboardUrl({})).toBeUndefined());
 
   it.each([
     ['slipway.example.com', 'not an https address'],
@@ -25,7 +25,7 @@ describe('the address of the page', () => {
     ['https://example.com/slipway', 'has a path'],
     ['https://example.com/?a=b', 'has a path'],
     ['https://example.com/#a', 'has a path'],
-  ])('%j is refused: %s', (text, why) =>
+  ])('%j is rejected: %s', (text, why) =>
     expect(() => read(text)).toThrow(
       expect.objectContaining({ code: 'SLIPWAY_USAGE', message: expect.stringContaining(why) }) as Error,
     ),

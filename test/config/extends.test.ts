@@ -46,7 +46,7 @@ async function problemsOf(files: Readonly<Record<string, string>>): Promise<read
 }
 
 describe('a file that extends another', () => {
-  it('says what it says, and what it does not say the other one does', async () => {
+  it('has its own values, and those of the other file for the rest', async () => {
     const { config, problems } = await lint({
       'shared/base.yaml': BASE,
       'agent/slipway.yaml':
@@ -64,7 +64,7 @@ describe('a file that extends another', () => {
     expect(config?.checks.map(({ name }) => name)).toEqual(['only']);
   });
 
-  it('takes away with null, and gets the default', async () => {
+  it('removes a value with null, and gets the default', async () => {
     const { config } = await lint({
       'shared/more.yaml': 'extends: base.yaml\n',
       'shared/base.yaml': BASE,
@@ -74,7 +74,7 @@ describe('a file that extends another', () => {
     expect(config).toMatchObject({ checks: [], targets: { staging: { soak: 0 } } });
   });
 
-  it('is right over all of them, and of several the last one is right', async () => {
+  it('takes precedence over all of them, and the last of several over the earlier ones', async () => {
     const files = {
       'shared/base.yaml': BASE,
       'one.yaml': 'extends: shared/base.yaml\ntargets: { staging: { soak: 1m, pauseFor: 1m } }\n',
@@ -88,7 +88,7 @@ describe('a file that extends another', () => {
     });
   });
 
-  it('is the one whose folder paths are relative to', async () => {
+  it('is the base of relative paths', async () => {
     await write({
       'shared/base.yaml': `${BASE}artifact: { path: src }\n`,
       'agent/slipway.yaml': 'extends: ../shared/base.yaml\ntargets: { staging: { deployment: greeter } }\n',
@@ -100,8 +100,8 @@ describe('a file that extends another', () => {
   });
 });
 
-describe('what is wrong', () => {
-  it('is told where it stands: in the file, or in one that it extends', async () => {
+describe('a problem', () => {
+  it('has the file that it is in: the file itself, or one that it extends', async () => {
     expect(
       await problemsOf({
         'shared/base.yaml': BASE.replace('soak: 5m', 'soak: long').replace('answers', 'greets'),
@@ -131,13 +131,13 @@ describe('what is wrong', () => {
       { 'one.yaml': 'targets: {\n' },
       /^one\.yaml:\d+:\d+ : /,
     ],
-  ])('where a file extends %s', async (_, text, others, expected) => {
+  ])('is a file that extends %s', async (_, text, others, expected) => {
     const problems = await problemsOf({ ...others, 'agent/slipway.yaml': text });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toEqual(expect.stringMatching(expected));
   });
 
-  it('is that more files extend each other than anybody can follow', async () => {
+  it('is a chain of too many files', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`agent/${index}.yaml`, `extends: ${index + 1}.yaml\n`]),
     );

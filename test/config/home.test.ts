@@ -13,19 +13,19 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('the home', () => {
-  it('is .slipway in the working folder where nothing else is named', () => {
+  it('is .slipway in the working folder by default', () => {
     expect(slipwayHome({})).toBe(join(process.cwd(), '.slipway'));
     expect(slipwayHome({ SLIPWAY_HOME: '' })).toBe(join(process.cwd(), '.slipway'));
     expect(slipwayHome({ SLIPWAY_HOME: '/var/lib/slipway' })).toBe('/var/lib/slipway');
   });
 
-  it('is left out of the repository that it stands in, because it holds keys', async () => {
+  it('is ignored by git, because it contains keys', async () => {
     const home = join(folder, '.slipway');
     await makeHome(home);
     expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('*\n');
   });
 
-  it('keeps what somebody wrote there', async () => {
+  it('keeps an existing .gitignore', async () => {
     const home = join(folder, '.slipway');
     await makeHome(home);
     await writeFile(join(home, '.gitignore'), 'logs\n');
@@ -33,7 +33,7 @@ describe('the home', () => {
     expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('logs\n');
   });
 
-  it('is named where it cannot be made', async () => {
+  it('is named in the error if it cannot be created', async () => {
     const home = join(folder, 'file', '.slipway');
     await writeFile(join(folder, 'file'), '');
     await expect(makeHome(home)).rejects.toMatchObject({
@@ -45,7 +45,7 @@ describe('the home', () => {
     });
   });
 
-  it('hides nothing in a folder of another name, which may be a repository', async () => {
+  it('gets no .gitignore in a folder of another name, which may be a repository', async () => {
     await makeHome(folder);
     expect(await readdir(folder)).toEqual([]);
   });

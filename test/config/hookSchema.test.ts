@@ -58,18 +58,18 @@ describe('hooks in slipway.yaml', () => {
       /on.1.name/,
     ],
     ['[]', /on/],
-  ])('are refused with the field: %s', (on, problem) => {
+  ])('are rejected with the field: %s', (on, problem) => {
     const found = problems(on);
     expect(found.join('\n')).toMatch(problem);
   });
 
-  it('are refused with a form that there is not', () => {
+  it('are rejected with an unknown form', () => {
     expect(problems('[{ name: a, do: hold, targets: [production] }]', 'pagerduty').join('\n')).toMatch(
       /form/,
     );
   });
 
-  it('cannot release where a proof of identity is asked for', () => {
+  it('cannot release on a target that requires proof of identity', () => {
     const file = fileOf('generic', '[{ name: a, do: release, targets: [production] }]').replace(
       'deployment: agent }',
       'deployment: agent, approval: { identity: oidc } }',

@@ -11,14 +11,14 @@ const { configPage } = (await import(
   new URL('../../scripts/build/configPage.mjs', import.meta.url).href
 )) as { readonly configPage: (schema: object) => string };
 
-it('the published JSON Schema is the one of the code', () => {
+it('the published JSON Schema matches the code', () => {
   const published: unknown = JSON.parse(
     readFileSync(new URL('../../docs/slipway.schema.json', import.meta.url), 'utf8'),
   );
   expect(published).toEqual(JSON.parse(JSON.stringify(publishedJsonSchema())));
 });
 
-it('a file that extends another has to say nothing, and says nothing that is unknown', () => {
+it('a file that extends another requires no field, and rejects unknown ones', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false });
   const validate = ajv.compile(publishedJsonSchema());
   const target = { deployment: 'greeter' };
@@ -33,12 +33,12 @@ it('a file that extends another has to say nothing, and says nothing that is unk
 const file = fileURLToPath(new URL('../../docs/slipway-yaml.md', import.meta.url));
 const published = readFileSync(file, 'utf8');
 
-it('the published reference of slipway.yaml is the one of the schema', async () => {
+it('the published reference of slipway.yaml matches the schema', async () => {
   const page = configPage(configJsonSchema());
   expect(published).toBe(await format(page, { ...(await resolveConfig(file)), filepath: file }));
 });
 
-it('it says of every field what it is', () => {
+it('it describes every field', () => {
   const fields = published.match(/^- `\w+` \(.+\):$/gmu) ?? [];
   expect(fields.length).toBeGreaterThan(60);
   expect(published.match(/^- `\w+` \(.+\):\n {2}\S/gmu)).toHaveLength(fields.length);

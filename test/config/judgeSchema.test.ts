@@ -17,7 +17,7 @@ describe('the judge of slipway.yaml', () => {
     });
   });
 
-  it('decides by the metrics that it names, and by no others', () => {
+  it('decides by exactly the metrics that it names', () => {
     const judge = Judge.parse({ ...LEAST, metrics: { latency: 0.3 }, runTimeout: '5s', repetitions: 4 });
     const settings = judgeSettings(judge);
     expect(settings.policy.smallestEffects).toEqual({ latency: 0.3 });
@@ -33,7 +33,7 @@ describe('the judge of slipway.yaml', () => {
     [{ ...LEAST, metrics: { score: 0.1 } }, 'since the metric score decides'],
     [{ ...LEAST, confidence: 1 }, 'below 1'],
     [{ ...LEAST, onInconclusive: 'promote' }, 'wait'],
-  ])('refuses %j', (judge, words) => {
+  ])('rejects %j', (judge, words) => {
     const { error } = Judge.safeParse(judge);
     expect(JSON.stringify(error?.issues)).toContain(words);
   });

@@ -36,7 +36,7 @@ it('a valid slipway.yaml has no problems', () => {
   expect(config?.targets['staging']?.deployment).toBe('greeter');
 });
 
-describe('what cannot take effect', () => {
+describe('a field without effect', () => {
   const PROMOTED = `${RIGHT}promotions: { p: { from: staging, to: production, checkEvery: 1m } }\n`.replace(
     'checks:',
     '  production: { controlPlane: "http://localhost:1", apiKey: { from: env:K }, deployment: d }\nchecks:',
@@ -84,14 +84,14 @@ describe('what cannot take effect', () => {
       'steps.deployed.retry.maximumAttempts: has no effect: the step polls until its deadline. Set scheduleToClose instead',
     ],
     [PROMOTED, 'promotions.p.checkEvery: has no effect: the promotion has neither soak nor bake'],
-  ])('is warned of, and the file is valid: $1', (text, expected) => {
+  ])('is a warning in a valid file: $1', (text, expected) => {
     const { config, problems } = lintText(text);
     const told = problems.map(({ severity, path, message }) => `${severity} ${path}: ${message}`);
     expect(told).toEqual([`warning ${expected}`]);
     expect(config).toBeDefined();
   });
 
-  it('is told beside what is wrong, in the order of the file', () => {
+  it('is listed with the errors, in the order of the file', () => {
     const text = withTarget('resources: { cpu: 1 }').replace('assistant:', 'asistant:');
     expect(problemsOf(text)).toEqual([
       expect.stringContaining('warning 6:5 targets.staging.resources: '),
@@ -102,12 +102,12 @@ describe('what cannot take effect', () => {
     ]);
   });
 
-  it('knows every resource of the contract', () => {
+  it('is found for every resource of the contract', () => {
     expect([...RESOURCES, ...UNUSED_RESOURCES].sort()).toEqual(Object.keys(ResourceSpec.shape).sort());
   });
 });
 
-describe('the line that is shown', () => {
+describe('the excerpt of a problem', () => {
   function excerptsOf(text: string): readonly string[] {
     return lintText(text).problems.map(({ excerpt, column, length }) => {
       expect(excerpt.length).toBeGreaterThanOrEqual(column);
@@ -115,7 +115,7 @@ describe('the line that is shown', () => {
     });
   }
 
-  it('has a caret below the word that is wrong', () => {
+  it('has a caret below the invalid word', () => {
     expect(excerptsOf(RIGHT.replace('deployment: greeter', 'deploymnet: greeter'))).toEqual([
       '  staging:\n  ^^^^^^^',
       '    deploymnet: greeter\n    ^^^^^^^^^^',
@@ -141,7 +141,7 @@ describe('the line that is shown', () => {
     expect(JSON.stringify(problems)).not.toContain('verysecret');
   });
 
-  it('shows a reference, which is no secret', () => {
+  it('shows a reference, because it is not a secret', () => {
     const [problem] = lintText(
       RIGHT.replace('from: env:SLIPWAY_API_KEY', 'from: env:SLIPWAY_API_KEY, frm: a'),
     ).problems;
@@ -149,7 +149,7 @@ describe('the line that is shown', () => {
   });
 });
 
-describe('a step’s deadline that is shorter than a check', () => {
+describe('a step’s deadline', () => {
   const TWO = RIGHT.replace(
     /checks:[^]*/,
     'checks: [{ name: slow, assistant: a, timeout: 12m }, { name: quick, assistant: a }]\n',
@@ -160,7 +160,7 @@ describe('a step’s deadline that is shorter than a check', () => {
     ['baseline', 'scheduleToClose', '1m', 'the check "slow" may take'],
     ['soak', 'startToClose', '13m', 'its checks together may take'],
     ['bake', 'startToClose', '12m30s', 'its checks together may take'],
-  ])('is an error of steps.%s.%s with its place', (step, deadline, value, why) => {
+  ])('shorter than a check is an error of steps.%s.%s with its place', (step, deadline, value, why) => {
     const lines = TWO.split('\n').length;
     const place = `${lines}:${`steps: { ${step}: { ${deadline}: `.length + 1}`;
     const expected = step === 'check' || step === 'baseline' ? '12m00s' : '13m00s';
@@ -169,14 +169,14 @@ describe('a step’s deadline that is shorter than a check', () => {
     ]);
   });
 
-  it('is right where it is longer', () => {
+  it('longer than its checks is valid', () => {
     expect(
       problemsOf(`${TWO}steps: { check: { startToClose: 13m }, soak: { startToClose: 14m } }\n`),
     ).toEqual([]);
   });
 });
 
-describe('a check that no run can pass, or every one does', () => {
+describe('a check that no run can pass, or every run passes', () => {
   const expecting = (expect: string): string => `${RIGHT}    expect: ${expect}\n`;
   const conversing = (...turns: readonly string[]): string =>
     `${RIGHT}    turns:\n${turns.map((turn) => `      - ${turn}\n`).join('')}`;
@@ -201,14 +201,14 @@ describe('a check that no run can pass, or every one does', () => {
     ['{ anyOf: [] }', 'anyOf: expected a list of expectations'],
     ['{ anyOf: [{ contains: a }, { path: x }] }', 'anyOf.1: expects nothing'],
     ['{ not: { number: { min: 3, max: 2 } } }', 'not.number.min: no number'],
-  ])('is refused at its place: %s', (expectation, words) => {
+  ])('is rejected with its place: %s', (expectation, words) => {
     const problems = problemsOf(expecting(expectation));
     expect(problems.join('\n')).toContain(words);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/^error 9:\d+ checks\.0\.expect\./);
   });
 
-  it('is told which field may have been meant within a part', () => {
+  it('gets a suggestion for an unknown field of its parts', () => {
     const [problem] = problemsOf(expecting('{ not: { matches: y, contians: x } }'));
     expect(problem).toContain('expect.not.contians: unknown field "contians"; did you mean "contains"?');
   });
@@ -218,17 +218,17 @@ describe('a check that no run can pass, or every one does', () => {
     [['{ input: {} }', '{ resume: yes }'], 'turns.1.resume: resumes only a run that was interrupted'],
     [['{ expect: { contains: x } }'], 'turns.0.input: expected an input, or resume, and not both'],
     [['{ input: {}, resume: yes }'], 'turns.0.input: expected an input, or resume, and not both'],
-  ])('is refused at its turn: %j', (turns, words) => {
+  ])('is rejected at its turn: %j', (turns, words) => {
     expect(problemsOf(conversing(...turns)).join('\n')).toContain(words);
   });
 
-  it('is refused if it has both turns and an input or an expectation', () => {
+  it('is rejected if it has both turns and an input or an expectation', () => {
     const problems = problemsOf(`${conversing('{ input: {} }')}    input: {}\n    expect: {}\n`);
     expect(problems.join('\n')).toContain('checks.0.input: each turn has its own');
     expect(problems.join('\n')).toContain('checks.0.expect: each turn has its own');
   });
 
-  it('is none of these', () => {
+  it('is not one of these', () => {
     const { config, problems } = lintText(
       conversing(
         '{ input: { a: 1 }, expect: { status: interrupted } }',
@@ -266,7 +266,7 @@ describe('a check that no run can pass, or every one does', () => {
       '    repeat: 20\nsteps: { check: { startToClose: 19m } }\n',
       'expected more than the 20m00s that the check "greets"',
     ],
-  ])('is refused if its repetitions decide nothing: %j', (more, words) => {
+  ])('is rejected if its repetitions decide nothing: %j', (more, words) => {
     expect(problemsOf(RIGHT + more).join('\n')).toContain(words);
   });
 

@@ -39,8 +39,8 @@ function problemsOf(text: string): readonly string[] {
   return [];
 }
 
-describe('a right slipway.yaml', () => {
-  it('gets its defaults filled in and its durations in milliseconds', () => {
+describe('a valid slipway.yaml', () => {
+  it('gets its defaults, and its durations in milliseconds', () => {
     const config = parseConfig(RIGHT, 'slipway.yaml');
     expect(config.targets['staging']).toMatchObject({ source: 'internal_source', queue: 'latest', soak: 0 });
     const prune = { keep: 20, olderThan: 30 * 86_400_000 };
@@ -49,8 +49,8 @@ describe('a right slipway.yaml', () => {
   });
 });
 
-describe('a wrong slipway.yaml', () => {
-  it('is told by line and column, with the field and what was expected, every problem at once', () => {
+describe('an invalid slipway.yaml', () => {
+  it('has every problem at once, with line, column, field and what was expected', () => {
     const text = RIGHT.replace('deployment: greeter', 'deploymnet: greeter').replace('1m30s', '90 bananas');
     expect(problemsOf(text)).toEqual([
       'slipway.yaml:3:3 targets.staging.deployment: is missing: expected the deployment’s name (or deploymentId)',
@@ -111,14 +111,14 @@ describe('a wrong slipway.yaml', () => {
     ['targets: {}', /targets: define at least one target/],
     ['', /^slipway\.yaml:1:1 targets: is missing: define at least one target$/],
     ['targets: [', /^slipway\.yaml:1:\d+ /],
-  ])('is told by line, field and cause: $1', (text, expected) => {
+  ])('has an error with line, field and cause: $1', (text, expected) => {
     expect(problemsOf(text).join('\n')).toMatch(expected);
   });
 
   it.each([
     ['a check without any time', '    timeout: 0s', '"checks.0.timeoutMs" is not between 1 and 2592000000'],
     ['a long name', `    feedbackKey: ${'x'.repeat(1_001)}`, '"checks.0.feedbackKey" is longer'],
-  ])('is told of what its target would refuse: %s', (_, line, problem) => {
+  ])('has an error if its target would reject it: %s', (_, line, problem) => {
     const problems = problemsOf(`${RIGHT}${line}\n`);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(`targets.staging: the target would reject each release: ${problem}`);
@@ -132,7 +132,7 @@ describe('finding slipway.yaml', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('looks in the working folder and the folders above it', async () => {
+  it('searches the working folder and the folders above it', async () => {
     await writeFile(join(folder, 'slipway.yaml'), RIGHT);
     await mkdir(join(folder, 'a', 'b'), { recursive: true });
     const loaded = await loadConfig(undefined, join(folder, 'a', 'b'));
@@ -140,7 +140,7 @@ describe('finding slipway.yaml', () => {
     expect(loaded.folder).toBe(folder);
   });
 
-  it('says so when there is none', async () => {
+  it('reports a missing file', async () => {
     await expect(loadConfig(undefined, folder)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_NOT_FOUND' });
     await expect(loadConfig('other.yaml', folder)).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',

@@ -30,7 +30,7 @@ const RIGHT = withReceivers(
 describe('the receivers of a release', () => {
   const config = parseConfig(RIGHT, 'slipway.yaml');
 
-  it('are those of its target, with references in the place of every secret', () => {
+  it('are those of its target, with references instead of secrets', () => {
     const token = { from: 'env:T' };
     const github = { name: 'github', apiUrl: 'https://api.github.com', token };
     const status = { name: 'status', apiUrl: 'https://ghe.example/api/v3', token };
@@ -44,17 +44,17 @@ describe('the receivers of a release', () => {
     expect(names).toEqual(['audit', 'github', 'status']);
   });
 
-  it('are those of the target that a promotion leads to', () => {
+  it('are those of a promotion’s target', () => {
     expect(promotionSettings(config, 'up').release.notify?.map(({ name }) => name)).toContain('ops');
   });
 
-  it('are absent where there are none: a request is what it was before there were any', () => {
+  it('are absent if there are none, so that older requests stay the same', () => {
     const settings = releaseSettings(parseConfig(withReceivers().replace('notify:\n', ''), 'x'), 'canary');
     expect(settings.notify).toBeUndefined();
   });
 });
 
-describe('what is wrong with receivers is told with its place', () => {
+describe('a problem of the receivers has its place', () => {
   it.each([
     ['name: a, kind: slack', 'notify.0.url: expected, for kind slack'],
     ['name: a, kind: webhook, url: { from: env:U }', 'notify.0.secret: expected, for kind webhook'],
@@ -69,7 +69,7 @@ describe('what is wrong with receivers is told with its place', () => {
     expect(told.join('\n')).toContain(problem);
   });
 
-  it('a URL that was written into the file, which is not shown again', () => {
+  it('a URL in the file, which is not shown again', () => {
     const { problems } = lintText(
       withReceivers('name: a, kind: slack, url: { from: "https://hooks.test/T0/secret" }'),
     );
@@ -82,7 +82,7 @@ describe('what is wrong with receivers is told with its place', () => {
     expect(JSON.stringify(bare.problems)).not.toContain('T0/secret');
   });
 
-  it('an event that GitHub is never told of has no effect', () => {
+  it('an event without effect, because it is never reported to GitHub', () => {
     const { config, problems } = lintText(withReceivers(`${GITHUB}, events: [released, hold_set]`));
     expect(config).toBeDefined();
     expect(problems).toMatchObject([
@@ -90,14 +90,14 @@ describe('what is wrong with receivers is told with its place', () => {
     ]);
   });
 
-  it('a name that is there twice', () => {
+  it('a duplicate name', () => {
     const { problems } = lintText(withReceivers(GITHUB, GITHUB));
     expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
       'notify.1.name: two receivers are named "a": rename one',
     ]);
   });
 
-  it('something else than a list', () => {
+  it('a value that is not a list', () => {
     expect(lintText(withReceivers().replace('notify:\n', 'notify: ops\n')).problems[0]?.path).toBe('notify');
   });
 });

@@ -15,12 +15,12 @@ describe('the keys of payloads', () => {
     folder = await mkdtemp(join(tmpdir(), 'slipway-keys-'));
   });
 
-  it('are none where the variable is not set', async () => {
+  it('are none if the variable is not set', async () => {
     expect(await readPayloadKeys({})).toEqual([]);
     expect(await readPayloadKeys({ SLIPWAY_PAYLOAD_KEYS: ' ' })).toEqual([]);
   });
 
-  it('come from the environment, a file and a program that gets the id, in their order', async () => {
+  it('come from the environment, a file and a program that gets the id, in order', async () => {
     const file = join(folder, 'key');
     const program = join(folder, 'kms');
     await writeFile(file, `${SECRET}\n`);
@@ -54,7 +54,7 @@ describe('the keys of payloads', () => {
     ['of a relative program', { SLIPWAY_PAYLOAD_KEYS: 'a=command:kms' }, 'an entry is not ID=env:NAME'],
     ['of an id that another has', { SLIPWAY_PAYLOAD_KEYS: 'a=env:A,a=env:B' }, 'two keys have the same id'],
     ['of a program that is not there', { SLIPWAY_PAYLOAD_KEYS: 'a=command:/no/such' }, '"a" failed: ENOENT'],
-  ])('are refused: one %s, without repeating it', async (_, environment, message) => {
+  ])('are rejected: one %s, without repeating it', async (_, environment, message) => {
     const refused = await readPayloadKeys(environment).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'SLIPWAY_PAYLOAD_KEYS_INVALID', place: 'SLIPWAY_PAYLOAD_KEYS' });
     expect((refused as Error).message).toContain(message);
@@ -62,7 +62,7 @@ describe('the keys of payloads', () => {
     expect((refused as Error).message).not.toContain('*secret*');
   });
 
-  it('are missing by the name of their reference', async () => {
+  it('are reported as missing by their reference', async () => {
     await expect(readPayloadKeys({ SLIPWAY_PAYLOAD_KEYS: 'a=env:UNSET' })).rejects.toMatchObject({
       code: 'SLIPWAY_SECRET_MISSING',
       place: 'env:UNSET',

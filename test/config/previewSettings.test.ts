@@ -44,7 +44,7 @@ function problemsOf(text: string): string {
 }
 
 describe('previews of slipway.yaml', () => {
-  it('have a deadline of 3 days, and are 10 at most', () => {
+  it('have a deadline of 3 days and a limit of 10', () => {
     const { preview } = choosePreview(
       parse('  pr: { from: staging, deployment: "greeter-pr-{pr}" }'),
       undefined,
@@ -52,7 +52,7 @@ describe('previews of slipway.yaml', () => {
     expect(preview).toMatchObject({ ttl: 259_200_000, max: 10 });
   });
 
-  it('copy their target, but nothing that is about its deployment or its people', () => {
+  it('copy their target, except what belongs to its deployment or its people', () => {
     const config = parse('  pr: { from: staging, deployment: "greeter-pr-{pr}", checks: [greets] }');
     const settings = releaseSettings(withPreview(config, choosePreview(config, 'pr'), 12), 'greeter-pr-12');
     expect(settings.target).toMatchObject({
@@ -68,7 +68,7 @@ describe('previews of slipway.yaml', () => {
     expect(settings.checks.map(({ name }) => name)).toEqual(['greets']);
   });
 
-  it('of images have the smallest resources, unless they say otherwise', () => {
+  it('of images have the smallest resources by default', () => {
     const of = (fields: string): unknown => {
       const config = parse(`  pr: { from: images, deployment: "a-{pr}"${fields} }`);
       const { target } = releaseSettings(withPreview(config, choosePreview(config, 'pr'), 1), 'a-1');
@@ -78,14 +78,14 @@ describe('previews of slipway.yaml', () => {
     expect(of(', resources: { cpu: 2 }')).toEqual({ cpu: 2 });
   });
 
-  it('are targets by the name of their deployment', () => {
+  it('are targets with the name of their deployment', () => {
     const config = parse('  pr: { from: staging, deployment: "greeter-pr-{pr}" }');
     expect(Object.keys(withPreviewOf(config, 'greeter-pr-7').targets)).toContain('greeter-pr-7');
     expect(withPreviewOf(config, 'greeter-pr-x')).toBe(config);
     expect(withPreviewOf(config, 'staging')).toBe(config);
   });
 
-  it('comment through the public API of their host, unless they say otherwise', () => {
+  it('comment through the public API of their host by default', () => {
     const of = (fields: string) => {
       const comment = `{ kind: gitlab, token: { from: env:TOKEN }${fields} }`;
       const config = parse(`  pr: { from: staging, deployment: "a-{pr}", comment: ${comment} }`);
@@ -95,7 +95,7 @@ describe('previews of slipway.yaml', () => {
     expect(of(', apiUrl: https://git.test/api/v4/')).toBe('https://git.test/api/v4');
   });
 
-  it('are chosen by name where there are several', () => {
+  it('are chosen by name if there are several', () => {
     const config = parse(
       '  a: { from: staging, deployment: "a-{pr}" }\n  b: { from: staging, deployment: "b-{pr}" }',
     );
@@ -121,11 +121,11 @@ describe('previews of slipway.yaml', () => {
       '{ from: staging, deployment: "a-{pr}", comment: { kind: github, token: ghp_secret } }',
       'never the secret itself',
     ],
-  ])('are refused: %s', (preview, problem) => {
+  ])('are rejected: %s', (preview, problem) => {
     expect(problemsOf(`  pr: ${preview}`)).toContain(problem);
   });
 
-  it('share no deployment', () => {
+  it('cannot share a deployment', () => {
     const both = '  a: { from: staging, deployment: "a-{pr}" }\n  b: { from: staging, deployment: "a-{pr}" }';
     expect(problemsOf(both)).toContain('the preview "a" has the same deployment');
   });

@@ -39,7 +39,7 @@ function problemsOf(text: string): string {
 describe('a promotion of slipway.yaml', () => {
   const config = parseConfig(CHAIN, 'slipway.yaml');
 
-  it('has its own approval, the freezes of both, and its schedule with what is set on purpose', () => {
+  it('has its own approval, the freezes of both, and a schedule with explicit settings', () => {
     const settings = promotionSettings(config, 'to-production');
     expect(settings).toMatchObject({
       from: 'canary',
@@ -55,14 +55,14 @@ describe('a promotion of slipway.yaml', () => {
     expect(settings.freezes.map(({ name }) => name)).toEqual(['nights', 'weekend']);
   });
 
-  it('asks for approval as its target does where it says nothing, and knows what follows in the chain', () => {
+  it('has its target’s approval by default, and a list of the targets that follow', () => {
     expect(promotionSettings(config, 'to-canary')).toMatchObject({
       downstream: ['production'],
       approval: { required: 2 },
     });
   });
 
-  it('asks for proofs if its target does, also with an approval of its own', () => {
+  it('requires proofs if its target does, also with its own approval', () => {
     const asking = CHAIN.replaceAll('approval: { required: 2 }', 'approval: { identity: oidc }');
     const proving = parseConfig(asking, 'slipway.yaml');
     expect(promotionSettings(proving, 'to-canary')).toMatchObject({ approval: { identity: 'oidc' } });
@@ -71,7 +71,7 @@ describe('a promotion of slipway.yaml', () => {
     });
   });
 
-  it('is chosen by its name, or by the target that it alone leads to', () => {
+  it('is chosen by its name, or by a target that only it leads to', () => {
     expect(choosePromotion(config, 'to-canary')).toBe('to-canary');
     expect(choosePromotion(config, 'production')).toBe('to-production');
     expect(() => choosePromotion(config, 'to-canry')).toThrow('no promotion "to-canry"');
@@ -91,6 +91,6 @@ it.each([
     /:21:\d+ .*\.schedule\.cron: "25" is no hour/,
   ],
   ['from: canary, to: production, checkEvery: 10ms', /expected at least 1s/],
-])('a promotion with { %s } is told with its place', (fields, problem) => {
+])('a promotion with { %s } is rejected with its place', (fields, problem) => {
   expect(problemsOf(`${TARGETS}\npromotions:\n  p: { ${fields} }\n`)).toMatch(problem);
 });

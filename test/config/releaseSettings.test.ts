@@ -59,14 +59,14 @@ describe('the settings of a release', () => {
     });
   });
 
-  it('leave out of an image target what is only for sources that are built', () => {
+  it('of an image omit what is only for built sources', () => {
     const settings = releaseSettings(CONFIG, 'images');
     expect(settings.graphConfigPath).toBeNull();
     expect(settings.target.sourceConfig).toEqual({ resource_spec: { cpu: 1 } });
     expect(settings.target.deployment).toBeUndefined();
   });
 
-  it('say that a control plane speaks public names, and look for the public file', () => {
+  it('for a public vocabulary have public names and the public file', () => {
     const target = (more: string) =>
       `targets: { a: { controlPlane: "http://a.test", apiKey: { from: "env:KEY" }, deployment: a${more} } }`;
     const settings = (more: string) => releaseSettings(parseConfig(target(more), 'slipway.yaml'), 'a');
@@ -83,7 +83,7 @@ describe('the settings of a release', () => {
 });
 
 describe('choosing a target', () => {
-  it('asks for a name where there are several, and suggests the nearest', () => {
+  it('requires a name if there are several, and suggests the nearest', () => {
     expect(() => chooseTarget(CONFIG, undefined)).toThrow('slipway.yaml has several targets');
     expect(() => chooseTarget(CONFIG, 'stagin')).toThrow(
       expect.objectContaining({ code: 'SLIPWAY_TARGET_UNKNOWN', hint: 'did you mean "staging"?' }),

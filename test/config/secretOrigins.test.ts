@@ -27,12 +27,12 @@ env:HOOK: ['https://hooks.example.com']
 `;
 
 describe('a secret', () => {
-  it('goes anywhere if no file binds it', () => {
+  it('may be sent anywhere without a file of origins', () => {
     expect(secretFor({ from: 'env:KEY' }, PLANE, { environment: { KEY: 'value' } })).toBe('value');
   });
 
   it.each([PLANE, 'https://one.agents.example.com', 'https://a.b.agents.example.com:443/runs'])(
-    'goes to %s, which the file lists',
+    'may be sent to %s, which the file lists',
     (url) => {
       expect(secretFor({ from: 'env:KEY' }, url, { environment: withFile(FILE) })).toBe('value');
     },
@@ -46,12 +46,12 @@ describe('a secret', () => {
     'https://evilagents.example.com',
     'https://plane.example.com@evil.example',
     'no address',
-  ])('does not go to %s', (url) => {
+  ])('must not be sent to %s', (url) => {
     const send = () => secretFor({ from: 'env:KEY' }, url, { environment: withFile(FILE), shown: 'there' });
     expect(send).toThrow('the secret "env:KEY" must not be sent to there');
   });
 
-  it('that the file does not name goes nowhere', () => {
+  it('that is absent from the file must not be sent anywhere', () => {
     const environment = withFile(FILE);
     expect(() => secretFor({ from: 'env:OTHER' }, PLANE, { environment })).toThrow(
       expect.objectContaining({ code: 'SLIPWAY_SECRET_REFUSED' }),
@@ -59,7 +59,7 @@ describe('a secret', () => {
     expect(() => secretFor({ from: 'env:toString' }, PLANE, { environment })).toThrow('must not be sent');
   });
 
-  it('that is an address goes to its own origin alone, and no error shows it', () => {
+  it('that is an address may be sent only to its own origin, and no error shows it', () => {
     const environment = withFile(FILE);
     expect(secretAddress({ from: 'env:HOOK' }, environment)).toBe(environment['HOOK']);
     const elsewhere = { ...environment, HOOK: 'https://evil.example/T0/secret' };
@@ -75,7 +75,7 @@ describe('the file of origins', () => {
     ['a secret in place of a reference', 'sk-very-secret: [https://plane.example.com]'],
     ['an origin with a path', "env:KEY: ['https://plane.example.com/api']"],
     ['a list', '- env:KEY'],
-  ])('with %s is refused, and named', (_, content) => {
+  ])('with %s is rejected by name', (_, content) => {
     const environment = withFile(content);
     expect(() => readSecretOrigins(environment)).toThrow(
       expect.objectContaining({
@@ -85,7 +85,7 @@ describe('the file of origins', () => {
     );
   });
 
-  it('that does not exist stops the process: it does not allow everything', () => {
+  it('that does not exist stops the process instead of allowing everything', () => {
     expect(() => readSecretOrigins({ SLIPWAY_SECRET_ORIGINS: '/nowhere/origins.yaml' })).toThrow('ENOENT');
   });
 });

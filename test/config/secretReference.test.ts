@@ -18,13 +18,13 @@ describe('a reference to a secret', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('that is not set is told by its name', () => {
+  it('that is not set is reported by its name', () => {
     expect(() => resolveSecret({ from: 'env:KEY' }, {})).toThrow('the secret "env:KEY" is not set');
     expect(() => resolveSecret({ from: 'env:KEY' }, { KEY: '' })).toThrow('the secret "env:KEY" is not set');
     expect(() => resolveSecret({ from: 'file:/nowhere/key' })).toThrow('could not be read');
   });
 
-  it('that is not a reference is never repeated', () => {
+  it('that is invalid is never repeated', () => {
     expect(() => resolveSecret({ from: 'sk-very-secret' })).toThrow(/^(?!.*sk-very-secret)/);
   });
 });

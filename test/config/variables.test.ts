@@ -52,7 +52,7 @@ describe('a variable', () => {
   });
 });
 
-describe('what is no value', () => {
+describe('an invalid variable', () => {
   it.each([
     [
       'a variable that is not set',
@@ -73,7 +73,7 @@ describe('what is no value', () => {
     expect(problemsOf(`deployment: ${written}`)).toEqual([expected]);
   });
 
-  it('is told without the value', () => {
+  it('is reported without its value', () => {
     const told = JSON.stringify(lintText(withLine('queue: ${vars.STAGE}'), 'f', ENVIRONMENT).problems);
     expect(told).toContain('${vars.STAGE}');
     expect(told).not.toContain('acceptance');

@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('every answer forbids other hosts, inline scripts and frames', async () => {
+it('every response forbids other hosts, inline scripts and frames', async () => {
   const { headers } = await fetch(`${dashboard.url}/nowhere`);
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy).toContain("default-src 'none'");
@@ -42,7 +42,7 @@ it('every answer forbids other hosts, inline scripts and frames', async () => {
   expect(headers.get('cache-control')).toBe('no-store');
 });
 
-it('takes what products send to hooks without a sign-in, and shows nothing else to them', async () => {
+it('accepts hooks without a sign-in, and shows them nothing else', async () => {
   const listener = new ListenerUnderTest(hookOf('alertmanager'));
   const guarded = await startDashboard({
     temporal: {} as TemporalConnection,
@@ -72,7 +72,7 @@ it('takes what products send to hooks without a sign-in, and shows nothing else 
   }
 });
 
-it('refuses a request under the name of another site', async () => {
+it('rejects a request under the name of another site', async () => {
   expect(await statusFor('evil.example')).toBe(421);
   expect(await statusFor('localhost:1')).toBe(404);
   expect(await statusFor('[::1]')).toBe(404);
@@ -90,7 +90,7 @@ it('serves its files compressed, for a year', async () => {
   expect(headers.get('cache-control')).toContain('immutable');
 });
 
-it('compresses its pages for a browser that takes that', async () => {
+it('compresses its pages for a browser that accepts it', async () => {
   const encodingFor = async (accepted: string): Promise<string | null> => {
     const { headers } = await fetch(`${dashboard.url}/nowhere`, { headers: { 'accept-encoding': accepted } });
     expect(headers.get('vary')).toBe('Accept-Encoding');
@@ -100,7 +100,7 @@ it('compresses its pages for a browser that takes that', async () => {
   expect(await encodingFor('identity')).toBeNull();
 });
 
-it('names a port that is taken', async () => {
+it('reports a port that is in use', async () => {
   const port = Number(new URL(dashboard.url).port);
   const options = { temporal: {} as TemporalConnection, home: folder, environment: {}, filesFolder: folder };
   const again = startDashboard({

@@ -85,7 +85,7 @@ describe('the Helm chart', () => {
     expect(parse(read('Chart.yaml'))).toMatchObject({ version, appVersion: version });
   });
 
-  it('has values that its own schema accepts, and refuses unknown ones', () => {
+  it('has values that its schema accepts, and rejects unknown ones', () => {
     const validate = new Ajv({ strict: false }).compile(JSON.parse(read('values.schema.json')) as object);
     const values = parse(read('values.yaml')) as Record<string, unknown>;
     expect(validate(values)).toBe(true);
@@ -95,14 +95,14 @@ describe('the Helm chart', () => {
   });
 });
 
-describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
-  it('is accepted by its lint', () => {
+describe.skipIf(!hasHelm)('the rendered chart', () => {
+  it('passes Helm’s lint', () => {
     const { status, stdout } = helm('lint', ALL);
     expect(stdout).toContain('0 chart(s) failed');
     expect(status).toBe(0);
   });
 
-  it('runs a worker and the page, and the codec server and the platform only if they are enabled', () => {
+  it('runs a worker and the dashboard, and the codec server and the platform only if they are enabled', () => {
     const names = (settings: readonly string[]) =>
       ofKind(rendered(settings), 'Deployment').map(({ metadata }) => metadata.name);
     expect(names(PAGE)).toEqual(['release-dashboard', 'release-worker']);
@@ -110,14 +110,14 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     expect(names(['dashboard.enabled=false'])).toEqual(['release-worker']);
   });
 
-  it('is refused without a sign-in for the page', () => {
+  it('is rejected without a sign-in for the dashboard', () => {
     expect(helm('template', ['dashboard.url=https://slipway.example.com']).stderr).toContain(
       'without sign-in the page refuses to start',
     );
   });
 
   it.each(['codec', 'dashboard', 'platform', 'worker'])(
-    'runs %s without rights, on a root that it cannot write, with a limit of memory and a known command',
+    'runs %s without privileges, on a read-only root, with a memory limit and an existing command',
     (name) => {
       const { template, selector } = deployment(name).spec;
       const { containers, securityContext, automountServiceAccountToken, volumes } = template.spec;
@@ -146,7 +146,7 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     },
   );
 
-  it('gives a worker the time that its calls need, and keeps one of them while nodes are drained', () => {
+  it('gives a worker time for its calls, and keeps one of them while nodes are drained', () => {
     const manifests = rendered(PAGE);
     const worker = ofKind(manifests, 'Deployment').find(({ metadata }) => metadata.name === 'release-worker');
     expect(worker?.spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(40);
@@ -154,7 +154,7 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     expect(budget?.spec).toMatchObject({ maxUnavailable: 1, selector: worker?.spec.selector });
   });
 
-  it('binds secrets to origins where they are given, and starts workers again when they change', () => {
+  it('binds secrets to origins if they are given, and restarts workers when they change', () => {
     const withOrigin = (host: string) =>
       rendered([...PAGE, `secretOrigins.env:KEY[0]=https://${host}.example.com`]);
     const [origins] = ofKind(withOrigin('one'), 'ConfigMap') as unknown as [{ data: Record<string, string> }];
@@ -169,7 +169,7 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     expect(worker('one')?.metadata).not.toEqual(worker('two')?.metadata);
   });
 
-  it('keeps the metadata service from everything, and metrics from all but the namespaces that are named', () => {
+  it('blocks the metadata service for all pods, and metrics for all but the named namespaces', () => {
     const policies = (settings: readonly string[]) => ofKind(rendered(settings), 'NetworkPolicy');
     const ports = (settings: readonly string[]) =>
       policies(settings).map(({ spec }) =>
@@ -187,14 +187,14 @@ describe.skipIf(!hasHelm)('what Helm makes of the chart', () => {
     ).toEqual([4700, 4701, 8888, 9464, 9465]);
   });
 
-  it('lets pages of the origins that are given call the codec server, and refuses one without keys', () => {
+  it('lets pages of the given origins call the codec server, and rejects one without keys', () => {
     expect(deployment('codec').spec.template.spec.containers[0].args).toEqual(
       expect.arrayContaining(['--origin', 'https://temporal.example.com']),
     );
     expect(helm('template', [...PAGE, 'codec.enabled=true']).stderr).toContain('SLIPWAY_PAYLOAD_KEYS');
   });
 
-  it('takes an image by its digest', () => {
+  it('accepts an image by its digest', () => {
     const digest = `sha256:${'a'.repeat(64)}`;
     const [first] = ofKind(rendered([...PAGE, `image.digest=${digest}`]), 'Deployment');
     expect(first?.spec.template.spec.containers[0].image).toBe(`slipway@${digest}`);

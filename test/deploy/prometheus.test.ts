@@ -16,7 +16,7 @@ const promtool = (...args: string[]) =>
 /** It is in Debian's package `prometheus`. */
 const hasPromtool = promtool('--version').status === 0;
 
-describe.skipIf(!hasPromtool)('the alert rules, by promtool (skipped where it is not installed)', () => {
+describe.skipIf(!hasPromtool)('the alert rules, by promtool (skipped if it is not installed)', () => {
   it('are valid', () => {
     const { status, stdout, stderr } = promtool('check', 'rules', 'alerts.yml');
     expect(status, `${stdout}${stderr}`).toBe(0);
@@ -28,7 +28,7 @@ describe.skipIf(!hasPromtool)('the alert rules, by promtool (skipped where it is
     expect(stdout).toContain('rules found');
   });
 
-  it('alert when they should, and only then', () => {
+  it('alert in exactly the expected cases', () => {
     const { status, stdout, stderr } = promtool('test', 'rules', 'alerts.test.yml');
     expect(status, `${stdout}${stderr}`).toBe(0);
   });
@@ -53,7 +53,7 @@ const namesIn = (text: string): readonly string[] => text.match(/\bslipway_[a-z_
 
 describe('the alert rules and the dashboard', () => {
   it.each(['prometheus/alerts.yml', 'prometheus/alerts.test.yml', 'grafana/slipway.json'])(
-    '%s names only metrics that exist',
+    '%s names only existing metrics',
     (file) => {
       const names = namesIn(read(file));
       expect(names.length).toBeGreaterThan(5);

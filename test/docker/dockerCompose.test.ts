@@ -34,7 +34,7 @@ const services = Object.entries(compose.services);
 const dockerfile = read('Dockerfile');
 
 describe('docker-compose.yml', () => {
-  it('names Temporal with its UI, Postgres, the platform, a worker, the page and the hooks', () => {
+  it('names Temporal with its UI, Postgres, the platform, a worker, the dashboard and the hooks', () => {
     expect(Object.keys(compose.services).sort()).toEqual([
       'dashboard',
       'hooks',
@@ -70,24 +70,21 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  it.each(services)('publishes %s on this machine only', (_name, { ports = [] }) => {
+  it.each(services)('publishes %s only on this machine', (_name, { ports = [] }) => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
 
-  it.each(services)(
-    'mounts for %s volumes that are declared and files that exist',
-    (_name, { volumes = [] }) => {
-      for (const volume of volumes) {
-        // The repository that the variable names.
-        if (volume.startsWith('${SLIPWAY_SOURCE:-.}:')) continue;
-        const [source = ''] = volume.split(':');
-        if (source.startsWith('./')) expect(existsSync(join(ROOT, source))).toBe(true);
-        else expect(compose.volumes).toHaveProperty(source);
-      }
-    },
-  );
+  it.each(services)('mounts for %s declared volumes and existing files', (_name, { volumes = [] }) => {
+    for (const volume of volumes) {
+      // The repository that the variable names.
+      if (volume.startsWith('${SLIPWAY_SOURCE:-.}:')) continue;
+      const [source = ''] = volume.split(':');
+      if (source.startsWith('./')) expect(existsSync(join(ROOT, source))).toBe(true);
+      else expect(compose.volumes).toHaveProperty(source);
+    }
+  });
 
-  it('uses commands and options that slipway has', () => {
+  it('uses existing commands and options of slipway', () => {
     const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
     expect(calls.map(([name]) => name).sort()).toEqual([
       'dashboard',
@@ -117,7 +114,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  it('keeps what must outlive a container in a volume: the database, the platform’s home, the artifacts', () => {
+  it('keeps persistent data in volumes: the database, the platform’s home, the artifacts', () => {
     const [, home = ''] = /ENV SLIPWAY_HOME=(\S+)/.exec(dockerfile) ?? [];
     const { postgres, platform, worker } = compose.services;
     expect(postgres?.volumes).toContain('postgres:/var/lib/postgresql/data');
@@ -126,7 +123,7 @@ describe('docker-compose.yml', () => {
     expect(worker?.volumes).toContain(`artifacts:${home}`);
   });
 
-  it('takes every secret from the environment, and does not start without', () => {
+  it('reads every secret from the environment, and does not start without it', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => /PASSWORD|PWD|KEY|DATABASE_URL/.test(name)),
     );
@@ -137,7 +134,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('gives the page a key or an issuer from the environment, and has no page that is open to everybody', async () => {
+  it('gives the dashboard a key or an issuer from the environment, and never runs it without a sign-in', async () => {
     const key = { SLIPWAY_DASHBOARD_KEY: 'a key that a small team shares' };
     expect((await pageAccess(key)).signIn).toMatchObject({ way: 'key' });
     const issuer = { SLIPWAY_OIDC_ISSUER: 'https://login.example.com', SLIPWAY_OIDC_CLIENT_ID: 'slipway' };
@@ -145,7 +142,7 @@ describe('docker-compose.yml', () => {
     await expect(pageAccess({})).rejects.toMatchObject({ code: 'SLIPWAY_DASHBOARD_OPEN' });
   });
 
-  it('lets the page read the records of releases, and write nothing', () => {
+  it('lets the dashboard read the records of releases, and write nothing', () => {
     const [, home = ''] = /ENV SLIPWAY_HOME=(\S+)/.exec(dockerfile) ?? [];
     expect(compose.services['dashboard']).toMatchObject({
       read_only: true,
@@ -153,7 +150,7 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  it('has notices link to the address that the page answers to', () => {
+  it('makes notices link to the dashboard’s address', () => {
     const { dashboard, worker } = compose.services;
     const address = dashboard?.environment?.['SLIPWAY_DASHBOARD_URL'];
     expect(address).toBe('${SLIPWAY_DASHBOARD_URL:-}');
@@ -179,7 +176,7 @@ describe('docker-compose.yml', () => {
   });
 
   it.each(['platform', 'worker', 'dashboard', 'hooks'])(
-    'runs %s on a root that it cannot write, without rights',
+    'runs %s on a read-only root, without privileges',
     (name) => {
       expect(compose.services[name]).toMatchObject({
         read_only: true,
@@ -189,7 +186,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  it('has no network that leads from the platform, where agents run, to Temporal', () => {
+  it('has no network from the platform, where agents run, to Temporal', () => {
     const { platform, temporal, worker } = compose.services;
     expect(platform?.networks.filter((name) => temporal?.networks.includes(name))).toEqual([]);
     expect(worker?.networks).toContain('platform');
@@ -198,7 +195,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('gives Temporal and the platform a role each, and the superuser to neither', () => {
+  it('gives Temporal and the platform a separate role each, and the superuser to neither', () => {
     const { postgres, platform, temporal } = compose.services;
     const passwords = [platform, temporal].flatMap((service) =>
       [...JSON.stringify(service?.environment).matchAll(/\$\{(\w+_PASSWORD)/g)].map(([, name]) => name),
@@ -211,13 +208,13 @@ describe('docker-compose.yml', () => {
 });
 
 describe('docker-compose.tls.yml', () => {
-  it('adds a proxy, and changes only services that there are', () => {
+  it('adds a proxy, and changes only existing services', () => {
     const { caddy, ...changed } = tls.services;
     expect(caddy?.image).toMatch(/:\d+\.\d+\.\d+$/);
     for (const name of Object.keys(changed)) expect(compose.services).toHaveProperty(name);
   });
 
-  it('has the page and the platform believe the proxy’s address alone', () => {
+  it('makes the dashboard and the platform trust only the proxy’s address', () => {
     const { caddy, platform, dashboard } = tls.services;
     const { edge } = caddy?.networks as unknown as { edge: { ipv4_address: string } };
     for (const service of [platform, dashboard]) {
@@ -225,7 +222,7 @@ describe('docker-compose.tls.yml', () => {
     }
   });
 
-  it('leads to the ports that the page and the platform listen on', () => {
+  it('forwards to the ports of the dashboard and the platform', () => {
     const proxied = [...read('docker/Caddyfile').matchAll(/reverse_proxy (\w+):(\d+)/g)];
     expect(proxied).toHaveLength(2);
     for (const [, name = '', port = ''] of proxied) {

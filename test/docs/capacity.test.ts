@@ -29,7 +29,7 @@ describe('docs/capacity.md', () => {
     expect(actions).toBeGreaterThan(Number(most) * 0.8);
   });
 
-  it('has what waiting costs: heartbeats and attempts', () => {
+  it('has the costs of waiting: heartbeats and attempts', () => {
     const { parkedHour, pollerHour } = waitingCost(30 * 60_000);
     expect(page).toMatch(new RegExp(`an hour of a release that waits +\\| ${parkedHour}:`));
     expect(page).toMatch(new RegExp(`poller.* ${pollerHour} an hour`));

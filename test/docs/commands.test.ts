@@ -10,8 +10,8 @@ import { commandLineProblem } from './commandLine.ts';
 import { blocksOf, pages, withoutBlocks } from './pages.ts';
 import { shellCommands } from './shellCommands.ts';
 
-describe('the commands that the pages show', () => {
-  it.each(pages())('are understood: $path', ({ text }) => {
+describe('the commands in the pages', () => {
+  it.each(pages())('are valid: $path', ({ text }) => {
     const shown = blocksOf(text)
       .filter(({ language }) => language === 'sh' || language === '')
       .flatMap((block) => shellCommands(block.text))
@@ -39,13 +39,13 @@ describe('a command line', () => {
     ['judge --baseline http://a', '--candidate <url> is missing'],
     ['platform keys make', 'too many: make'],
     ['release --timeout soon', 'Expected a duration'],
-  ])('is not understood: %s', (line, problem) => {
+  ])('is invalid: %s', (line, problem) => {
     expect(commandLineProblem(line.split(' '))).toContain(problem);
   });
 });
 
 describe('a script', () => {
-  it('is split into words as a shell does it', () => {
+  it('is split into words like in a shell', () => {
     const script = `# first
 KEY=x slipway release "a b" \\
   --reason 'c #d' # second
@@ -60,7 +60,7 @@ slipway status || code=$?; slipway rehearse --inject "check \\"x y\\" fails" > f
   });
 });
 
-it('docs/commands.md is up to date with the definitions of the command line', async () => {
+it('docs/commands.md matches the definitions of the command line', async () => {
   const file = fileURLToPath(new URL('../../docs/commands.md', import.meta.url));
   const page = commandReferencePage(buildProgram({ version: '0.0.0', onExit: () => undefined }));
   const expected = await format(page, { ...(await resolveConfig(file)), filepath: file });

@@ -32,7 +32,7 @@ const FAMILIES = ['SLIPWAY_AGENT', 'SLIPWAY_INPUT', 'SLIPWAY_VAR'];
 describe('the page of environment variables', () => {
   const page = readFileSync(join(ROOT, 'docs/environment.md'), 'utf8');
 
-  it('names every variable that the code reads, and no other', () => {
+  it('names exactly the variables that the code reads', () => {
     const read = new Set(PLACES.flatMap(files).flatMap(namesIn).map(familyOf));
     const named = new Set((page.match(NAME_OR_FAMILY) ?? []).map(familyOf));
     expect([...named].toSorted()).toEqual([...read].toSorted());

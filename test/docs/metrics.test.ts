@@ -12,7 +12,7 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 const page = read('docs/metrics.md');
 
 describe('docs/metrics.md', () => {
-  it('has every metric with its type, its unit, its labels and their bounds, and no other', () => {
+  it('has exactly the metrics, each with its type, its unit, its labels and their bounds', () => {
     const rows = page
       .split('\n')
       .filter((line) => line.startsWith('| `slipway_'))
@@ -21,11 +21,11 @@ describe('docs/metrics.md', () => {
     expect(rows).toEqual(all.map(([name, metric]) => metricRow(name, metric)));
   });
 
-  it('shows the configuration of Prometheus that is in deploy/', () => {
+  it('shows the configuration of Prometheus in deploy/', () => {
     expect(page).toContain(`# deploy/prometheus/prometheus.yml\n${read('deploy/prometheus/prometheus.yml')}`);
   });
 
-  it('explains every alert, and no other', () => {
+  it('explains exactly the alerts', () => {
     const { groups } = parse(read('deploy/prometheus/alerts.yml')) as {
       readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
     };

@@ -8,7 +8,7 @@ const PRINTED = `Releasing sha256:4f140703a1f8 (4 KB, 6 files) on staging
 ✔ released in 1m30s (release-1)
 `;
 
-describe('the output that a page shows', () => {
+describe('the output in a page', () => {
   it.each([
     [
       'of another run',
@@ -16,7 +16,7 @@ describe('the output that a page shows', () => {
     ],
     ['with lines left out', 'Releasing …\n…\n✔ released in 3s (release-1)\n'],
     ['with lines left out at the end', 'Releasing sha256:00 (9 KB, 6 files) on …\n…\n'],
-  ])('matches what was printed: %s', (_, shown) => {
+  ])('matches the printed one: %s', (_, shown) => {
     expect(essentialOutput(PRINTED)).toMatch(shownPattern(shown));
   });
 

@@ -16,12 +16,12 @@ const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
 const PATHS = new Set(PAGES.map(({ path }) => path));
 
 describe('the site', () => {
-  it('lists every page in the sidebar, and nothing else', () => {
+  it('has exactly the pages in the sidebar', () => {
     const links = SIDEBAR.flatMap(linksOf).map((link) => `${link.slice(1)}.md`);
     expect([...links].sort()).toEqual([...PATHS].filter((path) => path !== 'index.md').sort());
   });
 
-  it.each(PAGES)('links in $path only to pages, headings and pictures that exist', ({ path, text }) => {
+  it.each(PAGES)('links in $path only to existing pages, headings and pictures', ({ path, text }) => {
     const missing = relativeLinks(text).filter((link) => {
       const [file = '', anchor] = link.split('#');
       const there = file === '' ? path : posix.join(posix.dirname(path), file);
@@ -32,7 +32,7 @@ describe('the site', () => {
     expect(missing).toEqual([]);
   });
 
-  it.each(PAGES)('names in $path only files of the repository that exist', ({ text }) => {
+  it.each(PAGES)('names in $path only existing files of the repository', ({ text }) => {
     const named = [...withoutBlocks(text).matchAll(FILES)].map(([, file = '']) => file);
     expect(named.filter((file) => !existsSync(new URL(`../../${file}`, import.meta.url)))).toEqual([]);
   });

@@ -15,7 +15,7 @@ const VITEPRESS = fileURLToPath(new URL('../../node_modules/vitepress/bin/vitepr
 /** Resources that a page loads itself: scripts, styles, pictures, fonts. */
 const LOADED = /<(?:script|img|link)\b[^>]*\b(?:src|href)="(https?:[^"]+)"/g;
 
-it('the site is built, a page for each, and loads nothing from elsewhere', async () => {
+it('the site is built, a page for each, and loads nothing from other origins', async () => {
   const out = await mkdtemp(join(tmpdir(), 'slipway-site-'));
   try {
     await promisify(execFile)(process.execPath, [VITEPRESS, 'build', DOCS, '--outDir', out]);

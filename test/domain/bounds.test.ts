@@ -14,13 +14,13 @@ import { NOW, request, result } from './target/targets.ts';
 const LONG = '界'.repeat(1_000);
 const LOUD = { who: LONG, from: LONG, reason: LONG };
 
-describe('the size of something as JSON', () => {
+describe('the size of a value as JSON', () => {
   it.each(['', 'plain', 'ü', '界', '😀', '\n"\\', '\u0000', { a: [1, null, 'ß'] }])('%j', (value) => {
     expect(jsonBytes(value)).toBe(Buffer.byteLength(JSON.stringify(value)));
   });
 });
 
-describe('a text that is cut', () => {
+describe('a truncated text', () => {
   it.each([
     ['stays as it is where it fits', 'hello', 5, 'hello'],
     ['is cut to its bytes, with the mark', 'hello, Ada', 8, 'hello…'],
@@ -32,16 +32,16 @@ describe('a text that is cut', () => {
   });
 });
 
-describe('a list that must fit', () => {
+describe('a list with a size limit', () => {
   const items = ['spare 1', 'keep 1', 'spare 2', 'keep 2', 'spare 3'];
   const canSpare = (item: string): boolean => item.startsWith('spare');
   const bytes = (list: readonly string[]): number => list.reduce((sum, item) => sum + jsonBytes(item) + 1, 0);
 
-  it('stays the same list where it does', () => {
+  it('stays the same list if it fits', () => {
     expect(fitting(items, bytes(items), canSpare)).toBe(items);
   });
 
-  it('loses the oldest that can be spared, and then the oldest of all', () => {
+  it('loses its oldest removable items first, and then its oldest', () => {
     expect(fitting(items, bytes(items) - 1, canSpare)).toEqual(items.slice(1));
     expect(fitting(items, bytes(['keep 1', 'keep 2']), canSpare)).toEqual(['keep 1', 'keep 2']);
     expect(fitting(items, bytes(['keep 2']), canSpare)).toEqual(['keep 2']);
@@ -49,18 +49,18 @@ describe('a list that must fit', () => {
 });
 
 describe('a bounded list', () => {
-  it('keeps the newest, at most so many', () => {
+  it('keeps the newest items up to a number', () => {
     expect(newest([1, 2, 3, 4], { items: 2, bytes: 100 })).toEqual([3, 4]);
   });
 
-  it('keeps the newest that there is room for', () => {
+  it('keeps the newest items up to a size', () => {
     expect(newest(['aaaa', 'bb', 'cc'], { items: 9, bytes: 11 })).toEqual(['bb', 'cc']);
     expect(newest(['aaaa'], { items: 9, bytes: 3 })).toEqual([]);
   });
 });
 
-describe('a target with 5,000 releases behind it', () => {
-  it('carries less than Temporal takes, whatever things are called and however long the reasons are', () => {
+describe('a target with 5,000 earlier releases', () => {
+  it('carries less than Temporal’s limit, with names and reasons of any length', () => {
     const state = lived();
     expect(state.history.length).toBeGreaterThan(10);
     expect(state.queue.length).toBeGreaterThan(0);
@@ -69,7 +69,7 @@ describe('a target with 5,000 releases behind it', () => {
     expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(STATE_MAX_BYTES);
   });
 
-  it('keeps the last hundred where they are of the usual size', () => {
+  it('keeps the last hundred of normal size', () => {
     const rows = Array.from({ length: 5_000 }, (_, index) => result(`release-${index}`));
     const state = rows.reduce<TargetState>((before, row) => recordResult(before, row, 1), EMPTY_TARGET);
     expect(state.history).toHaveLength(100);

@@ -16,7 +16,7 @@ describe('reading a duration', () => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
-  it.each(['', '5', '5 bananas', 's', '-5s', '5s5', '1h 30m', '31d', '1e3s'])('%j is none', (text) => {
+  it.each(['', '5', '5 bananas', 's', '-5s', '5s5', '1h 30m', '31d', '1e3s'])('%j is invalid', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 });

@@ -23,18 +23,18 @@ const SECTIONS = new Map(
 );
 
 describe('docs/errors.md', () => {
-  it.each(CODES)('says of %s what happened, why, and what to do', (code) => {
+  it.each(CODES)('has for %s what happened, why, and what to do', (code) => {
     const section = SECTIONS.get(code) ?? '';
     for (const part of ['**What happened.**', '**Why.**', '**What to do.**']) expect(section).toContain(part);
   });
 
-  it('tells of no code that is not in the catalogue', () => {
+  it('has only codes of the catalogue', () => {
     expect(
       [...SECTIONS.keys()].filter((title) => title.startsWith('SLIPWAY_') && !CODES.includes(title)),
     ).toEqual([]);
   });
 
-  it('tells of each code once', () => {
+  it('has each code once', () => {
     const text = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
     const titles = [...text.matchAll(/^## (SLIPWAY_\w+)$/gm)].map(([, code]) => code);
     expect(titles).toHaveLength(new Set(titles).size);
@@ -50,7 +50,7 @@ describe('the catalogue', () => {
   });
 });
 
-it('a code that both catalogues have means the same in both', () => {
+it('codes of both catalogues have the same meaning in both', () => {
   expect({ ...PLATFORM_ERRORS, ...ERROR_CATALOGUE }).toEqual(ALL);
 });
 
@@ -69,12 +69,12 @@ describe('an error', () => {
     });
   });
 
-  it('is known as one with a code to every copy of the module that says so', () => {
+  it('is recognized by every copy of the module by its code', () => {
     expect(isCodedError(new SlipwayError('SLIPWAY_INTERNAL', 'oh'))).toBe(true);
     expect(isCodedError(Object.assign(new Error('oh'), { code: 'SLIPWAY_INTERNAL' }))).toBe(false);
   });
 
-  it('has no cause where none was given', () => {
+  it('has no cause if none was given', () => {
     expect('cause' in new SlipwayError('SLIPWAY_INTERNAL', 'oh')).toBe(false);
   });
 });

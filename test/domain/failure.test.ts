@@ -8,7 +8,7 @@ describe('a failure’s detail', () => {
     expect(failureDetail([detail, 'more'])).toBe(detail);
   });
 
-  it.each([undefined, null, [], ['text'], [null], [7], [{}]])('is none in %j', (details) => {
+  it.each([undefined, null, [], ['text'], [null], [7], [{}]])('is absent in %j', (details) => {
     expect(failureDetail(details)).toBeUndefined();
   });
 });

@@ -10,12 +10,12 @@ const POLICY: StepPolicy = {
 };
 
 describe('a step’s override', () => {
-  it('changes nothing where there is none', () => {
+  it('changes nothing if it is absent', () => {
     expect(overrideStep(POLICY, undefined)).toBe(POLICY);
     expect(overrideStep(POLICY, {})).toEqual(POLICY);
   });
 
-  it('changes what it names and nothing else', () => {
+  it('changes only what it names', () => {
     expect(overrideStep(POLICY, { scheduleToCloseMs: 7, retry: { maximumAttempts: 9 } })).toEqual({
       ...POLICY,
       scheduleToCloseMs: 7,
@@ -31,12 +31,12 @@ describe('a step’s override', () => {
       { initialIntervalMs: 60, maximumIntervalMs: 60 },
     ],
     [{ initialIntervalMs: 30 }, { initialIntervalMs: 30, maximumIntervalMs: 50 }],
-  ])('of %j never leaves a longest interval that is shorter than the first', (retry, expected) => {
+  ])('of %j never makes the longest interval shorter than the first', (retry, expected) => {
     expect(overrideStep(POLICY, { retry }).retry).toMatchObject(expected);
   });
 });
 
-describe('a pause that a service asks for', () => {
+describe('a pause that a service requests', () => {
   const HOUR = 3_600_000;
   const DEADLINE = 300_000;
 

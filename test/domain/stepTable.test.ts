@@ -15,7 +15,7 @@ const LONG = { timeoutMs: 20 * MINUTE };
 const SHORT = { timeoutMs: MINUTE };
 
 describe('the deadlines of a step that runs checks', () => {
-  it('cover a check that takes longer than the step does by default, and each of its attempts', () => {
+  it('cover a check that takes longer than the step’s default, and each of its attempts', () => {
     const { startToCloseMs, scheduleToCloseMs, retry } = stepPolicy(
       'check',
       coverChecks('check', {}, [LONG]),
@@ -31,7 +31,7 @@ describe('the deadlines of a step that runs checks', () => {
     expect(scheduleToCloseMs).toBeGreaterThan(startToCloseMs);
   });
 
-  it('stay as they are for short checks, and where the file sets them', () => {
+  it('keep their defaults for short checks, and the values of the file', () => {
     expect(stepPolicy('check', coverChecks('check', {}, [SHORT])).startToCloseMs).toBe(
       STEPS.check.startToCloseMs,
     );
@@ -40,7 +40,7 @@ describe('the deadlines of a step that runs checks', () => {
   });
 });
 
-it.each(STEP_NAMES)('the step %s has more time on the way back than on the way forward', (step) => {
+it.each(STEP_NAMES)('the step %s has more time in a restore than in a release', (step) => {
   for (const overrides of [{}, { [step]: { scheduleToCloseMs: 1_000 } }]) {
     const [forward, back] = [stepPolicy(step, overrides), stepPolicy(step, patiently(overrides))];
     expect(back.scheduleToCloseMs).toBeGreaterThan(forward.scheduleToCloseMs);
@@ -48,7 +48,7 @@ it.each(STEP_NAMES)('the step %s has more time on the way back than on the way f
   }
 });
 
-it('no number of attempts bounds a step that polls, and any other step has its own', () => {
+it('a polling step has no limit of attempts, and any other step has one', () => {
   const three = { retry: { maximumAttempts: 3 } };
   for (const step of STEP_NAMES) {
     const expected = POLLING_STEPS.includes(step) ? 0 : 3;

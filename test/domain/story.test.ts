@@ -34,18 +34,18 @@ const PROGRESS: Progress = {
 };
 
 describe('the story of a release', () => {
-  it('tells what it does now, and each step in a row', () => {
+  it('has its current activity, and each step in a row', () => {
     const text = describeProgress(PROGRESS);
     expect(text).toContain('**release-1**: check greets');
     expect(text).toContain('deployment `deployment`');
     expect(text).toContain('| check greets | done | 1.5 | 2 | hello |');
   });
 
-  it('tells the outcome once there is one', () => {
+  it('has the outcome after the end', () => {
     expect(describeProgress({ ...PROGRESS, outcome: 'rolled_back' })).toContain('**release-1**: rolled_back');
   });
 
-  it('tells what the judge found, and where its report is', () => {
+  it('has the judge’s result, and the place of its report', () => {
     const judgement = {
       verdict: 'inconclusive',
       reasons: ['latency: it may be worse by 20.0 %'],
@@ -59,12 +59,12 @@ describe('the story of a release', () => {
     );
   });
 
-  it('tells what a person must do before anything else', () => {
+  it('begins with what a person must do', () => {
     const text = describeProgress({ ...PROGRESS, outcome: 'rollback_failed', instructions: '1. look' });
     expect(text.split('\n').slice(2, 6)).toEqual(['**NEEDS A PERSON**', '', '```', '1. look']);
   });
 
-  it('keeps each step in its row, whatever a check is called or an agent answers', () => {
+  it('keeps each step in its row, with any name of a check and any answer of an agent', () => {
     const { endedAt: _, ...running } = STEP;
     const steps: StepRecord[] = [{ ...running, status: 'running', subject: 'a|b\nc', detail: 'x|y\r\nz' }];
     const rows = describeProgress({ ...PROGRESS, steps }).split('\n');
@@ -73,16 +73,16 @@ describe('the story of a release', () => {
 });
 
 describe('the story of a target', () => {
-  it('tells of a new one that it is idle', () => {
+  it('describes a new one as idle', () => {
     expect(describeTarget(EMPTY_TARGET, null)).toContain('**new target**: idle');
   });
 
-  it('tells what a person must do', () => {
+  it('has what a person must do', () => {
     const needsPerson = { releaseId: 'release-1', since: 'noon', instructions: '1. look' };
     expect(describeTarget({ ...EMPTY_TARGET, needsPerson }, null)).toContain('```\n1. look\n```');
   });
 
-  it('tells the hold with its reason, what serves, what waits, and how the last ones ended', () => {
+  it('has the hold with its reason, what serves, what waits, and the last outcomes', () => {
     const by = { who: 'ada', from: 'cli', reason: 'freeze' };
     const results = Array.from({ length: 12 }, (_, index) =>
       result(`release-${index}`, { outcome: 'failed', reason: 'no luck' }),
@@ -100,12 +100,12 @@ describe('the story of a target', () => {
 });
 
 describe('a step', () => {
-  it('is called after its subject, and says when it belongs to a restore', () => {
+  it('is named after its subject, and marked if it belongs to a restore', () => {
     expect(stepTitle(STEP)).toBe('check greets');
     expect(stepTitle({ step: 'redeploy', restoring: true })).toBe('restore: redeploy');
   });
 
-  it('has taken the time up to now while it runs', () => {
+  it('counts its time up to now while it runs', () => {
     const { endedAt: _, ...running } = STEP;
     expect(stepElapsedMs(STEP, 0)).toBe(1_500);
     expect(stepElapsedMs({ ...running, status: 'running' }, Date.parse('2026-01-01T00:00:04.000Z'))).toBe(

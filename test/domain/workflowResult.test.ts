@@ -5,17 +5,17 @@ import { resultInFailure, workflowResult } from '../../src/domain/workflowResult
 const RESULT = { outcome: 'errored', reason: 'an answer never came' } as const;
 const FAILURE = { type: 'errored', details: [RESULT] };
 
-it('a workflow that completed has the result that it returned', async () => {
+it('a completed workflow has its returned result', async () => {
   const released = { outcome: 'released' };
   expect(await workflowResult({ result: () => Promise.resolve(released) })).toBe(released);
 });
 
-it('a workflow that needs a person has the result that its failure carries', async () => {
+it('a workflow that needs a person has the result in its failure', async () => {
   const failed = new Error('it failed', { cause: FAILURE });
   expect(await workflowResult({ result: () => Promise.reject(failed) })).toBe(RESULT);
 });
 
-it('a workflow that ended otherwise has none: what it ended with is thrown', async () => {
+it('a workflow that ended otherwise throws its failure', async () => {
   const terminated = new Error('terminated');
   await expect(workflowResult({ result: () => Promise.reject(terminated) })).rejects.toBe(terminated);
 });

@@ -36,7 +36,7 @@ describe.concurrent('a release of a broken agent', () => {
     ['answers-wrongly', /check "greets": .*does not contain/],
     ['answers-slowly', /check "greets": .*(took|timeout)/],
     ['run-fails', /check "greets": the run ended "error"/],
-  ])('that %s is rolled back, with the reason, while the good revision serves on', (variant, reason) =>
+  ])('that %s is rolled back with the reason, while the good revision keeps serving', (variant, reason) =>
     deployments.use(async ({ project, seen }) => {
       const good = (await seen.deployment()).active_revision_id;
       await project.use(`broken/${variant}`);

@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-describe('checks of agents that do not always say the same, on a real platform', () => {
+describe('checks of agents with varying answers, on a real platform', () => {
   let project: Project;
   let seen: Observer;
 
@@ -67,7 +67,7 @@ describe('checks of agents that do not always say the same, on a real platform',
     await writeFile(path, stringify(file));
   }
 
-  it('release an agent that passes them, which "show" tells with how often', async () => {
+  it('release an agent that passes them, and "show" has the number of runs', async () => {
     const { code, text } = await project.ran('release', 'staging');
     expect(code, text).toBe(0);
     const { verdicts } = await seen.result('release-1');
@@ -80,7 +80,7 @@ describe('checks of agents that do not always say the same, on a real platform',
     );
   });
 
-  it('pass on what serves, with "slipway check", which needs no release', async () => {
+  it('pass on the serving revision with "slipway check", without a release', async () => {
     const { code, process, text } = await project.ran('check', 'staging', '--json');
     expect(code, text).toBe(0);
     expect(process.lines.map(({ event }) => event)).toEqual(['checked', 'checked', 'checked', 'ended']);
@@ -97,7 +97,7 @@ describe('checks of agents that do not always say the same, on a real platform',
     expect((await seen.deployment()).latest_revision_id).toBe(before.latest_revision_id);
   });
 
-  it('restore what served if they fail, or if their budget is spent', async () => {
+  it('restore the earlier revision if they fail, or if their budget is spent', async () => {
     await project.touch('B');
     const failed = await project.ran('release', 'staging');
     expect(failed.code, failed.text).toBe(2);

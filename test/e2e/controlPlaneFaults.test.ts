@@ -32,7 +32,7 @@ const { find, patch, poll, redeploy, uploadUrl } = REQUESTS;
 
 const GARBAGE: Fault = { kind: 'answer', status: 200, body: '<html>not what you asked for</html>' };
 
-describe.concurrent('a control plane that fails for a moment', () => {
+describe.concurrent('a control plane that fails temporarily', () => {
   it.each<[string, Fault]>([
     ['503', { kind: 'answer', status: 503 }],
     ['garbage', GARBAGE],
@@ -48,7 +48,7 @@ describe.concurrent('a control plane that fails for a moment', () => {
     ['closes the connection before taking the PATCH', { kind: 'drop' }],
     ['closes the connection after taking the PATCH', { kind: 'lose_answer' }],
     ['answers garbage to the PATCH', GARBAGE],
-  ])('and %s: the release makes exactly one revision', (_what, fault) =>
+  ])('and %s: the release creates exactly one revision', (_what, fault) =>
     onDeployment(async (on) => {
       const before = await on.seen.shippedRevisions();
       void meet(on, patch, fault, 1);
@@ -79,7 +79,7 @@ describe.concurrent('a control plane that rejects', () => {
       expect(await on.seen.shippedRevisions()).toEqual(before);
     }));
 
-  it('that the deployment exists, for good: the release fails before anything is changed', () =>
+  it('that the deployment exists, permanently: the release fails before anything is changed', () =>
     onDeployment(async (on) => {
       void meet(on, uploadUrl, { kind: 'answer', status: 404 });
       const ended = await on.project.ran('release', 'staging');
@@ -89,7 +89,7 @@ describe.concurrent('a control plane that rejects', () => {
 });
 
 describe.concurrent('a rollback by signal', () => {
-  it('to what serves pre-empts a release that is polling, and it serves again', () =>
+  it('to the serving revision preempts a polling release, and it serves again', () =>
     onDeployment(async (on, good) => {
       const polling = meet(on, poll);
       const following = on.project.run('release', 'staging');
@@ -151,7 +151,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       expect(await on.active()).not.toBe(good);
     }));
 
-  it('aborts the release with --abort-on-interrupt, and says so: the previous revision serves again', () =>
+  it('aborts the release with --abort-on-interrupt, and reports it: the previous revision serves again', () =>
     onDeployment(async (on, good) => {
       const command = await following(on, '--abort-on-interrupt');
       command.child.kill('SIGTERM');
@@ -182,7 +182,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
     }));
 });
 
-describe.concurrent('two releases at once', () => {
+describe.concurrent('two releases at the same time', () => {
   it('run one after the other, and the newer one serves in the end', () =>
     onDeployment(async (on) => {
       const one = on.project.run('release', 'staging');
@@ -197,7 +197,7 @@ describe.concurrent('two releases at once', () => {
     }));
 });
 
-it('a second interrupt exits at once, also if no worker takes the abort', () =>
+it('a second interrupt exits immediately, even if no worker takes the abort', () =>
   onDeployment(async (on) => {
     const command = on.project.run('release', 'staging', '--abort-on-interrupt');
     await command.line((line) => JSON.stringify(line).includes('queued'));

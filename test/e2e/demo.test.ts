@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { freshFetch } from './freshFetch.ts';
 import { slipway } from './processes.ts';
 
-it('the demo ends with the page, and keeps it open until it is stopped', async () => {
+it('the demo ends with the dashboard, and keeps it open until it is stopped', async () => {
   const demo = slipway(['demo', '--keep', '--json']);
   try {
     const ended = await demo.line(({ event, answer }) => event === 'ended' && answer !== undefined, 200_000);

@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 describe('everything on one machine', () => {
-  it('starts another worker if its worker is killed, and reports it', async () => {
+  it('restarts its worker after a kill, and reports it', async () => {
     process.kill(await workerProcess(), 'SIGKILL');
     const name = 'the worker';
     const died = await dev.line(({ event, state }) => event === 'service' && state === 'died');
@@ -61,7 +61,7 @@ describe('everything on one machine', () => {
     expect(await served.text()).toContain('slipway_releases_total');
   });
 
-  it('links to its own page: to the release, and to the target', async () => {
+  it('links to its own dashboard: to the release, and to the target', async () => {
     const shown = await ran('show', 'latest', 'staging');
     const { events } = await ran('status', 'staging');
     const links = [...shown.events, ...events].map(({ dashboardUrl }) => String(dashboardUrl));

@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-it('a release ends on a worker that has a new key first, begun on one with the old key alone', async () => {
+it('a release that began on a worker with only the old key ends on one with a new key first', async () => {
   let release = (): void => undefined;
   const until = new Promise<void>((resolve) => (release = resolve));
   const met = meet(stack.proxy, REQUESTS.run, { kind: 'hold', until }, 1);
@@ -74,14 +74,14 @@ it('a release ends on a worker that has a new key first, begun on one with the o
   expect(joined, text).toBe(0);
 });
 
-it('a failing release is rolled back, and the command says why', async () => {
+it('a failing release is rolled back, and the command shows the reason', async () => {
   await project.use({ says: PLANTED.failure });
   const { code, text } = await project.ran('release', 'staging');
   expect(code, text).toBe(2);
   expect(text).toContain('greets');
 });
 
-it('signals and updates of people are carried out', async () => {
+it('people’s signals and updates are executed', async () => {
   for (const words of [
     ['hold', '--reason', PLANTED.reason],
     ['unhold', '--reason', PLANTED.reason],
@@ -108,7 +108,7 @@ it.each([
   expect(text).toContain(expected);
 });
 
-it('the page reads through the keys', async () => {
+it('the dashboard reads through the keys', async () => {
   const page = slipway(['dashboard', '--json', '--port', String(await freePort())], {
     env: stack.env,
     cwd: project.folder,
@@ -126,7 +126,7 @@ it('the page reads through the keys', async () => {
 it.each([
   ['status', 'SLIPWAY_PAYLOAD_KEY_MISSING'],
   ['audit', 'SLIPWAY_PAYLOAD_KEY_MISSING'],
-])('without the keys, slipway %s says which key to set', async (command, code) => {
+])('without the keys, slipway %s names the key to set', async (command, code) => {
   const asked = slipway([command], {
     env: { ...stack.env, SLIPWAY_PAYLOAD_KEYS: '' },
     cwd: project.folder,
@@ -138,7 +138,7 @@ it.each([
   expect(text).not.toMatch(/^\s+at .*:\d+:\d+/m);
 });
 
-it('Temporal keeps the words, and none is readable in its database', async () => {
+it('no planted word is readable in Temporal’s database', async () => {
   const settings = await temporalSettings(join(stack.folder, 'home'), stack.env);
   const temporal = await connectTemporal(settings);
   let decoded = '';

@@ -140,7 +140,7 @@ const rollbacks = async (): Promise<number> => {
 describe('slipway hooks', () => {
   let served: string | null;
 
-  it('refuses what is forged, stale, unknown or no JSON, and asks no target', async () => {
+  it('rejects forged, stale, unknown and malformed events, and controls no target', async () => {
     const now = new Date().toISOString();
     expect(await alert('a', now, null, 'another token')).toMatchObject({
       status: 401,
@@ -154,7 +154,7 @@ describe('slipway hooks', () => {
     expect(await rollbacks()).toBe(0);
   });
 
-  it('shows what a stored payload would do, and does nothing', async () => {
+  it('shows what a stored payload would do, without doing it', async () => {
     served = await on.active();
     const file = join(stack.folder, 'payload.json');
     const labels = { alertname: 'AnswersWorse', revision: served };
@@ -174,7 +174,7 @@ describe('slipway hooks', () => {
     expect(await rollbacks()).toBe(0);
   });
 
-  it('rolls back the revision that an alert names, once, with a duplicate and a stale alert beside it', async () => {
+  it('rolls back the revision that an alert names, once, beside a duplicate and a stale alert', async () => {
     const now = new Date().toISOString();
     const long = new Date(Date.now() - HOUR_MS).toISOString();
     const answers = await Promise.all([
@@ -208,7 +208,7 @@ describe('slipway hooks', () => {
     expect(await rollbacks()).toBe(1);
   });
 
-  it('carries out what it has taken, although worker and listener are killed at once', async () => {
+  it('executes accepted events although worker and listener are killed at the same time', async () => {
     expect((await on.project.ran('unhold', 'staging', '--reason', 'fixed')).code).toBe(0);
     await on.project.use(goodAgent(2));
     const { status, events } = await tell('prompt-1', 'release');
@@ -224,7 +224,7 @@ describe('slipway hooks', () => {
     await listen();
   });
 
-  it('answers every delivery of a flood, and its memory stays bounded', async () => {
+  it('answers every delivery of a flood, in bounded memory', async () => {
     const statuses: number[] = [];
     for (let sent = 0; sent < FLOOD; sent += 250) {
       const numbers = Array.from({ length: 250 }, (_, index) => sent + index);
@@ -238,7 +238,7 @@ describe('slipway hooks', () => {
     await eventually(async () => expect((await on.seen.target()).state.hold?.by.who).toBe('hook told'));
   });
 
-  it('prints its secret nowhere', () => {
+  it('never prints its secret', () => {
     expect(listener.stdout + listener.stderr).not.toContain(TOKEN);
   });
 });

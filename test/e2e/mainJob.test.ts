@@ -48,7 +48,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
 
   afterAll(() => receiver.close());
 
-  it('plans the first release, and creates, starts and stores nothing', async () => {
+  it('plans the first release without creating, starting or storing anything', async () => {
     await project.touch('A');
     const { code, text } = await project.ran('plan', 'release', 'staging');
     expect(code, text).toBe(0);
@@ -82,7 +82,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(planned.artifact.identity).toMatch(new RegExp(`^${artifact ?? 'none'}`));
   });
 
-  it('plans that the target would join the release that serves', async () => {
+  it('plans that the target would join the serving release', async () => {
     const { code, text } = await project.ran('plan', 'release', 'staging');
     expect(code, text).toBe(0);
     expect(text).toMatch(/taken +release-1, already released/);
@@ -94,7 +94,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(await seen.eventCount('release-1')).toBeLessThan(90);
   });
 
-  it('joins when the job is run again for the same commit', async () => {
+  it('joins if the job runs again for the same commit', async () => {
     const { code, process, text } = await project.ran('release', 'staging', '--json');
     expect(code).toBe(0);
     expect(eventsOf(process)).toEqual(expect.arrayContaining(['artifact', 'submitted', 'ended']));
@@ -129,14 +129,14 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
   });
 
-  it('tries again when the same thing is released again after a failure', async () => {
+  it('makes a new attempt for the same release after a failure', async () => {
     const before = await seen.shippedRevisions();
     const { code } = await project.ran('release', 'staging');
     expect(code).toBe(2);
     expect(await seen.shippedRevisions()).toHaveLength(before.length + 1);
   });
 
-  it('ships B, and ships A again after it', async () => {
+  it('ships B, and then A again', async () => {
     await project.use(goodAgent(2));
     await project.touch('B');
     expect((await project.ran('release', 'staging')).code).toBe(0);
@@ -305,7 +305,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
 });
 
 describe.concurrent('a deployment that was not made by Slipway', () => {
-  it('serves what it served before if the first release is bad', async () => {
+  it('restores its own revision if the first release is bad', async () => {
     const example = goodAgent(1);
     const project = await Project.create(stack, { example, deployment: 'foreign' });
     const { revisionId } = await deployByHand(stack, 'foreign', project.folder);
@@ -324,7 +324,7 @@ describe.concurrent('a deployment that was not made by Slipway', () => {
 });
 
 describe.concurrent('a target of the public vocabulary', () => {
-  it('gets a deployment as a public client would have made it', async () => {
+  it('gets a deployment like a public client’s', async () => {
     const example = goodAgent(1);
     const target = { vocabulary: 'public', deploymentType: 'dev' };
     const project = await Project.create(stack, { example, deployment: 'public', target });
@@ -342,7 +342,7 @@ describe.concurrent('a target of the public vocabulary', () => {
   });
 });
 
-describe.concurrent('a release of a git ref, on a target that names its tenant', () => {
+describe.concurrent('a release of a git ref, on a target with a tenant', () => {
   const deployment = 'from-git';
   const tenantId = '0b7a3c52-6a0e-4a52-9d3c-7d2f8f1f6a11';
 
@@ -394,7 +394,7 @@ describe.concurrent('a release of a git ref, on a target that names its tenant',
 });
 
 describe.concurrent('a release over S3', () => {
-  it('is read there by a worker of another home; while the store is down nothing is changed', async () => {
+  it('is read by a worker of another home; during an outage of the store nothing is changed', async () => {
     const s3 = await startS3Server();
     const secret = 'the-secret-access-key-that-stands-nowhere';
     const env = {

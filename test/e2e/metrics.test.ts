@@ -28,7 +28,7 @@ let platform: string;
 const scrape = async (address: string): Promise<string> => (await fetch(`http://${address}/metrics`)).text();
 
 describe.skipIf(!hasPrometheus)(
-  'metrics, as a real Prometheus scrapes them (skipped where it is missing)',
+  'metrics, as a real Prometheus scrapes them (skipped if it is not installed)',
   () => {
     let project: Project;
 
@@ -106,7 +106,7 @@ describe.skipIf(!hasPrometheus)(
       expect(await prometheus.value('sum(slipway_release_time_seconds_sum)')).toBeCloseTo(whole, 1);
     });
 
-    it('have what Temporal and the targets are like at the moment', async () => {
+    it('have the current state of Temporal and the targets', async () => {
       await prometheus.value('slipway_workers', (value) => value === 1);
       await prometheus.value('slipway_target_on_hold{target="staging"}', (value) => value === 1);
       await prometheus.value('slipway_targets', (value) => value === 1);
@@ -131,11 +131,11 @@ describe.skipIf(!hasPrometheus)(
       );
     });
 
-    it('need nobody, so that no alert fires', async () => {
+    it('show that no person is needed, so that no alert fires', async () => {
       expect(await prometheus.query('ALERTS{alertstate="firing"}')).toEqual([]);
     });
 
-    it('are valid for promtool, and few: neither ids nor secrets are in them', async () => {
+    it('are valid for promtool and few, without ids and secrets', async () => {
       const texts = [await scrape(worker), await scrape(platform)];
       for (const text of texts) {
         for (const secret of Object.values(PLANTED)) expect(text).not.toContain(secret);
@@ -152,7 +152,7 @@ describe.skipIf(!hasPrometheus)(
       }
     });
 
-    it('are those that the pages and the dashboard name', async () => {
+    it('are exactly those in the pages and the Grafana dashboard', async () => {
       const names = await prometheus.names();
       const text = readFileSync(new URL('../../deploy/grafana/slipway.json', import.meta.url), 'utf8');
       const named = new Set(text.match(/\btemporal_[a-z_]+/g));
@@ -161,14 +161,14 @@ describe.skipIf(!hasPrometheus)(
       expect([...named].filter((name) => !names.includes(name))).toEqual([]);
     });
 
-    it('are refused a port that is taken, with what to do', async () => {
+    it('fail on a port that is in use, with advice', async () => {
       const second = slipway(['worker', '--json', '--metrics', worker], { env: stack.env });
       expect(await second.exited).toBe(1);
       expect(second.stdout).toContain('SLIPWAY_PORT_UNAVAILABLE');
       expect(second.stdout).toContain('slipway worker --metrics');
     });
 
-    it('go by OTLP to where OpenTelemetry’s variables say', async () => {
+    it('go by OTLP to the address in OpenTelemetry’s variables', async () => {
       const received: string[] = [];
       const collector = createServer((request, response) => {
         const chunks: Buffer[] = [];
@@ -204,7 +204,7 @@ describe.skipIf(!hasPrometheus)(
       }
     });
 
-    it('alert that no worker runs, once it is gone', async () => {
+    it('alert that no worker runs after it has ended', async () => {
       await stack.worker.kill();
       const pending = 'ALERTS{alertname="SlipwayNoWorker"}';
       await eventually(async () => {

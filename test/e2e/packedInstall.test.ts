@@ -49,7 +49,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
     });
 
     it.each([['dev'], ['demo'], ['platform'], ['agent', '.']])(
-      'say with "slipway %s" in one line what to install',
+      'report with "slipway %s" in one line what to install',
       async (...command) => {
         const { code, stderr } = await slipway(...command);
         expect(stderr).toBe(

@@ -73,7 +73,7 @@ function found(text: string): readonly string[] {
   });
 }
 
-it('a release that answers, one that fails and restores, and what people say to the target meet every secret', async () => {
+it('a successful release, a failed one and people’s messages meet every secret', async () => {
   expect((await project.ran('release', 'staging')).code).toBe(0);
   await project.use({ says: `No. ${PLANTED.answer}` });
   const body = JSON.stringify({ detail: `denied for ${PLANTED.error} and ${PLANTED.configuration}` });
@@ -89,7 +89,7 @@ it('a release that answers, one that fails and restores, and what people say to 
   expect(found(refused.text)).toEqual([]);
 });
 
-it('an action on the page is counted, and says nothing of them', async () => {
+it('an action on the dashboard is counted, without secrets', async () => {
   const [target] = await targetPaths();
   const browser = new TestBrowser();
   const { text } = await browser.open(`${page}${target}/hold`);

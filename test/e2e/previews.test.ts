@@ -89,7 +89,7 @@ const preview = (pr: number, name: string, ...words: string[]) =>
   project.run('preview', ...words, '--pr', String(pr), '--name', name, '--json');
 
 describe('a pull request', () => {
-  it('is opened: a deployment of its own is released, checked, and reported in one comment', async () => {
+  it('is opened: a separate deployment is released, checked, and reported in one comment', async () => {
     const up = preview(1, 'long');
     expect(await up.exited, up.stdout + up.stderr).toBe(0);
     expect(up.lines.at(-1)).toMatchObject({
@@ -107,7 +107,7 @@ describe('a pull request', () => {
     expect(status.code, status.text).toBe(0);
   });
 
-  it('is pushed to, and the CI is killed in the middle: the release goes on, and the comment is updated', async () => {
+  it('is pushed to, and the CI is killed in the middle: the release continues, and the comment is updated', async () => {
     await project.use(goodAgent(1));
     await killedAt(preview(1, 'long'), 'submitted');
     await eventually(() => expect(commentOf(1)).toContain('release-2: **released**'));
@@ -122,7 +122,7 @@ describe('a pull request', () => {
     });
   });
 
-  it('is closed: everything is removed, and once more changes nothing', async () => {
+  it('is closed: everything is removed, and a second removal changes nothing', async () => {
     const down = preview(1, 'long', 'down');
     expect(await down.exited, down.stdout + down.stderr).toBe(0);
     expect(down.lines.at(-1)).toMatchObject({ event: 'preview_removed', removed: 'deleted', exitCode: 0 });
@@ -136,7 +136,7 @@ describe('a pull request', () => {
   it.each([
     [2, 'as soon as the push is taken', 'submitted'],
     [3, 'while the revision is built', 'step'],
-  ])('#%i, whose CI is killed %s, is removed by its deadline all the same', async (pr, _, event) => {
+  ])('#%i, whose CI is killed %s, is removed by its deadline anyway', async (pr, _, event) => {
     await killedAt(preview(pr, 'short'), event);
     // Nor does the worker of the push have to live.
     if (pr === 3) {
@@ -148,7 +148,7 @@ describe('a pull request', () => {
     expect(await deployments()).not.toContain(`short-${pr}`);
   });
 
-  it('over the cap removes the oldest idle preview', async () => {
+  it('over the limit removes the oldest idle preview', async () => {
     for (const pr of [11, 12]) {
       const up = preview(pr, 'long');
       expect(await up.exited, up.stdout + up.stderr).toBe(0);
@@ -183,7 +183,7 @@ describe('a pull request', () => {
     expect(await deployments()).not.toContain('long-12');
   });
 
-  it('leaves no rule broken', async () => {
+  it('violates no rule', async () => {
     expect(await stack.audit()).toEqual([]);
   });
 });

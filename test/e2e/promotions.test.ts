@@ -207,7 +207,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await active(production)).toBe(before);
   });
 
-  it('abort if the command that follows them is interrupted, with --abort-on-interrupt', async () => {
+  it('abort if their command is interrupted, with --abort-on-interrupt', async () => {
     const command = asProcess(['long', '--abort-on-interrupt', '--json']);
     await command.line(({ step, status }) => step === 'soak' && status === 'running');
     command.child.kill('SIGTERM');
@@ -240,7 +240,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await active(production)).toBe(before);
   });
 
-  it('are judged: latencies that grow by 30 % fail, also if the worker is killed in the middle', async () => {
+  it('are judged: latencies that grow by 30 % fail, also if the worker is killed during the judgement', async () => {
     const before = await active(production);
     const promotion = promote(ada, 'slower');
     await promotion.event(({ step, status }) => step === 'judge' && status === 'running');
@@ -262,7 +262,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     });
   });
 
-  it('are rejected by a freeze; one that waits is approved by another person, and continues by override', async () => {
+  it('are rejected by a freeze; a waiting one is approved by another person, and continues by override', async () => {
     const refused = promote(ada, 'frozen');
     expect(await refused.code).toBe(4);
     expect(refused.error?.code ?? (await ended(refused))['reason']).toMatch(/FROZEN|frozen/);
@@ -284,7 +284,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(late).toMatchObject({ code: 4, text: expect.stringContaining('has ended released') as string });
   });
 
-  it('restore what served if the bake fails, and stop the line until a person ends the hold', async () => {
+  it('restore the earlier revision if the bake fails, and block the target until a person ends the hold', async () => {
     const before = await active(production);
     await releaseOnCanary(agent('C'));
     const promotion = promote(ada, 'baked');
@@ -311,7 +311,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
 });
 
 describe('the schedule of a promotion', () => {
-  it('is applied once, shows what differs, and is paused with its reason', async () => {
+  it('is applied once, shows differences, and is paused with its reason', async () => {
     const dry = await scheduled((context, file) => runScheduleApply(context, { config: file, dryRun: true }));
     expect(dry).toContain('"event":"schedule_change"');
     expect(dry).toContain('"kind":"create"');
@@ -329,7 +329,7 @@ describe('the schedule of a promotion', () => {
     expect(plan).toContain('"event":"planned"');
   });
 
-  it('starts at once if a person triggers it, although it is paused, and that person may not approve it', async () => {
+  it('starts immediately if a person triggers it while it is paused, and that person may not approve it', async () => {
     await releaseOnCanary(agent('T'));
     await scheduled((context, file) => runScheduleApply(context, { config: file }));
     await pause(true, 'scheduled');
@@ -348,7 +348,7 @@ describe('the schedule of a promotion', () => {
   });
 
   it.runIf(WITH_OUTAGES)(
-    'makes one promotion of three times that pass while the worker is down',
+    'makes one promotion for three times that pass while the worker is down',
     async () => {
       await noTurnRuns();
       await releaseOnCanary(agent('E'));
@@ -360,7 +360,7 @@ describe('the schedule of a promotion', () => {
     },
   );
 
-  it.runIf(WITH_OUTAGES)('makes one promotion of three times that pass while Temporal is down', async () => {
+  it.runIf(WITH_OUTAGES)('makes one promotion for three times that pass while Temporal is down', async () => {
     await noTurnRuns();
     await releaseOnCanary(agent('F'));
     const before = (await production.shippedRevisions()).length;

@@ -31,8 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => reader.leave());
 
-describe('the README, carried out as it is written', () => {
-  it('shows what "npm run demo" prints', async () => {
+describe('the README, executed step by step', () => {
+  it('shows the output of "npm run demo"', async () => {
     expect(await reader.type(`cd '${ROOT}'\nnpm run demo`), reader.printed).toBe(0);
     expect(essentialOutput(fromStory(reader.printed))).toMatch(shownPattern(fromStory(textOf(demo))));
   });
@@ -46,7 +46,7 @@ describe('the README, carried out as it is written', () => {
   });
 
   it.each(lines.map((line, index) => [line, lines.indexOf(line) < index] as const))(
-    'does what it says: %s',
+    'is correct: %s',
     async (line, again) => {
       if (again) await writeFile(join(reader.folder, 'changed.txt'), 'something else\n');
       const wanted = GOES_ON[line];

@@ -37,7 +37,7 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).toBeNull();
   });
 
-  it('aborts a release that uploads, and leaves what served', async () => {
+  it('aborts an uploading release, and leaves the serving revision', async () => {
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
     const uploading = meet(on, REQUESTS.uploadUrl, { kind: 'hold', until });
@@ -55,7 +55,7 @@ describe('slipway rollback', () => {
     expect((await on.seen.target()).state.hold).not.toBeNull();
   });
 
-  it('accepts the beginning of an id, also on a hold', async () => {
+  it('accepts a prefix of an id, also on a hold', async () => {
     const { code, text } = await rollBack('--to', revisions[1]!.slice(0, 8));
     expect(code, text).toBe(0);
     expect(await on.active()).toBe(revisions[1]);
@@ -86,7 +86,7 @@ describe('slipway rollback', () => {
     expect(await on.active()).toBe(revisions[1]);
   });
 
-  it('with the key means what serves now, also right after a restore: no earlier revision is left to restore', async () => {
+  it('with the key leaves what serves now, also right after a restore: no earlier revision is left to restore', async () => {
     const { code, text } = await rollBack();
     expect(code, text).toBe(2);
     expect(text).toContain('no earlier verified revision is known');

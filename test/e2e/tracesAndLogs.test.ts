@@ -131,7 +131,7 @@ it('a release is one trace, from the command through each activity to each call'
   if (picture !== undefined) await writeFile(picture, JSON.stringify(receiver.trace(patch!.traceId)));
 });
 
-it('a release that fails, and what it restores, are one trace', async () => {
+it('a failed release and its restore are one trace', async () => {
   await project.use({ says: 'No.' });
   const body = JSON.stringify({ detail: `${SECRET} ${stack.apiKey}` });
   void meet(stack.proxy, REQUESTS.uploadUrl, { kind: 'answer', status: 503, body }, 1);
@@ -149,7 +149,7 @@ it('a release that fails, and what it restores, are one trace', async () => {
   expect(named(spans, 'runCheck').length).toBeGreaterThan(1);
 });
 
-it('a trace goes on after its worker was killed', async () => {
+it('a trace continues after its worker was killed', async () => {
   await project.use({ says: 'Hello Ada, again' });
   let goOn = (): void => undefined;
   const until = new Promise<void>((resolve) => (goOn = resolve));
@@ -170,7 +170,7 @@ it('a trace goes on after its worker was killed', async () => {
   expect(named(spans, 'release staging')[0]?.parentSpanId).toBe(command?.spanId);
 });
 
-it('a rollback by hand is one trace', async () => {
+it('a manual rollback is one trace', async () => {
   const { code, text } = await project.ran('rollback', 'staging', '--reason', 'a test');
   expect(code, text).toBe(0);
   const own = await eventually(() => {
@@ -186,7 +186,7 @@ it('a rollback by hand is one trace', async () => {
   expect(names).toContain('redeployRevision');
 });
 
-it('no span holds a secret, or the address of an upload', () => {
+it('no span contains a secret, or the address of an upload', () => {
   expect(receiver.spans.length).toBeGreaterThan(50);
   for (const secret of [SECRET, stack.apiKey]) expect(receiver.raw.includes(secret), secret).toBe(false);
   // An upload URL is a credential: spans contain only its template.
@@ -209,7 +209,7 @@ describe('slipway logs --release', () => {
   const sourcesOf = (lines: readonly Line[], event = 'release_log'): ReadonlySet<string> =>
     new Set(lines.filter((line) => line.event === event).map(({ source }) => source));
 
-  it('says which sources cannot be read, and why', async () => {
+  it('reports which sources cannot be read, and why', async () => {
     const { code, text, lines } = await logOf('release-1');
     expect(code, text).toBe(0);
     expect(sourcesOf(lines, 'log_source')).toEqual(new Set(['worker', 'platform']));
@@ -217,7 +217,7 @@ describe('slipway logs --release', () => {
     expect(sourcesOf(lines)).toEqual(new Set(['temporal', 'build', 'deploy']));
   });
 
-  it('puts together what all processes logged about a release, by time', async () => {
+  it('merges what all processes logged about a release, by time', async () => {
     const logs = join(stack.env['SLIPWAY_HOME']!, 'logs');
     await mkdir(logs, { recursive: true });
     await writeFile(join(logs, 'worker.log'), workerLogs + stack.worker.stderr);
@@ -257,7 +257,7 @@ describe('slipway logs --release', () => {
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d\.\d{3} temporal workflow completed: rolled_back/);
   });
 
-  it('goes on without Temporal and without the control plane, by the record of the release', async () => {
+  it('continues without Temporal and the control plane, with the record of the release', async () => {
     const env = { ...stack.env, TEMPORAL_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: '' };
     const logs = slipway(['logs', 'staging', '--release', 'release-1', '--json'], {
       env,
@@ -283,13 +283,13 @@ describe('slipway logs --release', () => {
     expect(JSON.parse(patched)).toMatchObject({ target: 'staging', step: 'patch', level: 30 });
   });
 
-  it('no log holds a secret', () => {
+  it('no log contains a secret', () => {
     const logs = workerLogs + stack.worker.stderr + stack.platform.stderr;
     for (const secret of [SECRET, stack.apiKey]) expect(logs.includes(secret), secret).toBe(false);
   });
 });
 
-it('nothing is sent of a workflow that is no release’s, but in traces of their own', async () => {
+it('spans of workflows other than releases are separate traces', async () => {
   const released = new Set(named(receiver.spans, 'release staging').map(({ traceId }) => traceId));
   const others = receiver.spans.filter(({ traceId }) => !released.has(traceId));
   expect(

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => reader.leave());
 
-describe('the tutorial, carried out as it is written, in a fresh checkout and an empty folder', () => {
+describe('the tutorial, executed step by step, in a fresh checkout and an empty folder', () => {
   it(
     'installs the command',
     async () => {
@@ -27,7 +27,7 @@ describe('the tutorial, carried out as it is written, in a fresh checkout and an
     INSTALLS_WITHIN_MS,
   );
 
-  it.each(blocks.map((block) => [nameOf(block), block] as const))('is right: %s', (_, block) =>
+  it.each(blocks.map((block) => [nameOf(block), block] as const))('is correct: %s', (_, block) =>
     reader.follow(block),
   );
 

@@ -38,7 +38,7 @@ afterAll(() => stack.stop());
 
 // Run concurrently: each test spends most of its time waiting for a service that does not answer.
 
-it.concurrent('a worker that cannot load its workflow code says so, and ends', async () => {
+it.concurrent('a worker that cannot load its workflow code reports it, and ends', async () => {
   const map = 'sourceMappingURL=data:application/json;charset=utf-8;base64,';
   const broken = await installVariant(join(stack.folder, 'broken'), [{ from: map, to: `${map}AAAA` }]);
   const worker = new Process(process.execPath, [broken, 'worker'], { env: stack.env });
@@ -100,7 +100,7 @@ it.concurrent(
   },
 );
 
-it.concurrent('a message to one release waits for that release alone', async () => {
+it.concurrent('a message to one release waits only for that release', async () => {
   const kept = await project.ran('pause', 'staging', '--release', running);
   expect(kept.code, kept.text).toBe(0);
   expect(kept.text).toContain('Temporal keeps it');

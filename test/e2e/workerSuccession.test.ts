@@ -24,13 +24,13 @@ function projectFor(deployment: string): Promise<Project> {
 /** No answer until the caller is gone. */
 const NO_ANSWER: Fault = { kind: 'hold_back', until: new Promise(() => undefined) };
 
-describe('a worker that is started at once after a kill', () => {
+describe('a worker that starts right after a kill', () => {
   it.each([
     // The first call is a local activity, which Temporal does not know: it ends with its worker.
     ['find', REQUESTS.find, 'findDeployment', { isTriedLocally: true }],
     ['patch', REQUESTS.patch, 'patchDeployment', { isTriedLocally: false }],
   ] as const)(
-    'in the step %s: fails what the killed one held, and the release goes on at once',
+    'in the step %s: fails what the killed one was running, and the release continues immediately',
     async (step, matches, activityType, { isTriedLocally }) => {
       const deployment = `successor-${step}`;
       const project = await projectFor(deployment);
@@ -57,8 +57,8 @@ describe('a worker that is started at once after a kill', () => {
   );
 });
 
-describe('a worker that is asked to end while it polls', () => {
-  it('ends with 0, and another worker continues', async () => {
+describe('a worker that shuts down while it polls', () => {
+  it('exits 0, and another worker continues', async () => {
     const project = await projectFor('worker-shutdown');
     const polling = meet(stack.proxy, REQUESTS.poll);
     const following = project.run('release', 'staging');
@@ -70,7 +70,7 @@ describe('a worker that is asked to end while it polls', () => {
   });
 });
 
-describe('a target that is ended in Temporal while its worker is killed in the middle of a release', () => {
+describe('a target that is terminated while its worker is killed during a release', () => {
   const deployment = 'ended';
   const example = { says: 'Hello Ada!' };
 
@@ -106,7 +106,7 @@ describe('a target that is ended in Temporal while its worker is killed in the m
     });
   });
 
-  it('is the same target under any spelling of its control plane, and refuses another address', async () => {
+  it('is the same target under any spelling of its control plane, and rejects another address', async () => {
     const port = new URL(stack.controlPlane).port;
     const spelled = await Project.create(stack, {
       example,

@@ -101,7 +101,7 @@ async function startHeldRelease(project: Project, text: string): Promise<void> {
   await polling;
 }
 
-it('a version that would break replay: releases end on the old one, targets move on', async () => {
+it('a version that would break replay: releases end on the old one, targets move', async () => {
   const deployment = 'breaking';
   const project = await inTheMiddle(deployment);
   const seen = new Observer(stack, deployment);
@@ -141,7 +141,7 @@ it('a version that would break replay: releases end on the old one, targets move
   await next.worker.stop();
 });
 
-it('a version that targets do not replay on is refused, and nothing is changed', async () => {
+it('a version that targets cannot replay on is rejected, and nothing is changed', async () => {
   const project = await Project.create(stack, { example: EXAMPLE, deployment: 'refused' });
   expect((await project.ran('release', 'staging')).code).toBe(0);
   const next = await Variant.start('breaks-targets', BREAKS_TARGETS);

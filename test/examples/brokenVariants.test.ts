@@ -11,7 +11,7 @@ const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 const GREETER = join(EXAMPLES, 'greeter');
 const VARIANTS = readdirSync(join(EXAMPLES, 'broken')).sort();
 
-it('are those that examples/README.md tells of', () => {
+it('are those in examples/README.md', () => {
   const told = [...read(join(EXAMPLES, 'README.md')).matchAll(/^\| `([a-z-]+)` +\|/gm)].map(
     ([, name]) => name,
   );
@@ -21,13 +21,13 @@ it('are those that examples/README.md tells of', () => {
 describe.each([['greeter', GREETER], ...VARIANTS.map((name) => [name, join(EXAMPLES, 'broken', name)])])(
   '%s',
   (name = '', folder = '') => {
-    it('names a graph "greeter" in a file that is there', () => {
+    it('names a graph "greeter" in an existing file', () => {
       const { graphs } = GraphConfig.parse(JSON.parse(read(join(folder, 'graph.json'))));
       expect(Object.keys(graphs)).toEqual(['greeter']);
       expect(existsSync(join(folder, graphs['greeter']!.path.split(':')[0]!))).toBe(true);
     });
 
-    it('has a right slipway.yaml, with the checks of the greeter', async () => {
+    it('has a valid slipway.yaml, with the checks of the greeter', async () => {
       const { config } = await loadConfig(join(folder, 'slipway.yaml'));
       const { config: good } = await loadConfig(join(GREETER, 'slipway.yaml'));
       expect(config).toEqual(good);
@@ -48,8 +48,8 @@ describe.each([['greeter', GREETER], ...VARIANTS.map((name) => [name, join(EXAMP
   },
 );
 
-describe('a graph that can be asked', () => {
-  it('answers wrongly: not with the name that was said', async () => {
+describe('a graph that can be called', () => {
+  it('answers wrongly: without the given name', async () => {
     expect(await ask('answers-wrongly')).toBe('Hello, stranger! It is good to meet you.');
   });
 
@@ -73,7 +73,7 @@ it('does not build: its build ends with an error', async () => {
   await expect(import(build)).rejects.toThrow(SyntaxError);
 });
 
-it('names nothing: its graph.json asks for an export that its file does not have', async () => {
+it('names nothing: its graph.json names an export that its file does not have', async () => {
   const { graphs } = GraphConfig.parse(
     JSON.parse(read(join(EXAMPLES, 'broken/graph-names-nothing/graph.json'))),
   );

@@ -8,7 +8,7 @@ describe('the greeter', () => {
     expect(await lastAnswer('Hello, I am Ada')).toBe('Hello, Ada! It is good to meet you.');
   });
 
-  it('asks for the name where none was said', async () => {
+  it('asks for the name if none was given', async () => {
     expect(await lastAnswer('Good morning')).toBe('Hello! What is your name?');
   });
 
@@ -36,7 +36,7 @@ describe('the greeter', () => {
   it.each([
     ['yes', 'Hello, Ada! It is good to meet you.'],
     ['no', 'All right, I say nothing.'],
-  ])('asks first where it is told to, and does as it is answered: %s', async (answer, said) => {
+  ])('asks first on request, and follows the answer: %s', async (answer, said) => {
     const saved = Object.assign(Object.create(graph) as typeof graph, { checkpointer: new MemorySaver() });
     const config = { configurable: { thread_id: answer } };
     const asked = await saved.invoke({ messages: [question()] }, config);

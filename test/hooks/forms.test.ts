@@ -54,7 +54,7 @@ const PROMPT = JSON.stringify({
 });
 const GENERIC = JSON.stringify({ id: 'incident-7', title: 'cost', labels: { target: 'production' } });
 
-describe('what a product sends is taken with its own signature:', () => {
+describe('a product’s event is accepted with its own signature:', () => {
   const RIGHT: readonly [string, string, string, Readonly<Record<string, string>>][] = [
     ['alertmanager', 'a token', ALERTS, BEARER],
     ['alertmanager', 'a password', ALERTS, BASIC],
@@ -88,7 +88,7 @@ describe('what a product sends is taken with its own signature:', () => {
   });
 });
 
-describe('is refused with 401, and nobody is told:', () => {
+describe('is rejected with 401, and has no effect:', () => {
   const old = SECONDS - 301;
   const ahead = SECONDS + 301;
   const WRONG: readonly [string, string, Readonly<Record<string, string>>, string][] = [
@@ -157,7 +157,7 @@ describe('an event', () => {
   const read = (form: Parameters<typeof readEvents>[0], body: string, event?: string) =>
     readEvents(form, { body: new TextEncoder().encode(body), header: () => event });
 
-  it('is each alert of a group, with its own status and beginning', () => {
+  it('is each alert of a group, with its own status and start', () => {
     expect(read('alertmanager', ALERTS)).toMatchObject([
       {
         title: 'AnswersWorse: score below 0.7',
@@ -169,7 +169,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('is the same alert if it is sent again, and another one if it fires anew or is resolved', () => {
+  it('is the same for a repeated alert, and another one if it fires again or is resolved', () => {
     const [first] = read('alertmanager', ALERTS);
     const again = read('grafana', ALERTS.replace('"receiver":"slipway"', '"receiver":"other"'));
     expect(again[0]?.id).toBe(first?.id);
@@ -182,7 +182,7 @@ describe('an event', () => {
     expect(resolved[0]?.id).not.toBe(first?.id);
   });
 
-  it('is what GitHub signed, whatever its headers say of the delivery', () => {
+  it('is identified by what GitHub signed, not by the headers', () => {
     const [run] = read('github', WORKFLOW_RUN, 'workflow_run');
     expect(run).toMatchObject({
       title: 'workflow_run evals failure main acme/agent',
@@ -212,7 +212,7 @@ describe('an event', () => {
     ['generic', '{"id":"1","at":"yesterday"}', /"at" is not a time/],
     ['generic', '[]', 'the body is not a JSON object'],
     ['generic', '{"id":', 'the body is not JSON in UTF-8'],
-  ] as const)('is refused if it is not of the form %s: %s', (form, body, message) => {
+  ] as const)('is rejected if it is not of the form %s: %s', (form, body, message) => {
     expect(() => read(form, body)).toThrow(message);
   });
 });

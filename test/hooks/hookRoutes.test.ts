@@ -18,7 +18,7 @@ function alerts(...fingerprints: readonly string[]): string {
 }
 
 describe('the listener of hooks', () => {
-  it('answers what each event became, and a redelivered one with what the first became', async () => {
+  it('answers with the decision about each event, and a redelivered one with the first decision', async () => {
     const listener = new ListenerUnderTest(hookOf('alertmanager'));
     expect(await listener.post(alerts('a'), BEARER)).toMatchObject({
       status: 202,
@@ -31,7 +31,7 @@ describe('the listener of hooks', () => {
     expect(await listener.post(alerts('a', 'b'), BEARER)).toMatchObject({ status: 200 });
   });
 
-  it('asks the targets that a rule names, or the one of them that the event names', async () => {
+  it('controls the targets that a rule names, or the one of them that the event names', async () => {
     const both = '{ name: all, do: hold, targets: [staging, production] }';
     const named = '{ name: one, do: abort, targets: [staging, production], targetFrom: labels.target }';
     const listed = '{ name: none, do: abort, targets: [production], targetFrom: labels.target }';
@@ -50,7 +50,7 @@ describe('the listener of hooks', () => {
     ]);
   });
 
-  it('refuses a hook that there is not with 404, a body that is none with 400, and a long one with 413', async () => {
+  it('rejects an unknown hook with 404, an invalid body with 400, and a long one with 413', async () => {
     const listener = new ListenerUnderTest(hookOf('alertmanager'));
     expect(await listener.post('{}', BEARER, '/hooks/other')).toMatchObject({
       status: 404,
@@ -67,7 +67,7 @@ describe('the listener of hooks', () => {
     expect(listener.answered.map(({ status }) => status)).toEqual([404, 400, 413]);
   });
 
-  it('answers 503 with a time to wait if its secret is missing or Temporal is away, and says no more', async () => {
+  it('answers 503 with a Retry-After and without details if its secret is missing or Temporal is away', async () => {
     const secretless = new ListenerUnderTest(hookOf('alertmanager'), {});
     const answer = await secretless.post(alerts('a'), BEARER);
     expect(answer).toMatchObject({ status: 503, error: { code: 'SLIPWAY_SECRET_MISSING' } });
@@ -87,7 +87,7 @@ describe('the listener of hooks', () => {
     expect(await away.post(alerts('a'), BEARER)).toMatchObject({ status: 202 });
   });
 
-  it('tells deliveries that arrive together in few messages, and each its own answer', async () => {
+  it('sends simultaneous deliveries in few messages, and answers each', async () => {
     const listener = new ListenerUnderTest(hookOf('alertmanager'));
     const sent = Array.from({ length: 300 }, (_, number) => listener.post(alerts(`fp-${number}`), BEARER));
     const ids = (await Promise.all(sent)).map(({ events }) => events?.[0]?.id);
@@ -95,7 +95,7 @@ describe('the listener of hooks', () => {
     expect(listener.told.length).toBeLessThan(10);
   });
 
-  it('refuses with 503 what it has no room for, and answers each of the others', async () => {
+  it('rejects with 503 what it has no room for, and answers each of the others', async () => {
     const listener = new ListenerUnderTest(hookOf('alertmanager'));
     let open = (): void => undefined;
     const opened = new Promise<void>((resolve) => (open = resolve));

@@ -43,7 +43,7 @@ describe('the proof of a job of GitHub', () => {
     ['of another statement', { aud: statementAudience(OTHER) }, '"aud"'],
     ['without an end', { exp: undefined }, '"exp"'],
     ['of an issuer that is not trusted', { iss: 'https://issuer.example' }, 'another issuer'],
-  ])('is refused %s', async (_what, changed, why) => {
+  ])('is rejected %s', async (_what, changed, why) => {
     const token = await issuer.token({ ...claims, ...changed });
     await expect(verify(token)).rejects.toMatchObject({
       code: 'SLIPWAY_IDENTITY_UNPROVED',
@@ -51,7 +51,7 @@ describe('the proof of a job of GitHub', () => {
     });
   });
 
-  it('is refused without a signature, or with one of another key', async () => {
+  it('is rejected without a signature, or with one of another key', async () => {
     const seconds = Math.floor(Date.now() / 1_000);
     const unsigned = new UnsecuredJWT({
       ...claims,
@@ -95,7 +95,7 @@ describe('the proof of a person', () => {
     claims = { sub: 'ada', aud: 'command', nonce, email: 'ada@example.com', email_verified: true };
   });
 
-  it('proves their verified e-mail address, and else what the issuer calls them', async () => {
+  it('proves their verified e-mail address, and otherwise their subject at the issuer', async () => {
     const signed = await signStatement(STATEMENT, key);
     expect(await verify(await issuer.token(claims), signed)).toEqual({
       who: 'ada@example.com',
@@ -107,7 +107,7 @@ describe('the proof of a person', () => {
     });
   });
 
-  it('is refused for another statement, by another key, without a statement, and for another client', async () => {
+  it('is rejected for another statement, by another key, without a statement, and for another client', async () => {
     const token = await issuer.token(claims);
     const mallory = await generateKeyPair('ES256', { extractable: true });
     const others = [
@@ -123,7 +123,7 @@ describe('the proof of a person', () => {
     await expect(verify(ofPage, await signStatement(STATEMENT, key))).rejects.toThrow('"aud"');
   });
 
-  it('must be valid when the message arrives, however late it is verified', async () => {
+  it('must be valid when the message arrives, even if it is verified later', async () => {
     const before = new Date(NOW.getTime() - 7_200_000);
     const signed = await signStatement(STATEMENT, key);
     const token = await issuer.token(claims, before);
@@ -131,7 +131,7 @@ describe('the proof of a person', () => {
     expect(await verify(token, signed, before)).toMatchObject({ who: 'ada@example.com' });
   });
 
-  it('is tried again if the issuer does not answer', async () => {
+  it('is retried if the issuer does not answer', async () => {
     const token = await issuer.token(claims);
     const signed = await signStatement(STATEMENT, key);
     await issuer.close();
@@ -140,8 +140,8 @@ describe('the proof of a person', () => {
   });
 });
 
-describe('whom a worker trusts', () => {
-  it('is what its environment names', () => {
+describe('the issuers that a worker trusts', () => {
+  it('come from its environment', () => {
     expect(
       readTrust({
         SLIPWAY_OIDC_ISSUER: 'https://login.example.com',
@@ -164,7 +164,7 @@ describe('whom a worker trusts', () => {
   it.each([
     { SLIPWAY_OIDC_ISSUER: 'http://login.example.com', SLIPWAY_OIDC_CLIENT_ID: 'command' },
     { SLIPWAY_OIDC_GITHUB_REPOSITORIES: 'acme/*' },
-  ])('is refused as %j', (environment) => {
+  ])('are rejected as %j', (environment) => {
     expect(() => readTrust(environment)).toThrow(expect.objectContaining({ code: 'SLIPWAY_USAGE' }));
   });
 });

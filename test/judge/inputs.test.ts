@@ -22,7 +22,7 @@ async function problemOf(text: string): Promise<SlipwayError> {
 }
 
 describe('a file of inputs', () => {
-  it('has one on each line, perhaps with what is expected of it', async () => {
+  it('has one on each line, with an optional expectation', async () => {
     const text =
       '{"input":{"name":"Ada"},"expect":{"contains":"Ada","maxLatency":"2s"}}\r\n\n{"input":{"name":"Bob"}}';
     expect(await read(text)).toEqual([
@@ -36,13 +36,13 @@ describe('a file of inputs', () => {
     ['{"input":3}', 'inputs.jsonl:1', 'input: '],
     ['\n\n{"input":{},"expects":{}}', 'inputs.jsonl:3', 'expects'],
     ['{"input":{},"expect":{"matches":"("}}', 'inputs.jsonl:1', 'expect.matches'],
-  ])('is refused with the line: %j', async (text, place, words) => {
+  ])('is rejected with the line: %j', async (text, place, words) => {
     const problem = await problemOf(text);
     expect(problem).toMatchObject({ code: 'SLIPWAY_JUDGE_INPUTS_INVALID', place });
     expect(problem.message).toContain(words);
   });
 
-  it('without any input is refused', () => {
+  it('without any input is rejected', () => {
     expect(() => someInputs([], 'inputs.jsonl')).toThrow('it contains no input');
   });
 });
@@ -52,11 +52,11 @@ describe('a sample', () => {
     for (let number = 0; number < count; number++) yield await Promise.resolve(number);
   }
 
-  it('holds everything where there is no more than wanted', async () => {
+  it('contains everything if there are no more than wanted', async () => {
     expect(await sample(numbers(5), 10, randomFrom(1))).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('is drawn evenly from any number, and again the same with the same seed', async () => {
+  it('is drawn evenly from any number, and repeatable with the same seed', async () => {
     const drawn = await sample(numbers(20_000), 500, randomFrom(3));
     expect(new Set(drawn).size).toBe(500);
     const mean = drawn.reduce((sum, number) => sum + number, 0) / drawn.length;
@@ -66,7 +66,7 @@ describe('a sample', () => {
     expect(await sample(numbers(20_000), 500, randomFrom(4))).not.toEqual(drawn);
   });
 
-  it('is shuffled without losing anything', () => {
+  it('is shuffled without a loss', () => {
     const order = shuffled([1, 2, 3, 4, 5, 6, 7, 8], randomFrom(1));
     expect(order).not.toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(order.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);

@@ -60,7 +60,7 @@ function startAgents(baseline?: Behavior, candidate?: Behavior): Promise<[Agent,
 }
 
 describe('a judgement', () => {
-  it('passes two agents that are alike', async () => {
+  it('passes two equal agents', async () => {
     const [baseline, candidate] = await startAgents({ takesMs: () => TAKES_MS }, { takesMs: () => TAKES_MS });
     const report = await judgeCandidate(judgement(baseline, candidate, { policy: COARSE }));
     expect(report.verdict).toBe('passed');
@@ -68,7 +68,7 @@ describe('a judgement', () => {
     expect(metricOf(report, 'firstToken')!.comparison.change!.upper).toBeLessThan(0.5);
   });
 
-  it('fails a candidate that is slower by more than 30 %, and says so', async () => {
+  it('fails a candidate that is slower by more than 30 %, and reports it', async () => {
     const [baseline, candidate] = await startAgents({ takesMs: () => 250 }, { takesMs: () => 350 });
     const inputs = { from: 'inputs.jsonl', chosen: INPUTS.slice(0, 80) };
     const report = await judgeCandidate(judgement(baseline, candidate, {}, { inputs }));
@@ -77,7 +77,7 @@ describe('a judgement', () => {
     expect(metricOf(report, 'success')!.verdict).not.toBe('failed');
   });
 
-  it('fails a candidate of which five runs in a hundred fail', async () => {
+  it('fails a candidate with five failed runs in a hundred', async () => {
     const [baseline, candidate] = await startAgents({}, { fails: (run) => run % 20 === 0 });
     const report = await judgeCandidate(judgement(baseline, candidate, { repetitions: 3 }));
     expect(report.verdict).toBe('failed');
@@ -100,10 +100,10 @@ describe('a judgement', () => {
   });
 });
 
-describe('an agent that is away', () => {
+describe('an agent that is unavailable', () => {
   const few = { inputs: { from: 'few', chosen: INPUTS.slice(0, 30) } };
 
-  it('makes the judgement errored, and says whose fault it is', async () => {
+  it('makes the judgement errored, and is named', async () => {
     const [baseline, candidate] = await startAgents();
     const made = judgement(baseline, candidate, { patienceMs: 0 }, few);
     const gone = createRunApiClient({ baseUrl: 'http://127.0.0.1:9' });
@@ -115,7 +115,7 @@ describe('an agent that is away', () => {
     expect(report.metrics.every(({ verdict }) => verdict === null)).toBe(true);
   });
 
-  it('is waited for, and its lost runs are begun again and not counted against it', async () => {
+  it('is waited for, and its lost runs are repeated and do not count against it', async () => {
     let away = 0;
     const [baseline, candidate] = await startAgents(
       {},
@@ -135,7 +135,7 @@ describe('an agent that is away', () => {
     expect(report.sides.candidate.ended.error).toBe(0);
   });
 
-  it('that loses a run while it answers has failed in it', async () => {
+  it('that loses a run during its answer has failed in it', async () => {
     const [baseline, candidate] = await startAgents(
       {},
       {
@@ -151,7 +151,7 @@ describe('an agent that is away', () => {
     expect(metricOf(report, 'success')!.verdict).toBe('failed');
   });
 
-  it('that refuses the key ends the judgement at once', async () => {
+  it('that rejects the key ends the judgement immediately', async () => {
     const [baseline, candidate] = await startAgents({
       instead: (_, response) => {
         json(response, 401, { detail: 'no' });
@@ -164,7 +164,7 @@ describe('an agent that is away', () => {
 });
 
 describe('the runs of a judgement', () => {
-  it('alternate between the sides, and the same seed makes the same ones', async () => {
+  it('alternate between the sides, and the same seed gives the same ones', async () => {
     const order = async (seed: number): Promise<string> => {
       const [baseline, candidate] = await startAgents();
       const trials: Trial[] = [];
@@ -191,7 +191,7 @@ describe('the runs of a judgement', () => {
     expect(other).not.toBe(first);
   });
 
-  it('that an earlier attempt made are not made again', async () => {
+  it('of an earlier attempt are not repeated', async () => {
     const [baseline, candidate] = await startAgents();
     const inputs = { from: 'few', chosen: INPUTS.slice(0, 30) };
     const trials: Trial[] = [];
@@ -208,7 +208,7 @@ describe('the runs of a judgement', () => {
     expect(report.sides.baseline.runs + report.sides.candidate.runs).toBe(60);
   });
 
-  it('end with the signal', async () => {
+  it('end when the signal aborts', async () => {
     const [baseline, candidate] = await startAgents({ takesMs: () => 60_000 });
     const controller = new AbortController();
     const judged = judgeCandidate(judgement(baseline, candidate, {}, { signal: controller.signal }));

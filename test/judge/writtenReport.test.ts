@@ -55,7 +55,7 @@ function report(): JudgeReport {
 }
 
 describe('the report', () => {
-  it('tells the verdict, why, every metric with its bounds, and what went wrong', () => {
+  it('has the verdict, the reason, every metric with its bounds, and the failures', () => {
     const text = textReport(report()).map((line) => line.text);
     expect(text).toEqual([
       'failed: the candidate is worse than the baseline',
@@ -79,7 +79,7 @@ describe('the report', () => {
     ]);
   });
 
-  it('as Markdown has the same in it, and nothing that agents wrote becomes markup', () => {
+  it('has the same content as Markdown, with escaped text of agents', () => {
     expect(markdownReport(report()).split('\n')).toEqual([
       '## Judge: failed: the candidate is worse than the baseline',
       '',
@@ -112,18 +112,18 @@ describe('the report', () => {
     ]);
   });
 
-  it('is JSON, and small whatever the number of runs', () => {
+  it('is JSON, and small with any number of runs', () => {
     const small = report();
     expect(JSON.parse(JSON.stringify(small))).toEqual(small);
     expect(JSON.stringify(small).length).toBeLessThan(16_384);
   });
 
-  it('counts the numbers of a run that failed in the rates only', () => {
+  it('counts the numbers of a failed run only in the rates', () => {
     const latency = report().metrics[1]!.comparison;
     expect(latency).toMatchObject({ baseline: { runs: RUNS }, candidate: { runs: 90 } });
   });
 
-  it('says of an errored judgement that it gives no verdict on the candidate', () => {
+  it('says that an errored judgement is no verdict on the candidate', () => {
     const [verdict] = textReport(madeReport('errored'));
     expect(verdict!.text).toContain('there is no verdict on the candidate');
     expect(markdownReport(madeReport('errored'))).toContain('errored');

@@ -4,7 +4,7 @@ import { readHoldMessage, readRollbackMessage, readUndelivered } from '../../src
 const GARBAGE: readonly unknown[] = [0, 7, true, '', 'rollback', [], [{}], () => undefined, Symbol('x'), 1n];
 
 describe('a rollback message', () => {
-  it('may be nothing at all: then it is a rollback without a name', () => {
+  it('may be empty: it is a rollback without a name', () => {
     for (const nothing of [undefined, null, {}]) {
       expect(readRollbackMessage(nothing, 'signal', 'fallback')).toEqual({
         requestId: 'fallback',
@@ -13,7 +13,7 @@ describe('a rollback message', () => {
     }
   });
 
-  it('may say everything', () => {
+  it('may have every field', () => {
     const message = { requestId: 'id', to: 'revision', who: 'ada', from: 'cli', reason: 'errors' };
     expect(readRollbackMessage(message, 'signal', 'fallback')).toEqual({
       requestId: 'id',
@@ -22,7 +22,7 @@ describe('a rollback message', () => {
     });
   });
 
-  it('is read without blanks, empty fields and fields that nobody knows', () => {
+  it('is read without blanks, empty fields and unknown fields', () => {
     const message = { to: '  revision \n', reason: '   ', requestId: '', who: null, nested: { to: 'x' } };
     expect(readRollbackMessage(message, 'signal', 'fallback')).toEqual({
       requestId: 'fallback',
@@ -31,13 +31,13 @@ describe('a rollback message', () => {
     });
   });
 
-  it.each(GARBAGE.map((garbage) => [typeof garbage, garbage]))('that is a %s is refused', (_, garbage) => {
+  it.each(GARBAGE.map((garbage) => [typeof garbage, garbage]))('that is a %s is rejected', (_, garbage) => {
     expect(readRollbackMessage(garbage, 'signal', 'x')).toBe('the message is not an object');
     expect(readHoldMessage(garbage, 'signal')).toBe('the message is not an object');
   });
 
   it.each(['requestId', 'to', 'who', 'from', 'reason'])(
-    'whose "%s" is not text, or endless, is refused',
+    'whose "%s" is not text, or too long, is rejected',
     (name) => {
       for (const value of [7, false, [], {}, ['x']]) {
         expect(readRollbackMessage({ [name]: value }, 'signal', 'x')).toBe(`"${name}" is not text`);
@@ -49,7 +49,7 @@ describe('a rollback message', () => {
 });
 
 describe('a hold message', () => {
-  it('says who, from where, and why', () => {
+  it('has the person, the source and the reason', () => {
     expect(readHoldMessage({ who: 'ada', reason: 'freeze' }, 'update')).toEqual({
       who: 'ada',
       from: 'update',
@@ -68,13 +68,13 @@ const WARNING = {
 };
 
 it.each([undefined, null, 7, 'text', [], {}, { ...WARNING, at: 7 }, { ...WARNING, reason: null }])(
-  'what arrives by signal and is no warning is refused: %j',
+  'a signal that is no warning is rejected: %j',
   (raw) => {
     expect(readUndelivered(raw)).toEqual(expect.any(String));
   },
 );
 
-it('a warning that arrives by signal is taken, its texts no longer than they may be', () => {
+it('a warning by signal is accepted, with truncated texts', () => {
   const read = readUndelivered({ ...WARNING, name: undefined, reason: 'x'.repeat(5_000), more: 1 });
   expect(read).toEqual({ ...WARNING, name: null, reason: 'x'.repeat(1_000) });
 });

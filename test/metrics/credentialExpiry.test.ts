@@ -7,7 +7,7 @@ import { certificateExpiry, measureExpiry, tokenExpiry } from '../../src/metrics
 const token = (claims: object): string =>
   `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.signature`;
 
-describe('when a credential expires', () => {
+describe('the expiry of a credential', () => {
   it('is read from a certificate', () => {
     const [pem = ''] = rootCertificates;
     expect(certificateExpiry(Buffer.from(pem))).toBeGreaterThan(Date.parse('2025-01-01') / 1_000);
@@ -17,12 +17,12 @@ describe('when a credential expires', () => {
     expect(tokenExpiry(token({ exp: 1_900_000_000 }))).toBe(1_900_000_000);
   });
 
-  it.each(['', 'plain-key', token({ exp: 'soon' }), token([])])('is not known of %j', (key) => {
+  it.each(['', 'plain-key', token({ exp: 'soon' }), token([])])('is unknown for %j', (key) => {
     expect(tokenExpiry(key)).toBeUndefined();
     expect(certificateExpiry(Buffer.from(key))).toBeUndefined();
   });
 
-  it('is measured only where it is known, and the credential itself never is', () => {
+  it('is exported only if it is known, without the credential', () => {
     const measured: unknown[] = [];
     const apiKey = token({ exp: 1_900_000_000 });
     const settings = { connectionOptions: { apiKey, address: 'x:1', tls: true } };

@@ -4,8 +4,8 @@ import { metricsExporter } from '../../src/metrics/exporter.ts';
 
 const OTLP = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' };
 
-describe('where metrics go', () => {
-  it('nowhere by default', async () => {
+describe('the export of metrics', () => {
+  it('is off by default', async () => {
     expect(await metricsExporter(undefined, {})).toBeUndefined();
     expect(await metricsExporter('', { OTEL_EXPORTER_OTLP_ENDPOINT: '' })).toBeUndefined();
   });
@@ -15,7 +15,7 @@ describe('where metrics go', () => {
     ['localhost:9464', /^(127\.0\.0\.1|\[::1\]):9464$/],
     ['[::1]:9464', /^\[::1\]:9464$/],
     ['0.0.0.0:9464', '0.0.0.0:9464'],
-  ])('to a listener on %s, also if OTLP is set', async (address, bound) => {
+  ])('is a listener on %s, also if OTLP is set', async (address, bound) => {
     const exporter = await metricsExporter(address, OTLP);
     expect(exporter).toMatchObject({
       prometheus: { bindAddress: expect.stringMatching(bound) as string },
@@ -24,7 +24,7 @@ describe('where metrics go', () => {
   });
 
   it.each(['9464', 'http://127.0.0.1:9464', '127.0.0.1:0', '127.0.0.1:70000', '127.0.0.1', 'a b:1'])(
-    'not to %s: the error says how it is written',
+    'rejects %s: the error shows the format',
     async (address) => {
       await expect(metricsExporter(address, {})).rejects.toMatchObject({
         code: 'SLIPWAY_USAGE',
@@ -33,7 +33,7 @@ describe('where metrics go', () => {
     },
   );
 
-  it('by OTLP to where OpenTelemetry’s variables say', async () => {
+  it('uses OTLP with OpenTelemetry’s variables', async () => {
     expect(await metricsExporter(undefined, OTLP)).toMatchObject({
       otel: { url: 'http://collector:4318/v1/metrics', http: true, metricsExportInterval: 60_000 },
     });

@@ -20,7 +20,7 @@ function keeping() {
   return { kept, made, measure: measureOn(meter as unknown as MetricMeter) };
 }
 
-describe('what is measured', () => {
+describe('a measurement', () => {
   it('has the labels of its metric, and of a closed list only its values', () => {
     const { kept, measure } = keeping();
     measure('slipway_checks', 1, { verdict: 'passed', restoring: 'false' });
@@ -31,7 +31,7 @@ describe('what is measured', () => {
     ]);
   });
 
-  it('has so many values of an open label at most: later ones become "other"', () => {
+  it('has a limited number of values for an open label: later ones become "other"', () => {
     const { kept, measure } = keeping();
     for (let number = 0; number < TARGETS_MAX + 20; number++)
       measure('slipway_target_on_hold', 0, { target: `target-${number}` });
@@ -40,7 +40,7 @@ describe('what is measured', () => {
     expect(kept.at(-1)?.labels).toEqual({ target: 'target-0' });
   });
 
-  it('makes each instrument once', () => {
+  it('creates each instrument once', () => {
     const { made, measure } = keeping();
     for (let times = 0; times < 3; times++) measure('slipway_targets', 1, {});
     expect(made).toEqual(['slipway_targets']);
@@ -48,7 +48,7 @@ describe('what is measured', () => {
 });
 
 describe('calls', () => {
-  it('are measured by route and status; one that failed without a status by its code', () => {
+  it('are counted by route and status, or by code without a status', () => {
     const { kept, measure } = keeping();
     const { onCall } = observersOf(measure);
     const call = {

@@ -17,7 +17,7 @@ describe('the gauges of a target', () => {
     expect(targetFigures({ state: EMPTY_TARGET, running: null }, null, NOW)).toBeNull();
   });
 
-  it('tell how long a release and its step run', () => {
+  it('show how long a release and its step have run', () => {
     const progress = {
       startedAt: '2026-01-01T00:00:00Z',
       waiting: null,
@@ -29,7 +29,7 @@ describe('the gauges of a target', () => {
     });
   });
 
-  it('do not take a soak, or what waits for people, for a step that is stuck', () => {
+  it('do not report a soak, or a wait for people, as a stuck step', () => {
     const soaking = {
       startedAt: HALF_PAST,
       waiting: null,
@@ -83,8 +83,8 @@ function temporalWith(target: { historyLength: number; hold: unknown; queries: n
   return { client, connection, settings: { taskQueue: 'slipway', namespace: 'default' } } as never;
 }
 
-describe('looking at targets', () => {
-  it('queries a target again only once its history has grown, and takes back what is over', async () => {
+describe('the reader of targets', () => {
+  it('queries a target again only if its history has grown, and clears finished values', async () => {
     const target = { historyLength: 10, hold: {} as unknown, queries: 0 };
     const looks: (() => void)[] = [];
     const holds: number[] = [];

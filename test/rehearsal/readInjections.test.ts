@@ -68,11 +68,11 @@ describe('an injection', () => {
       'release on canary at 2d',
       { kind: 'release', target: 'canary', when: { from: 48 * HOUR_MS, once: true } },
     ],
-  ])('is read: %s', (text, expected) => {
+  ])('is valid: %s', (text, expected) => {
     expect(read(text)).toMatchObject([{ ...expected, text }]);
   });
 
-  it('stands on a line of its own, beside remarks', () => {
+  it('is a line of its own, beside comments', () => {
     const injections = read('# what goes wrong\n\n  nobody approves  # all week\r\njudge fails\n');
     expect(injections.map(({ text }) => text)).toEqual(['nobody approves', 'judge fails']);
   });
@@ -92,7 +92,7 @@ describe('an injection', () => {
     ['nobody approves anything', 'expected the end of the sentence', 'incidents.txt:1:17'],
     ['ada approves after lunch', 'expected a duration such as', 'incidents.txt:1:20'],
     ['everything burns', 'expected one of:\n  check NAME fails|errs', 'incidents.txt:1:1'],
-  ])('that is not right is told with its place and what would be: %s', (text, message, place) => {
+  ])('that is invalid is reported with its place and the expected form: %s', (text, message, place) => {
     const problem = problemOf(text);
     expect(problem.code).toBe('SLIPWAY_USAGE');
     expect(problem.message).toContain(message);

@@ -37,9 +37,7 @@ afterAll(async () => {
 });
 
 describe('a rehearsal', () => {
-  it('carries a week out: a soak that fails, nights without a control plane, an approval that takes its time', async ({
-    skip,
-  }) => {
+  it('plays a week: a soak that fails, nights without a control plane, a slow approval', async ({ skip }) => {
     if (typeof server === 'string') return skip(server);
     logOnStderr('ERROR');
     const { told, rehearsed } = await rehearseWeek(server);

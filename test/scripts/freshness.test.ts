@@ -32,13 +32,13 @@ describe('dependencies', () => {
     expect(whyInstall(root)).toBe('node_modules is missing');
   });
 
-  it('are left as they are if they are the locked ones, whatever the files’ times; optional ones may be missing', async () => {
+  it('are unchanged if they match the lock file, with any file times; optional ones may be missing', async () => {
     await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.0' } });
     await lock('package-lock.json', LOCKED);
     expect(whyInstall(root)).toBeUndefined();
   });
 
-  it('are installed if one is missing or of another version', async () => {
+  it('are installed if one is missing or has another version', async () => {
     await lock('package-lock.json', LOCKED);
     await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.1' } });
     expect(whyInstall(root)).toBe('node_modules/a is not the locked 1.0.0');
@@ -78,19 +78,19 @@ describe('the build', () => {
     expect(whyBuild(root)).toBe('there is no finished build');
   });
 
-  it('is left as it is if nothing has changed since', async () => {
+  it('is kept if nothing has changed', async () => {
     await write('dist/.built', '');
     expect(whyBuild(root)).toBeUndefined();
   });
 
-  it('is made again if a source has changed', async () => {
+  it('is repeated if a source has changed', async () => {
     await write('dist/.built', '');
     const later = new Date(Date.now() + 60_000);
     await utimes(join(root, 'src/cli/main.ts'), later, later);
     expect(whyBuild(root)).toBe('src/cli/main.ts changed');
   });
 
-  it('is made again if a source was removed', async () => {
+  it('is repeated if a source was removed', async () => {
     await write('dist/.built', '');
     const earlier = new Date(Date.now() - 60_000);
     await utimes(join(root, 'dist/.built'), earlier, earlier);

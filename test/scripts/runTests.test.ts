@@ -12,15 +12,15 @@ it('prints as its last line the number of passed, failed and skipped tests, with
   expect(run('mixed')).toEqual({ status: 1, lastLine: '1 passed, 2 failed, 2 skipped' });
 });
 
-it('ends with 0 if no test failed', () => {
+it('exits 0 if no test failed', () => {
   expect(run('good')).toEqual({ status: 0, lastLine: '1 passed, 0 failed, 0 skipped' });
 });
 
-it('fails if there was no test to run', () => {
+it('fails without tests', () => {
   expect(run('nowhere')).toEqual({ status: 1, lastLine: '0 passed, 1 failed, 0 skipped' });
 });
 
-it('gives the tests a temporary folder that every user may enter, and removes it at the end', () => {
+it('gives the tests a temporary folder that every user can enter, and removes it at the end', () => {
   const { lastLine } = run('leaving');
   expect(lastLine).toBe('1 passed, 0 failed, 0 skipped');
   const said = join(FIXTURES, 'leaving', 'folder.json');

@@ -4,7 +4,7 @@ import { currentTrace, inSpan, isTraced, startSpan, startTraces } from '../../sr
 
 const ENDPOINT = 'http://127.0.0.1:4318';
 
-describe('whether the environment asks for traces', () => {
+describe('the environment’s choice of traces', () => {
   it.each([
     [{}, false],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT }, true],
@@ -20,7 +20,7 @@ describe('whether the environment asks for traces', () => {
   });
 });
 
-it('without traces there is no span, and requests name none', async () => {
+it('without traces there is no span, and requests carry none', async () => {
   const end = await startTraces({}, 'slipway');
   expect(startSpan({ name: 'a call' }).traceparent).toBeUndefined();
   await inSpan({ name: 'work' }, (span) => {

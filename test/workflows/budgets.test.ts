@@ -21,14 +21,14 @@ describeWorkflows('the cost in Temporal', (harness) => {
     ['a release', release(1), { events: 35, activities: 3, workflowTasks: 4 }],
     ['a release with a further check', release(2), { events: 41, activities: 4, workflowTasks: 5 }],
     ['a rollback', rollBack, { events: 26, activities: 2, workflowTasks: 3 }],
-  ])('of %s stays within its budget', async (_, live, budget) => {
+  ])('of %s are within budget', async (_, live, budget) => {
     await withinBudget(harness, budget, async (target) => {
       const id = await live(target);
       return costOf((await target.child(id).fetchHistory()).events);
     });
   });
 
-  it('of a release in the history of its target stays within its budget', async () => {
+  it('of a release in the history of its target are within budget', async () => {
     await withinBudget(harness, { events: 23, activities: 1, workflowTasks: 4 }, async (target) => {
       const before = costOf((await target.handle.fetchHistory()).events);
       await release(1)(target);

@@ -14,7 +14,7 @@ const LOADED = 50;
 
 const KIB = 1_024;
 
-it('the workflows’ bundle, and the modules of each cached workflow, stay within their budgets', async () => {
+it('the workflows’ bundle, and the modules of each cached workflow, are within their budgets', async () => {
   const code = await readFile(inject('workflowBundle'), 'utf8');
   const [program = ''] = code.split('//# sourceMappingURL=');
   expect(program.length / KIB, 'KiB of code').toBeLessThan(CODE_KIB);

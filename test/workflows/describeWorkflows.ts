@@ -56,7 +56,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       }),
     );
 
-    test('what these tests made replays, and no run left a child behind', IN_TURN, async () => {
+    test('runs of these tests replay, and left no child', IN_TURN, async () => {
       made = await Promise.all(
         open().targets.map(async (target) => ({ target, histories: await target.histories() })),
       );
@@ -69,7 +69,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       expect(histories.filter(leavesChildBehind)).toEqual([]);
     });
 
-    test('what must always hold has held on every target', IN_TURN, () => {
+    test('the invariants held on every target', IN_TURN, () => {
       const facts = made.map(({ target, histories }) => ({
         target,
         own: readTargetFacts(target.workflowId, histories),
@@ -86,7 +86,7 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       }
     });
 
-    test('no two releases or rollbacks ever worked on one target at a time', IN_TURN, async () => {
+    test('no two releases or rollbacks ever ran on one target at the same time', IN_TURN, async () => {
       const { targets } = open();
       expect(targets.flatMap(({ world }) => interleavings(world))).toEqual([]);
       await Promise.all(targets.map((target) => target.terminate()));

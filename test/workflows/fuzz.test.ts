@@ -91,7 +91,7 @@ const STATES: Readonly<Record<string, State>> = {
 
 describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
   it.each(Object.entries(STATES))(
-    'sent to a target %s neither wedges it nor what runs on it',
+    'sent to a target %s blocks neither the target nor its running release',
     async (state, reach) => {
       const holds = fc.asyncProperty(someGarbage, async (messages) => {
         const target = await reach(harness);
@@ -115,7 +115,7 @@ describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
 });
 
 describeWorkflows(`a flood of ${FLOOD} signals`, (harness) => {
-  it('that are ignored is bounded in what is kept, and leads an idle target to new runs', async () => {
+  it('that are ignored is recorded within a limit, and an idle target continues as new', async () => {
     const target = harness.newTarget({ continueAsNewAfterEvents: RUN_EVENTS });
     await target.startOnly();
     await flood(
@@ -129,7 +129,7 @@ describeWorkflows(`a flood of ${FLOOD} signals`, (harness) => {
     for (const { history } of await target.histories()) expect(history.events?.length).toBeLessThan(bound);
   });
 
-  it('to the release that runs is passed on in part, and neither ends nor holds it up', async () => {
+  it('to the running release is forwarded in part, and neither ends nor delays it', async () => {
     const target = await releasing('awaitDeployed')(harness);
     const said = await target.say('release-1', 'skip', { who: 'ada', what: 'greets' });
     await flood(

@@ -21,8 +21,8 @@ async function carriedOut(target: TargetUnderTest, releaseId: string) {
   };
 }
 
-describeWorkflows('what may be repeated', (harness) => {
-  it('is carried out within the workflow task', async () => {
+describeWorkflows('a repeatable activity', (harness) => {
+  it('is executed within the workflow task', async () => {
     const { target } = harness.newServingTarget();
     const { releaseId } = await target.release('a');
     const { locally, throughServer } = await carriedOut(target, releaseId);
@@ -39,7 +39,7 @@ describeWorkflows('what may be repeated', (harness) => {
     expect(throughServer).toEqual(['uploadArtifact', 'patchDeployment', 'runCheck']);
   });
 
-  it('is carried out through the server if the try fails', async () => {
+  it('is executed through the server if the local try fails', async () => {
     const { target } = harness.newServingTarget();
     target.world.nextTries('readRevision', notTaken());
     const { releaseId, outcome } = await target.release('a');
@@ -49,7 +49,7 @@ describeWorkflows('what may be repeated', (harness) => {
     expect(locally).toContain('awaitDeployed');
   });
 
-  it('is carried out through the server from then on if a try takes too long', async () => {
+  it('is executed through the server from then on if a local try takes too long', async () => {
     const { target } = harness.newServingTarget();
     target.world.nextTries('readRevision', tooSlow);
     const { releaseId, outcome } = await target.release('a');
@@ -62,7 +62,7 @@ describeWorkflows('what may be repeated', (harness) => {
     ]);
   });
 
-  it('is not tried any more in a workflow task that has lasted half a second', async () => {
+  it('is not tried locally in a workflow task that has lasted half a second', async () => {
     const { target } = harness.newServingTarget();
     target.world.nextTries('readRevision', slow(600));
     const { releaseId } = await target.release('a');
@@ -73,14 +73,14 @@ describeWorkflows('what may be repeated', (harness) => {
     expect(throughServer).toContain('awaitDeployed');
   });
 
-  it('is not repeated if the try was refused for good', async () => {
+  it('is not repeated if the local try was rejected permanently', async () => {
     const { target } = harness.newServingTarget();
     target.world.nextTries('findDeployment', refused());
     expect(await target.release('a')).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_REFUSED' });
     expect(target.world.count('findDeployment')).toBe(1);
   });
 
-  it('is repeated only after the pause that a service asked for', async () => {
+  it('is repeated only after the pause that a service requests', async () => {
     const { target } = harness.newServingTarget();
     target.world.nextTries('findDeployment', notTaken('SLIPWAY_RATE_LIMITED', 700));
     const { releaseId } = await target.release('a');
@@ -91,7 +91,7 @@ describeWorkflows('what may be repeated', (harness) => {
     ]);
   });
 
-  it('delays an abort by the try that runs, and no longer', async () => {
+  it('delays an abort only by the running try', async () => {
     const { target } = harness.newServingTarget();
     target.world.nextTries('confirmServing', tooSlow);
     const { releaseId } = await target.submit('a');

@@ -50,7 +50,7 @@ async function doneIn(target: TargetUnderTest): Promise<readonly unknown[]> {
     .flat();
 }
 
-it('a worker that stands still in the middle of workflow code goes on, and no workflow gets what another does', async () => {
+it('a worker that is frozen in the middle of workflow code continues, and no workflow gets another’s data', async () => {
   const { target: held } = harness.newServingTarget();
   const { target: other } = harness.newServingTarget();
   for (const target of [held, other]) {

@@ -6,7 +6,7 @@ import { identity, QUICK } from './requests.ts';
 
 const SLOTS = 2;
 
-describe('a worker whose slots are full of what waits', () => {
+describe('a worker whose slots are all occupied by waits', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('a worker whose slots are full of what waits', () => {
     await harness.close();
   });
 
-  it('rolls another target back, and PATCHes one more, while all of them still wait', async () => {
+  it('rolls another target back, and sends one more PATCH, while all of them still wait', async () => {
     const { target: leftBad, good } = harness.newServingTarget();
     await leftBad.release('b');
     const waiting = Array.from({ length: SLOTS + 2 }, () => harness.newTarget());
@@ -72,8 +72,8 @@ describe('a worker whose slots are full of what waits', () => {
   });
 });
 
-describeWorkflows('a poll that hands its slot back', (harness) => {
-  it('goes on until its deadline, however few attempts its step has', async () => {
+describeWorkflows('a poll that frees its slot', (harness) => {
+  it('continues until its deadline, although its step has few attempts', async () => {
     const ATTEMPTS = 2;
     const target = harness.newTarget();
     target.world.slow.add(identity('a'));

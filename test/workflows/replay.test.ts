@@ -36,7 +36,7 @@ async function storedHistories(): Promise<Stored[]> {
   );
 }
 
-it('every stored history replays: workflow code comes to the same decisions as when it was made', async () => {
+it('every stored history replays: workflow code makes the same decisions as when it was recorded', async () => {
   const stored = (await storedHistories()).map((history) => history.stored);
   expect(stored.length).toBeGreaterThan(10);
   expect(await replayFailures(inject('workflowBundle'), stored)).toEqual([]);
@@ -48,7 +48,7 @@ describe('the stored histories have', () => {
     rollback: ['rolled_back', 'failed', 'rollback_failed'],
   } satisfies Readonly<Record<string, readonly Outcome[]>>;
 
-  it.each(Object.entries(OUTCOMES))('every way in which a %s that ran can end', async (kind, outcomes) => {
+  it.each(Object.entries(OUTCOMES))('every outcome of a %s that ran', async (kind, outcomes) => {
     const results = (await storedHistories())
       .filter(({ file }) => file.endsWith(`.${kind}.json`))
       .flatMap(({ stored }) => [
@@ -67,7 +67,7 @@ describe('the stored histories have', () => {
     expect(carriedOver).toEqual(expect.arrayContaining(['superseded', 'rejected']));
   });
 
-  it('a target that somebody canceled or terminated, one that carried on as a new run, and those that live', async () => {
+  it('a target that was canceled or terminated, one that continued as new, and running ones', async () => {
     const targets = (await storedHistories()).filter(({ file }) => file.endsWith('.target.json'));
     const has = (stored: RecordedHistory, name: string): boolean => attributes(stored, name).length > 0;
     const lives = targets.map(({ stored }) => {
@@ -78,7 +78,7 @@ describe('the stored histories have', () => {
     expect(new Set(lives)).toEqual(new Set(['terminated', 'canceled', 'carried on', 'lives']));
   });
 
-  it('every workflow that a worker runs: all but the lock of a deployment', async () => {
+  it('every workflow that a worker runs: all except the lock of a deployment', async () => {
     const types = (await storedHistories())
       .flatMap(({ stored }) => attributes(stored, 'workflowExecutionStartedEventAttributes'))
       .map(({ workflowType }) => (workflowType as { name: string }).name);
@@ -148,7 +148,7 @@ describe('an incompatible change of the workflows is caught:', () => {
   });
 });
 
-it('stored histories tell nothing of the machine on which they were made', async () => {
+it('stored histories contain nothing of the machine that recorded them', async () => {
   for (const { text } of await storedHistories()) {
     const identities = [...text.matchAll(/"identity":"(?<who>[^"]*)"/g)].map(({ groups }) => groups?.['who']);
     expect(new Set([...identities, IDENTITY, 'history-service'])).toEqual(

@@ -38,7 +38,7 @@ async function workerToKill(taskQueue: string, bundle: string): Promise<ChildPro
   return child;
 }
 
-it('a target whose worker is killed takes a release after a query that came before its newest event', async () => {
+it('a target whose worker is killed accepts a release after a query that came before its newest event', async () => {
   const taskQueue = `queue-${randomUUID()}`;
   const workflowBundle = inject('workflowBundle');
   const world = new World(`world-${randomUUID()}`);
@@ -104,14 +104,14 @@ const UPDATE: Job = { doUpdate: { id: 'update' } };
 const QUERY: Job = { queryWorkflow: { queryId: 'legacy_query' } };
 
 describe('a query', () => {
-  it('is answered where the newest events came in a workflow task', () => {
+  it('is answered if the newest events came in a workflow task', () => {
     const workflow = new Boundaries();
     workflow.handle(1, 3, [RESOLVED]);
     workflow.handle(2, 9, [RESOLVED]);
     expect(workflow.handle(2, 9, [QUERY])).toEqual([]);
   });
 
-  it('is refused where they did not, and the workflow is not used any more', () => {
+  it('is rejected if they did not, and the cached workflow is dropped', () => {
     const workflow = new Boundaries();
     workflow.handle(1, 3, [RESOLVED]);
     workflow.handle(1, 8, [RESOLVED]);
@@ -119,7 +119,7 @@ describe('a query', () => {
     expect(() => workflow.handle(2, 11, [UPDATE])).toThrow(QUERY_TOO_EARLY);
   });
 
-  it('is answered by a closed workflow, which gets no task any more', () => {
+  it('is answered by a closed workflow, which gets no more tasks', () => {
     const workflow = new Boundaries();
     workflow.handle(1, 3, [RESOLVED]);
     workflow.handle(1, 8, [RESOLVED]);
@@ -140,7 +140,7 @@ describe('a task that brings an event', () => {
     ['refuses an update besides', [RESOLVED, UPDATE], [{ updateResponse: { rejected: {} } }], true],
     ['accepts an update besides', [RESOLVED, UPDATE], [{ updateResponse: { accepted: {} } }], false],
     ['only tries something locally', [RESOLVED], [{ scheduleLocalActivity: { seq: 2 } }], true],
-  ])('leaves one where it %s', (_, jobs, commands, adds) => {
+  ])('leaves one if it %s', (_, jobs, commands, adds) => {
     const left = new Boundaries().handle(1, 3, jobs, commands);
     expect(left).toEqual(adds ? [...commands, MEMO] : commands);
   });
@@ -149,11 +149,11 @@ describe('a task that brings an event', () => {
     expect(new Boundaries().handle(1, 3, [TRIED])).toEqual([]);
   });
 
-  it('is refused, to be rebuilt, where it brings the end of a local activity too', () => {
+  it('is rejected, to be rebuilt, if it also brings the end of a local activity', () => {
     expect(() => new Boundaries().handle(1, 3, [UPDATE, TRIED])).toThrow(QUERY_TOO_EARLY);
   });
 
-  it('is not one that only refuses an update, of which the history tells nothing', () => {
+  it('is not one that only rejects an update, which leaves no event', () => {
     const refused: Command[] = [{ updateResponse: { rejected: {} } }];
     expect(new Boundaries().handle(1, 3, [UPDATE], refused)).toEqual(refused);
   });

@@ -31,14 +31,14 @@ describeWorkflows('a trace', (harness) => {
     );
   });
 
-  it('leaves the history as it was where there is none', async () => {
+  it('leaves the history unchanged without traces', async () => {
     const target = harness.newTarget();
     const { releaseId } = await target.release('a');
     const headers = await headersOf(target, releaseId);
     expect(new Set(headers)).toEqual(new Set([null]));
   });
 
-  it('that is none is refused, before it enters a history', async () => {
+  it('that is invalid is rejected, before it enters a history', async () => {
     const target = harness.newTarget();
     await expect(target.release('a', { trace: 'a secret' })).rejects.toMatchObject({
       cause: { message: expect.stringContaining('"trace": expected a traceparent of version 00') as string },

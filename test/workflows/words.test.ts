@@ -94,9 +94,9 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
   },
 };
 
-describeWorkflows('what may be said to a release or a rollback', (harness) => {
+describeWorkflows('a message to a release or a rollback', (harness) => {
   it.each(Object.entries(MOMENTS))(
-    '%s: what has no use then is refused, or recorded, with the moment as the reason',
+    '%s: at the wrong moment it is rejected, or recorded, with the reason',
     async (_moment, { reach, refuses }) => {
       const { target, releaseId } = await reach(harness);
       const before = (await target.progressOnce(releaseId, () => true)).interventions.length;
@@ -129,29 +129,26 @@ describeWorkflows('what may be said to a release or a rollback', (harness) => {
         (kind, index) => [kind, WAYS[(number + index) % 2] ?? 'update', moment, reach] as const,
       ),
     ),
-  )(
-    '"%s" by %s %s is taken, once however often it is said, and it is recorded whose it was',
-    async (...row) => {
-      const [kind, way, , reach] = row;
-      const { target, releaseId } = await reach(harness);
-      const said = { ...BO, requestId: 'once', ...(kind === 'skip' ? { what: 'greets' } : {}) };
-      await say({ target, releaseId }, kind, said, way);
-      // The same message over the other channel, or repeated, has no further effect, even if the moment has passed.
-      await Promise.allSettled([
-        say({ target, releaseId }, kind, said, 'update'),
-        say({ target, releaseId }, kind, said, 'signal'),
-      ]);
-      await endNow(target, releaseId);
-      const { interventions } = await target.result(releaseId);
-      const { who, from, reason } = BO;
-      expect(interventions.filter(({ id }) => id === 'once')).toMatchObject([
-        { kind, taken: true, by: { who, from, reason }, at: expect.stringMatching(/^\d{4}-/) as string },
-      ]);
-    },
-  );
+  )('"%s" by %s %s is accepted once if repeated, and its sender is recorded', async (...row) => {
+    const [kind, way, , reach] = row;
+    const { target, releaseId } = await reach(harness);
+    const said = { ...BO, requestId: 'once', ...(kind === 'skip' ? { what: 'greets' } : {}) };
+    await say({ target, releaseId }, kind, said, way);
+    // The same message over the other channel, or repeated, has no further effect, even if the moment has passed.
+    await Promise.allSettled([
+      say({ target, releaseId }, kind, said, 'update'),
+      say({ target, releaseId }, kind, said, 'signal'),
+    ]);
+    await endNow(target, releaseId);
+    const { interventions } = await target.result(releaseId);
+    const { who, from, reason } = BO;
+    expect(interventions.filter(({ id }) => id === 'once')).toMatchObject([
+      { kind, taken: true, by: { who, from, reason }, at: expect.stringMatching(/^\d{4}-/) as string },
+    ]);
+  });
 
   it.each(['while it polls', 'while it waits for approval', 'while a rollback runs'])(
-    '%s: a signal of a name that nobody knows is recorded under that name',
+    '%s: a signal with an unknown name is recorded under that name',
     async (moment) => {
       const { target, releaseId } = await MOMENTS[moment]!.reach(harness);
       await target.child(releaseId).signal('aprove', BO);
@@ -166,7 +163,7 @@ describeWorkflows('what may be said to a release or a rollback', (harness) => {
     },
   );
 
-  it('on an idle target everything said to a release is recorded as said to none', async () => {
+  it('on an idle target every message to a release is recorded as sent to none', async () => {
     const { target } = harness.newServingTarget();
     await target.startOnly();
     for (const kind of INTERVENTION_KINDS) await target.signal(kind, BO);
@@ -245,10 +242,10 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
   ],
 };
 
-describeWorkflows('what may be said to a target', (harness) => {
+describeWorkflows('a message to a target', (harness) => {
   describe.each(WAYS)('by %s', (way) => {
     it.each(Object.entries(TARGET_MOMENTS))(
-      '%s is taken and recorded as whose it was, or refused with the moment as the reason',
+      '%s is accepted and recorded with its sender, or rejected with the moment as the reason',
       async (_moment, [reach, words]) => {
         const { target } = await reach(harness);
         const { state: before } = await target.view();

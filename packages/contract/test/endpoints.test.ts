@@ -54,7 +54,7 @@ describe('The table of endpoints', () => {
       expect(shapeOf(endpoint?.request).filter((name) => body.includes(name))).toEqual([]);
   });
 
-  it('has of the contracts no more than that', () => {
+  it('has no other endpoints of the contracts', () => {
     const named = ALL.filter(({ section }) => section.startsWith('contract')).map(
       (each) => `${each.method} ${each.path}`,
     );
@@ -67,7 +67,7 @@ describe('The table of endpoints', () => {
   });
 
   it.each(Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, endpoint as Endpoint] as const))(
-    '%s has a schema for each parameter of its path, and says its errors',
+    '%s has a schema for each parameter of its path, and lists its errors',
     (_name, endpoint) => {
       const names = [...endpoint.path.matchAll(/\{(\w+)\}/gu)].map(([, name]) => name);
       expect(shapeOf(endpoint.params)).toEqual(names);

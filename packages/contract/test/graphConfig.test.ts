@@ -6,7 +6,7 @@ import { expectAccepted, expectRefused, placesOf } from './checking.ts';
 const RIGHT = { graphs: { agent: './src/agent.ts:graph' } };
 
 describe('graph.json', () => {
-  it('names graphs in either form, read as one', () => {
+  it('accepts both forms of naming graphs', () => {
     const both = {
       graphs: { a: './a.ts:graph', b: { path: './b.js:default', description: 'The other', more: 1 } },
     };
@@ -16,13 +16,13 @@ describe('graph.json', () => {
     });
   });
 
-  it('names at least one', () => {
+  it('requires at least one graph', () => {
     expectRefused(GraphConfig, {}, 'body.graphs', 'missing');
     expectRefused(GraphConfig, { graphs: {} }, 'body.graphs', 'too_short');
   });
 
   it.each(['a.ts:graph', './a.mts:createGraph', 'deep/er/a.js:$x_1', './ä/b.ts:größe', './a..b.ts:x'])(
-    'has a graph at %s',
+    'accepts a graph at %s',
     (path) => expectAccepted(GraphConfig, { graphs: { agent: path } }),
   );
 
@@ -42,7 +42,7 @@ describe('graph.json', () => {
     '.\\a.ts:graph',
     'http://evil/a.ts:graph',
     '',
-  ])('has no graph at %j', (path) => {
+  ])('rejects a graph at %j', (path) => {
     expect(placesOf(GraphConfig, { graphs: { agent: path } })[0]).toBe('body.graphs.agent');
     expect(placesOf(GraphConfig, { graphs: { agent: { path } } })[0]).toBe('body.graphs.agent.path');
   });
@@ -51,7 +51,7 @@ describe('graph.json', () => {
     ['env', ['.env', { A: 'b' }, ['A']], [{ 'A=B': 'c' }, { A: 1 }, '', 7, ['A=B']]],
     ['node_version', ['20', '22.1', '20.19.2'], [20, 'lts', '']],
     ['dependencies', [[], ['.']], ['.', ['']]],
-  ])('may have %s', (field, right, wrong) => {
+  ])('accepts %s', (field, right, wrong) => {
     for (const value of [undefined, ...right]) expectAccepted(GraphConfig, { ...RIGHT, [field]: value });
     for (const value of wrong) {
       expect(placesOf(GraphConfig, { ...RIGHT, [field]: value })[0]).toMatch(
@@ -60,7 +60,7 @@ describe('graph.json', () => {
     }
   });
 
-  it('keeps what it does not know', () => {
+  it('keeps unknown fields', () => {
     expect(GraphConfig.parse({ ...RIGHT, store: { ttl: 1 } })).toMatchObject({ store: { ttl: 1 } });
   });
 });

@@ -84,7 +84,7 @@ describe('A validation issue', () => {
     ['an extra field', { ...right, strict: { more: 1 } }, 'strict.more', 'extra_forbidden', undefined],
     ['a rule with a type', { ...right, ruled: 'x' }, 'ruled', 'never', 'Never right'],
     ['a rule without one', { ...right, unnamed: 'x' }, 'unnamed', 'value_error', 'Never right'],
-  ])('tells the place, the kind and the reason of %s', (_name, value, place, type, message) => {
+  ])('has the place, the kind and the reason of %s', (_name, value, place, type, message) => {
     const issues = issuesOf(schema, value);
     expect(issues).toHaveLength(1);
     expect(issues[0]?.loc.join('.')).toBe(`body.${place}`);
@@ -100,7 +100,7 @@ describe('A validation issue', () => {
     }
   });
 
-  it.each(['body', 'query', 'path'] as const)('starts with where the value came from: %s', (prefix) => {
+  it.each(['body', 'query', 'path'] as const)('starts with the source of the value: %s', (prefix) => {
     const parsed = schema.safeParse(right.word);
     expect(parsed.success).toBe(false);
     expect(toValidationIssues(parsed.error as z.ZodError, prefix)[0]?.loc).toEqual([prefix]);

@@ -19,6 +19,6 @@ it.each([
   ],
   ['a module alone', { graphs: { agent: 'x:graph' } }, undefined],
   ['no graph configuration', ['graphs'], undefined],
-])('of %s the Python graph is found', (_, config, name) => {
+])('the Python graph in %s is found', (_, config, name) => {
   expect(pythonGraphOf(config)?.name).toBe(name);
 });

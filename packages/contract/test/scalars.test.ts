@@ -90,26 +90,26 @@ describe.each([
     ['', '0', '101', '1.5', '1e1', 'x', '0x10', ' 1', ['1', '2'], '99999999999999999999'],
   ],
 ])('%s', (_name, schema, right, wrong) => {
-  it.each((right as unknown[]).map((value) => [value]))('may be %j', (value) => {
+  it.each((right as unknown[]).map((value) => [value]))('accepts %j', (value) => {
     expect(schema.safeParse(value).success).toBe(true);
   });
 
   it.each((wrong as unknown[]).map((value) => [JSON.stringify(value).slice(0, 60), value]))(
-    'may not be %s',
+    'rejects %s',
     (_text, value) => {
       expect(schema.safeParse(value).success).toBe(false);
     },
   );
 });
 
-describe('A free-form object that is deeper than any stack', () => {
-  it('is refused rather than followed', () => {
+describe('A free-form object nested deeper than the stack allows', () => {
+  it('is rejected without recursion into it', () => {
     expect(StorableObject.safeParse(nested(200_000)).success).toBe(false);
   });
 });
 
 describe('A uuid in upper case', () => {
-  it('reads in lower case, so that it compares', () => {
+  it('is read in lower case, so that it compares', () => {
     expect(Uuid.parse('7C9E6679-7425-40DE-944B-E07FC1F90AE7')).toBe('7c9e6679-7425-40de-944b-e07fc1f90ae7');
   });
 });
@@ -123,7 +123,7 @@ describe('A boolean of a query', () => {
     expect(QueryBoolean.parse(value)).toBe(false);
   });
 
-  it.each(['2', 'maybe', 'null', 1, null])('is nothing as %s', (value) => {
+  it.each(['2', 'maybe', 'null', 1, null])('is absent as %s', (value) => {
     expect(QueryBoolean.safeParse(value).success).toBe(false);
   });
 });

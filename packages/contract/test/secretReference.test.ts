@@ -8,18 +8,18 @@ describe('a reference to a secret', () => {
     ['env:_a1', { variable: '_a1' }],
     ['file:/run/secrets/key', { file: '/run/secrets/key' }],
     ['file:C:\\secrets\\key', { file: 'C:\\secrets\\key' }],
-  ])('%s says where it is', (text, place) => {
+  ])('%s names its place', (text, place) => {
     expect(readSecretReference(text)).toEqual(place);
   });
 
   it.each(['', 'sk-123', 'env:', 'env:1A', 'env:A B', 'file:key', 'file:', 'file:/', 'NAME'])(
-    '%j is none',
+    '%j is rejected',
     (text) => {
       expect(readSecretReference(text)).toBeUndefined();
     },
   );
 
-  it('leads to the content of a file without the line ends at its end', () => {
+  it('resolves to the content of a file without trailing line ends', () => {
     expect(['value', 'value\n', 'value\r\n', 'two\nlines\n\n'].map(secretInFile)).toEqual([
       'value',
       'value',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { preparedAgentHome } from '../../../test/support/preparedHome.ts';
 import { endInOrder, launchAgent } from './agentServer/agentUnderTest.ts';
 
-it('an agent that other machines could reach does not start without a key', async () => {
+it('an agent reachable from other machines does not start without a key', async () => {
   const { exited, stderr } = launchAgent({ more: ['--host', '0.0.0.0'] });
   expect(await exited).toEqual({ code: 1, signal: null });
   expect(stderr()).toMatch(/SLIPWAY_AGENT_OPEN: Every client that reaches 0\.0\.0\.0 .*--without-key/);

@@ -61,7 +61,7 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
     await vi.waitFor(async () => expect(await readdir(join(files, 'incoming'))).toEqual([]));
   });
 
-  it('fails a build that fills it with that reason, goes on serving, and builds the next', async () => {
+  it('fails a build that fills it with that reason, continues to serve, and builds the next', async () => {
     const filling = await release('filling', { fill: '' });
     await reaches(filling, 'BUILD_FAILED');
     expect((await client.getRevision(id, filling)).status_message).toContain('disk');

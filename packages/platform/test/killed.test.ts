@@ -230,7 +230,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('a platform that is killed while releases are at every moment of their life', () => {
+describe('a platform that is killed at every moment of a release', () => {
   it('leaves no process behind', async () => {
     await vi.waitFor(async () => expect(await groupsIn(home)).toEqual([]), {
       timeout: 20_000,
@@ -238,7 +238,7 @@ describe('a platform that is killed while releases are at every moment of their 
     });
   });
 
-  it('comes back, and has nothing half written', async () => {
+  it('restarts, and has nothing half written', async () => {
     await open(MOMENTS.map((_, index) => subjects[index]!.gate));
     await start();
     expect(await readdir(join(home, 'incoming'))).toEqual([]);
@@ -274,7 +274,7 @@ describe('a platform that is killed while releases are at every moment of their 
     expect((await client.listRevisions(subject.id)).resources).toHaveLength(3);
   });
 
-  it.runIf(process.platform === 'linux')('runs one agent for each deployment, and no more', async () => {
+  it.runIf(process.platform === 'linux')('runs exactly one agent for each deployment', async () => {
     await vi.waitFor(async () => expect(await groupsIn(home)).toHaveLength(MOMENTS.length), {
       timeout: 40_000,
       interval: 100,

@@ -14,6 +14,6 @@ it.each([
   ['18.30.9', true],
   ['22', false],
   ['22.1', false],
-])('Node 20.20.2 does for %s: %s', (asked, does) => {
+])('Node 20.20.2 works for %s: %s', (asked, does) => {
   expect(satisfiesNodeVersion(asked, '20.20.2')).toBe(does);
 });

@@ -155,7 +155,7 @@ describe('a platform with real agents', () => {
     expect(await greet(id)).toBe('Hello Ada!');
   });
 
-  it('lets whoever has a key of the deployment’s tenant run its agent, and nobody else', async () => {
+  it('lets only keys of the deployment’s tenant run its agent', async () => {
     const keyOf = async (tenant: string): Promise<string> => {
       const made = await fetch(`${url}/v1/api-keys`, {
         method: 'POST',
@@ -183,7 +183,7 @@ describe('a platform with real agents', () => {
     expect((await fetch(`${url}/agents/${id}/ok`)).status).toBe(200);
   });
 
-  it('lets a page of another origin ask without a key, and call with one', async () => {
+  it('lets a page of another origin send a preflight without a key, and a call with one', async () => {
     const origin = 'https://chat.example.com';
     const asked = await fetch(`${url}/agents/${id}/threads/search`, {
       method: 'OPTIONS',
@@ -234,7 +234,7 @@ describe('a platform with real agents', () => {
     expect([...answers].sort()).toEqual(['Bye Ada!', 'Hello Ada!']);
   });
 
-  it('keeps serving when a new revision does not start, and keeps what it said', async () => {
+  it('keeps serving if a new revision does not start, and keeps its logs', async () => {
     const broken = await release(id, await agentSource('Broken', 'throw new Error("GREETING on purpose");'));
     const { status, status_message } = await settles(id, broken);
     expect(status).toBe('DEPLOY_FAILED');
@@ -248,7 +248,7 @@ describe('a platform with real agents', () => {
     expect(lines).toContain('Broken on purpose');
   });
 
-  it('after kill -9 serves what it served, and has lost nothing', async () => {
+  it('after kill -9 serves the same revision, and has lost nothing', async () => {
     const before = await call('GET', `/v2/deployments/${id}`);
     const thread = await call('POST', `/agents/${id}/threads`, {});
     const half = await release(id, await agentSource('Later'));
@@ -267,11 +267,11 @@ describe('a platform with real agents', () => {
     expect((await call('GET', `/agents/${id}/threads/${thread.json.thread_id}`)).status).toBe(200);
   });
 
-  it('refuses to open a home that another process has open', async () => {
+  it('fails to open a home that another process uses', async () => {
     await expect(startPlatformUnderTest(join(home, 'home'))).rejects.toThrow('SLIPWAY_HOME_IN_USE');
   });
 
-  it('ends with 0 on SIGTERM, and leaves the home to the next one', async () => {
+  it('exits 0 on SIGTERM, and leaves the home to the next process', async () => {
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number | null];
     expect(code).toBe(0);

@@ -5,8 +5,8 @@ import { platformOptionsOf } from '../src/platformOptions.ts';
 
 const CALLED = { port: 0, home: '/home', json: true };
 
-describe('how the platform is started', () => {
-  it('is by its own defaults where nothing is said', () => {
+describe('the options of a platform', () => {
+  it('have defaults', () => {
     const { buildLimits: _, ...options } = platformOptionsOf(CALLED, { SLIPWAY_PUBLIC_URL: '' });
     expect(options).toEqual({
       home: '/home',
@@ -16,7 +16,7 @@ describe('how the platform is started', () => {
     });
   });
 
-  it('has the limits that its options set, in the units of those', () => {
+  it('set limits, in their units', () => {
     const limits = { rateLimit: 20, maxBody: 2, maxUpload: 3, keepAudit: 4 };
     expect(platformOptionsOf({ ...CALLED, ...limits }, {})).toMatchObject({
       rateLimit: { perSecond: 20, burst: 200 },
@@ -30,7 +30,7 @@ describe('how the platform is started', () => {
     });
   });
 
-  it('has what its environment sets', () => {
+  it('come from its environment', () => {
     const environment = {
       SLIPWAY_PUBLIC_URL: 'https://agents.example.com/',
       SLIPWAY_PLATFORM_API_KEY: 'key',
@@ -60,7 +60,7 @@ describe('how the platform is started', () => {
     ['SLIPWAY_EGRESS_ALLOW', '10.0.0.0/33', 'not addresses, networks such as 10.0.0.0/8 or host names'],
     ['SLIPWAY_PUBLIC_URL', 'agents.example.com', 'not an address such as https://agents.example.com'],
     ['SLIPWAY_PUBLIC_URL', 'https://agents.example.com/?a=b', 'not an address such as'],
-  ])('refuses %s=%s and says what is expected', (name, value, message) => {
+  ])('reject %s=%s with what is expected', (name, value, message) => {
     expect(() => platformOptionsOf(CALLED, { [name]: value })).toThrow(message);
   });
 });
@@ -72,7 +72,7 @@ describe('the options of slipway platform', () => {
     ['--max-body', 'SLIPWAY_MAX_BODY_MB', '101', 'from 1 to 100'],
     ['--max-upload', 'SLIPWAY_MAX_UPLOAD_MB', '201', 'from 1 to 200'],
     ['--keep-audit', 'SLIPWAY_AUDIT_DAYS', '0.5', 'from 1 to 36500'],
-  ])('%s and %s are refused where they are no number in bounds', async (option, name, value, message) => {
+  ])('%s and %s are rejected if they are not a number in range', async (option, name, value, message) => {
     const parse = async (...args: string[]): Promise<void> => {
       const program = buildProgram({ version: '0', onExit: () => undefined });
       await program.parseAsync(['platform', ...args], { from: 'user' });

@@ -134,7 +134,7 @@ describe('langgraphjs deploy --remote, unchanged', () => {
     expect(await answer.json()).toMatchObject({ said: 'Hello Ada!' });
   });
 
-  it('is told why a build failed, with its last lines, and the earlier revision serves on', async () => {
+  it('reports why a build failed, with its last lines, and the earlier revision keeps serving', async () => {
     const command = ['--install-command', 'ls nothing-of-this-name'];
     const ended = await deploy(
       '--remote',

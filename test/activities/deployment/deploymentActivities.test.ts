@@ -72,7 +72,7 @@ function bodiesOf(requests: readonly { readonly body: string }[]): unknown[] {
 }
 
 describe('findDeployment', () => {
-  it('reads a deployment whose id is known', async () => {
+  it('reads a deployment with a known id', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
     });
@@ -84,7 +84,7 @@ describe('findDeployment', () => {
     expect(plane.requests).toHaveLength(1);
   });
 
-  it('finds the one of exactly that name among near names, over several pages', async () => {
+  it('finds the one with exactly that name among similar names, over several pages', async () => {
     const near = Array.from({ length: 230 }, (_, index) => `greeter-${index}`);
     const plane = await planeThatLists([...near, 'greeter']);
     const found = await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) });
@@ -93,14 +93,14 @@ describe('findDeployment', () => {
     expect(plane.requests[0]?.url).toContain('name_contains=greeter');
   });
 
-  it('gives null where every name only comes near', async () => {
+  it('returns null if all names are only similar', async () => {
     const plane = await planeThatLists(['greeter-2', 'the-greeter']);
     expect(await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) })).toMatchObject({
       deployment: null,
     });
   });
 
-  it.each([404, 405, 501])('says what to do where a control plane answers %i to a list', async (status) => {
+  it.each([404, 405, 501])('gives advice if a control plane answers %i to a list', async (status) => {
     const plane = await startService((_, response) => json(response, status, { detail: 'Not here' }));
     const failure = await failureOf(activitiesUnderTest().findDeployment({ target: targetOn(plane.url) }));
     expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: true });
@@ -128,7 +128,7 @@ describe('createDeployment', () => {
     ]);
   });
 
-  it('sends no secrets where the target has none, and no path of a tarball that is yet to be uploaded', async () => {
+  it('sends no secrets if the target has none, and no path of a tarball before its upload', async () => {
     const plane = await startRoutes({
       'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
     });
@@ -189,7 +189,7 @@ describe('the Idempotency-Key of createDeployment', () => {
     return plane.requests.map(({ headers }) => headers['idempotency-key']);
   };
 
-  it('is the same for every attempt of one release, and another for another', async () => {
+  it('is the same for every attempt of one release, and differs between releases', async () => {
     const release = { workflowId: 'release/é', runId: 'r1' };
     const [first, again, other] = await keysOf([release, release, { ...release, runId: 'r2' }]);
     expect(first).toMatch(/^"[0-9a-f]{64}"$/);
@@ -212,7 +212,7 @@ describe('patchDeployment', () => {
       sent: { repo_ref: 'refs/tags/v1' },
     },
   ])(
-    'sends a $artifact.kind as its own field, and no secrets where none are given',
+    'sends a $artifact.kind as its own field, and no secrets if none are given',
     async ({ artifact, objectPath, sent }) => {
       const plane = await startRoutes({
         [`PATCH ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
@@ -227,7 +227,7 @@ describe('patchDeployment', () => {
     },
   );
 
-  it('leaves out what cannot change after creation, and resolves the secrets', async () => {
+  it('omits immutable fields, and resolves the secrets', async () => {
     const plane = await startRoutes({
       [`PATCH ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
     });
@@ -257,7 +257,7 @@ describe('patchDeployment', () => {
     ]);
   });
 
-  it('tells no secret of the request that a control plane repeats in its refusal', async () => {
+  it('removes secrets that a control plane repeats in its error', async () => {
     const plane = await startService(({ body, headers }, response) =>
       json(response, 422, { detail: `${body} ${String(headers['x-api-key'])}` }),
     );
@@ -268,7 +268,7 @@ describe('patchDeployment', () => {
     expect(failure.message).toContain('MODEL_KEY');
   });
 
-  it('sends nothing where a secret is missing', async () => {
+  it('sends nothing if a secret is missing', async () => {
     const plane = await startRoutes({});
     const secrets = [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_ABSENT' }];
     const { target, deploymentId } = revisionOn(plane.url, { secrets });
@@ -280,7 +280,7 @@ describe('patchDeployment', () => {
 });
 
 describe('a revision', () => {
-  it('is read with its status, its tarball and why it failed', async () => {
+  it('is read with its status, its tarball and its error', async () => {
     const plane = await startRoutes({
       [`GET ${REVISION_PATH}`]: (response) =>
         json(response, 200, { ...revisionAnswer('BUILD_FAILED'), status_message: 'the build failed' }),
@@ -306,7 +306,7 @@ describe('a revision', () => {
 });
 
 describe('listRevisions', () => {
-  it('gives the newest revisions', async () => {
+  it('returns the newest revisions', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) =>
         json(response, 200, { resources: [revisionAnswer('DEPLOYED')], offset: 1 }),
@@ -315,7 +315,7 @@ describe('listRevisions', () => {
     expect(revisions).toMatchObject([{ revisionId: REVISION_ID, status: 'DEPLOYED' }]);
   });
 
-  it('reads on to a revision of before, however many pages that takes', async () => {
+  it('reads pages until it finds an earlier revision', async () => {
     const all = Array.from({ length: 130 }, () => ({ ...revisionAnswer('DEPLOYED'), id: randomUUID() }));
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response, request) => {
@@ -332,7 +332,7 @@ describe('listRevisions', () => {
     expect(await list(null)).toBe(130);
   });
 
-  it('does not know them if the list is longer than anyone reads', async () => {
+  it('gives up on a list that is too long', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => {
         const resources = Array.from({ length: 100 }, () => revisionAnswer('DEPLOYED'));
@@ -346,12 +346,12 @@ describe('listRevisions', () => {
     expect(revisions).toBeNull();
   });
 
-  it('gives null where a control plane offers no such list', async () => {
+  it('returns null if a control plane has no such list', async () => {
     const plane = await startRoutes({});
     expect((await activitiesUnderTest().listRevisions(revisionOn(plane.url))).revisions).toBeNull();
   });
 
-  it('fails where a control plane fails', async () => {
+  it('fails if a control plane fails', async () => {
     const plane = await startService((_, response) => json(response, 500, {}));
     const failure = await failureOf(activitiesUnderTest().listRevisions(revisionOn(plane.url)));
     expect(failure.type).toBe('SLIPWAY_SERVICE_ERROR');
@@ -366,7 +366,7 @@ describe('deleting a deployment', () => {
     return { service, deleted: activitiesUnderTest().deleteDeployment(revisionOn(service.url)) };
   };
 
-  it('takes the tracing project along, whose name a new deployment would need', async () => {
+  it('also deletes the tracing project, whose name a new deployment would need', async () => {
     const { service, deleted } = await answered(204, '');
     expect(await deleted).toMatchObject({ offered: true });
     expect(service.requests.map(({ url }) => url)).toEqual([
@@ -383,7 +383,7 @@ describe('deleting a deployment', () => {
     expect(await (await answered(status, detail)).deleted).toMatchObject({ offered });
   });
 
-  it('that fails otherwise is not taken for done', async () => {
+  it('that fails for another reason does not count as done', async () => {
     expect(await failureOf((await answered(500, 'broken')).deleted)).toMatchObject({
       type: 'SLIPWAY_SERVICE_ERROR',
     });

@@ -66,7 +66,7 @@ function agentThatAnswers(...statuses: readonly number[]): Promise<FaultyService
 const { revisionId: REVISION } = revisionOn('http://plane.example');
 
 it.each(['awaitDeployed', 'confirmServing'] as const)(
-  '%s looks once within a workflow task, without a heartbeat, and leaves the rest to the server',
+  '%s polls once within a workflow task, without a heartbeat, and leaves the rest to the server',
   async (name) => {
     const plane = await planeWithActive('http://agent.example', OTHER_REVISION_ID);
     const { heartbeats, ...activities } = activitiesUnderTest({
@@ -91,7 +91,7 @@ describe('awaitDeployed', () => {
     },
   );
 
-  it('goes on at statuses that nobody has named, with a heartbeat at each look', async () => {
+  it('continues at unknown statuses, with a heartbeat at each poll', async () => {
     const plane = await planeWithStatuses('BUILDING', 'A_STATUS_OF_TOMORROW', 'DEPLOYED');
     const activities = activitiesUnderTest({ attempt: 2 });
     const { revision, attempt } = await activities.awaitDeployed(awaitedOn(plane.url));
@@ -103,7 +103,7 @@ describe('awaitDeployed', () => {
     ]);
   });
 
-  it('keeps since when the control plane says so, also over an attempt that handed back', async () => {
+  it('reports since when the control plane has this status, also over attempts', async () => {
     const before = { says: `revision ${REVISION} is BUILDING`, since: '2026-11-21T12:00:00.000Z' };
     const plane = await planeWithStatuses('BUILDING', 'DEPLOYING', 'DEPLOYED');
     const activities = activitiesUnderTest({ attempt: 2, heartbeatDetails: before });
@@ -124,7 +124,7 @@ describe('awaitDeployed', () => {
     await activities.awaitDeployed(awaitedOn(plane.url));
   });
 
-  it('hands itself back, benignly, when the worker is asked to end', async () => {
+  it('ends benignly for a retry when the worker shuts down', async () => {
     const plane = await planeWithStatuses('BUILDING');
     const shuttingDown = new AbortController();
     const activities = activitiesUnderTest({}, shuttingDown.signal);
@@ -141,7 +141,7 @@ describe('awaitDeployed', () => {
     expect(failure.nextRetryDelay).toBeGreaterThan(0);
   });
 
-  it('stops at its cancellation', async () => {
+  it('stops when it is cancelled', async () => {
     const plane = await planeWithStatuses('BUILDING');
     const activities = activitiesUnderTest();
     const canceled = expect(activities.awaitDeployed(awaitedOn(plane.url))).rejects.toBeInstanceOf(
@@ -153,7 +153,7 @@ describe('awaitDeployed', () => {
     expect(plane.requests.length).toBeLessThanOrEqual(2);
   });
 
-  it('fails for another attempt where the control plane fails', async () => {
+  it('fails for a retry if the control plane fails', async () => {
     const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: (response) => json(response, 502, {}) });
     const activities = activitiesUnderTest();
     const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
@@ -179,7 +179,7 @@ describe('confirmServing', () => {
     expect(agent.requests).toHaveLength(1);
   });
 
-  it('ends at once where a revision that was given up on becomes the active one instead', async () => {
+  it('ends immediately if an abandoned revision becomes the active one instead', async () => {
     const plane = await planeWithActive(null, null, OTHER_REVISION_ID);
     const input = { ...revisionOn(plane.url), overtakers: [OTHER_REVISION_ID] };
     const failure = await failureOf(activitiesUnderTest().confirmServing(input));
@@ -187,14 +187,14 @@ describe('confirmServing', () => {
     expect(failure.message).toContain(`revision ${OTHER_REVISION_ID} came up after ${REVISION}`);
   });
 
-  it.each([502, 503, 504])('takes a gateway’s %i for "not yet"', async (status) => {
+  it.each([502, 503, 504])('treats a gateway’s %i as "not yet"', async (status) => {
     const agent = await agentThatAnswers(status, 200);
     const plane = await planeWithActive(agent.url, REVISION);
     await activitiesUnderTest().confirmServing(revisionOn(plane.url));
     expect(agent.requests).toHaveLength(2);
   });
 
-  it.each([401, 404, 500])('takes a %i for an agent that serves', async (status) => {
+  it.each([401, 404, 500])('treats a %i as a serving agent', async (status) => {
     const agent = await agentThatAnswers(status);
     const plane = await planeWithActive(agent.url, REVISION);
     const { agentUrl } = await activitiesUnderTest().confirmServing(revisionOn(plane.url));
@@ -202,7 +202,7 @@ describe('confirmServing', () => {
     expect(agent.requests).toHaveLength(1);
   });
 
-  it('takes a refused connection for "not yet"', async () => {
+  it('treats a rejected connection as "not yet"', async () => {
     const plane = await planeWithActive(await closedPort(), REVISION);
     const shuttingDown = new AbortController();
     shuttingDown.abort();
@@ -216,7 +216,7 @@ describe('confirmServing', () => {
     expect(failure.message).toContain('the agent does not answer');
   });
 
-  it('asks the agent at the target’s address before the control plane’s, with the agent’s key', async () => {
+  it('calls the agent at the target’s address before the control plane’s, with the agent’s key', async () => {
     const agent = await agentThatAnswers(200);
     const plane = await planeWithActive('http://elsewhere.example', REVISION);
     const agentApiKey = { from: 'env:SLIPWAY_TEST_AGENT_KEY' };
@@ -225,7 +225,7 @@ describe('confirmServing', () => {
     expect(agent.requests[0]?.headers['x-api-key']).toBe(AGENT_KEY);
   });
 
-  it('is final, and says what to set, where nobody gives an address', async () => {
+  it('is final, with the setting to make, if there is no address', async () => {
     const plane = await planeWithActive(null, REVISION);
     const failure = await failureOf(activitiesUnderTest().confirmServing(revisionOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_CONFIG_INVALID', nonRetryable: true });
@@ -237,15 +237,15 @@ describe('askAgent', () => {
   const ask = (agentUrl: string, target = {}) =>
     activitiesUnderTest().askAgent({ target: targetOn('http://plane.example', target), agentUrl });
 
-  it.each([200, 404, 500])('takes a %i for an answer', async (status) => {
+  it.each([200, 404, 500])('accepts a %i as an answer', async (status) => {
     expect((await ask((await agentThatAnswers(status)).url)).silent).toBeNull();
   });
 
-  it.each([502, 503, 504])('takes a gateway’s %i for none', async (status) => {
+  it.each([502, 503, 504])('does not accept a gateway’s %i as an answer', async (status) => {
     expect((await ask((await agentThatAnswers(status)).url)).silent).toContain('the agent does not answer');
   });
 
-  it('says so where nothing listens, the key is refused, or the worker has none', async () => {
+  it('reports if nothing listens, the key is rejected, or the worker has none', async () => {
     expect((await ask(await closedPort())).silent).toContain('the agent does not answer');
     expect((await ask((await agentThatAnswers(401)).url)).silent).toContain('takes no key of these settings');
     const without = await ask('http://agent.example', { agentApiKey: { from: 'env:SLIPWAY_TEST_NOT_SET' } });
@@ -256,7 +256,7 @@ describe('askAgent', () => {
 describe('awaitLateSuccess', () => {
   const LATER = '2100-01-01T00:00:00.000Z';
 
-  it('sees a revision become the active one after all', async () => {
+  it('detects a revision that becomes active late', async () => {
     const plane = await planeWithActive(null, OTHER_REVISION_ID, REVISION);
     expect(await activitiesUnderTest().awaitLateSuccess({ ...revisionOn(plane.url), until: LATER })).toEqual({
       cameUp: true,
@@ -264,7 +264,7 @@ describe('awaitLateSuccess', () => {
     });
   });
 
-  it('ends where the revision has failed, and not where it is deployed but not active', async () => {
+  it('ends if the revision has failed, but not if it is deployed without being active', async () => {
     const plane = await planeWithStatuses('DEPLOYED', 'DEPLOY_FAILED');
     const activities = activitiesUnderTest();
     const late = { ...revisionOn(plane.url), until: LATER };
@@ -274,7 +274,7 @@ describe('awaitLateSuccess', () => {
     ]);
   });
 
-  it('looks once where the time is over before it begins', async () => {
+  it('polls once if the deadline has passed before it begins', async () => {
     const until = '2026-01-01T00:00:00.000Z';
     const active = await planeWithActive(null, REVISION);
     const late = activitiesUnderTest().awaitLateSuccess({ ...revisionOn(active.url), until });
@@ -286,7 +286,7 @@ describe('awaitLateSuccess', () => {
 });
 
 describe('polls that wait at the same time', () => {
-  it('share one listener of the worker’s shutdown, and all of them hand back when it comes', async () => {
+  it('share one listener of the worker’s shutdown, and all of them end for a retry', async () => {
     const POLLS = 20;
     const plane = await planeWithStatuses('BUILDING');
     const shutdown = new AbortController();

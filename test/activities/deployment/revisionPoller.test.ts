@@ -21,7 +21,7 @@ import {
 
 const RELEASE = 'target:agent/release-1';
 
-it('reports each change of status, and is done with a revision that is settled', async () => {
+it('reports each change of status, and stops at a settled revision', async () => {
   const plane = await planeThat(['BUILDING', 'BUILDING', 'DEPLOYING', 'DEPLOYED']);
   const { poll, reports } = poller();
   const revision = waiting({ status: 'QUEUED' });
@@ -38,7 +38,7 @@ it('leaves it to the workflow to find out why a revision cannot be read', async 
   expect(reports).toEqual([UNREADABLE]);
 });
 
-it('leaves a control plane alone that asks for it, whoever waits there', async () => {
+it('pauses for all revisions of a control plane that asks to wait', async () => {
   const asked: number[] = [];
   const plane = await startRoutes({
     [`GET ${REVISION_PATH}`]: (response) => {
@@ -53,7 +53,7 @@ it('leaves a control plane alone that asks for it, whoever waits there', async (
   expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(2_900);
 });
 
-it('reports again what Temporal did not take, and nothing to a workflow that has ended', async () => {
+it('retries reports that Temporal did not accept, and sends none to an ended workflow', async () => {
   const plane = await planeThat(['DEPLOYED']);
   const { poll, reports } = poller([new Error('14 UNAVAILABLE')]);
   expect((await poll(plane.url, [waiting()])).settled).toHaveLength(1);
@@ -63,14 +63,14 @@ it('reports again what Temporal did not take, and nothing to a workflow that has
   expect(ended.reports).toEqual(['DEPLOYED']);
 });
 
-it('gives up on a revision that nobody waits for any more', async () => {
+it('drops a revision that no workflow waits for', async () => {
   const plane = await planeThat(['BUILDING']);
   const { poll, reports } = poller();
   expect((await poll(plane.url, [waiting({ until: Date.now() })])).settled).toHaveLength(1);
   expect(reports).toEqual([]);
 });
 
-it('hands itself over when its worker is asked to end, and stops at its cancellation', async () => {
+it('ends for a retry when its worker shuts down, and stops when it is cancelled', async () => {
   const plane = await planeThat(['BUILDING']);
   const ending = new AbortController();
   const { poll } = poller([], ending.signal);

@@ -24,7 +24,7 @@ it.each([
   { waiting: 3_000, lists: true, withinMs: 15_000 },
   { waiting: 10_000, lists: false, withinMs: 50_100 },
   { waiting: 10_000, lists: true, withinMs: 15_000 },
-])('looks at each of $waiting within $withinMs ms, lists: $lists', async ({ waiting, lists, withinMs }) => {
+])('polls each of $waiting within $withinMs ms, lists: $lists', async ({ waiting, lists, withinMs }) => {
   const plane = new Plane(waiting, lists);
   plane.watchAll(Date.now() - 10 * MINUTE);
   await vi.advanceTimersByTimeAsync(MINUTE);
@@ -33,23 +33,26 @@ it.each([
   expect(perSecond).toBeLessThanOrEqual(200.2);
 });
 
-it('asks less where there are lists', async () => {
+it('makes fewer calls if there are lists', async () => {
   const plane = new Plane(1_000, true);
   plane.watchAll(Date.now() - 10 * MINUTE);
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect((await plane.looksDuring(MINUTE)).perSecond).toBeLessThan(25);
 });
 
-it.each([false, true])('sees 10,000 that come up at once within a minute, lists: %s', async (lists) => {
-  const plane = new Plane(10_000, lists);
-  plane.watchAll(Date.now() - 10 * MINUTE);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  plane.comeUp(plane.ids);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect([...plane.seen.values()].filter((status) => status === 'DEPLOYED')).toHaveLength(10_000);
-});
+it.each([false, true])(
+  'sees 10,000 that become active at the same time within a minute, lists: %s',
+  async (lists) => {
+    const plane = new Plane(10_000, lists);
+    plane.watchAll(Date.now() - 10 * MINUTE);
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    plane.comeUp(plane.ids);
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    expect([...plane.seen.values()].filter((status) => status === 'DEPLOYED')).toHaveLength(10_000);
+  },
+);
 
-it('sees one of 10,000 that comes up by the list that is read next', async () => {
+it('sees one of 10,000 that becomes active in the next list', async () => {
   const plane = new Plane(10_000, true);
   plane.watchAll(Date.now() - 10 * MINUTE);
   await vi.advanceTimersByTimeAsync(MINUTE);
@@ -60,7 +63,7 @@ it('sees one of 10,000 that comes up by the list that is read next', async () =>
   }
 });
 
-it('looks within a tenth of the age where few wait', async () => {
+it('polls within a tenth of the age if few wait', async () => {
   const plane = new Plane(1, false);
   plane.watchAll(Date.now() - 10_000);
   await vi.advanceTimersByTimeAsync(30_000);
@@ -68,7 +71,7 @@ it('looks within a tenth of the age where few wait', async () => {
   expect(plane.asked.get(plane.ids[0] ?? '')).toHaveLength(15);
 });
 
-it('lets a look of another kind pass', async () => {
+it('lets another kind of poll go first', async () => {
   const rates = new RequestRates();
   const plane = new Plane(10_000, false, rates);
   plane.watchAll(Date.now() - 10 * MINUTE);
@@ -80,7 +83,7 @@ it.each([
   ['has no list', () => Promise.reject(failure('SLIPWAY_NOT_FOUND'))],
   ['lists something else', () => Promise.resolve({ resources: [deployment('foreign')], offset: 0 })],
   ['answers something else', () => Promise.reject(failure('SLIPWAY_BAD_ANSWER'))],
-])('asks for each revision where the control plane %s, and for no list again', async (_, list) => {
+])('polls each revision if the control plane %s, and requests no list again', async (_, list) => {
   const plane = new Plane(1_000, true);
   plane.listDeployments.mockImplementation(list);
   plane.watchAll(Date.now() - 10 * MINUTE);
@@ -89,7 +92,7 @@ it.each([
   expect((await plane.looksDuring(MINUTE)).longest).toBeLessThanOrEqual(15_100);
 });
 
-it('goes on for the next who watches, without another look at once', async () => {
+it('continues for the next watcher, without an immediate poll', async () => {
   const plane = new Plane(1, false);
   const [stop] = plane.watchAll(Date.now() - 10 * MINUTE);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -101,7 +104,7 @@ it('goes on for the next who watches, without another look at once', async () =>
   expect([...plane.seen.values()]).toEqual(['DEPLOYING']);
 });
 
-it('ends when nobody watches any more', async () => {
+it('ends without watchers', async () => {
   const plane = new Plane(2, false);
   const [stop, stopOther] = plane.watchAll(Date.now());
   await vi.advanceTimersByTimeAsync(100);
@@ -111,7 +114,7 @@ it('ends when nobody watches any more', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('leaves the control plane alone that asks for it, and not for an error of one revision', async () => {
+it('pauses for a control plane that asks to wait, but not for an error of one revision', async () => {
   const plane = new Plane(2, false);
   const [broken = '', other = ''] = plane.ids;
   plane.getRevision.mockImplementationOnce(() => Promise.reject(failure('SLIPWAY_SERVICE_ERROR')));
@@ -128,7 +131,7 @@ it('leaves the control plane alone that asks for it, and not for an error of one
   expect(plane.asked.size).toBe(2);
 });
 
-it('tells that a revision cannot be read', async () => {
+it('reports that a revision cannot be read', async () => {
   const plane = new Plane(1, false);
   plane.getRevision.mockImplementationOnce(() => Promise.reject(failure('SLIPWAY_NOT_FOUND')));
   plane.watchAll(Date.now());

@@ -59,7 +59,7 @@ function inputOn(plane: FaultyService) {
 }
 
 describe('uploadArtifact', () => {
-  it('streams the stored artifact to the signed URL and gives nothing but the object’s path', async () => {
+  it('streams the stored artifact to the signed URL and returns only the object’s path', async () => {
     const plane = await startPlane();
     const activities = activitiesUnderTest();
     const result = await activities.uploadArtifact(inputOn(plane));
@@ -71,7 +71,7 @@ describe('uploadArtifact', () => {
     expect(activities.heartbeats).toEqual([]);
   });
 
-  it('asks for a fresh URL at every attempt, and tells none of them when the store refuses', async () => {
+  it('requests a fresh URL at every attempt, and discloses none of them if the store rejects it', async () => {
     const plane = await startPlane((response, { url }) =>
       json(response, 503, { detail: `no room at ${url}` }),
     );
@@ -84,7 +84,7 @@ describe('uploadArtifact', () => {
     }
   });
 
-  it('finds a damaged artifact before anything is sent', async () => {
+  it('detects a damaged artifact before it sends anything', async () => {
     const digits = artifact.digest.slice('sha256:'.length);
     const file = join(folder, 'store', 'artifacts', 'sha256', digits.slice(0, 2), `${digits}.tar.gz`);
     await writeFile(file, CONTENT.replace('the', 'any'));
@@ -94,7 +94,7 @@ describe('uploadArtifact', () => {
     expect(plane.requests).toEqual([]);
   });
 
-  it('leaves no file open when no URL is given', async () => {
+  it('leaves no file open if it gets no URL', async () => {
     const plane = await startRoutes({
       [`POST ${UPLOAD_URL_PATH}`]: (response) => json(response, 503, {}),
     });
@@ -106,7 +106,7 @@ describe('uploadArtifact', () => {
     expect((await openFiles()) - before).toBeLessThan(10);
   });
 
-  it('heartbeats how much it has sent while the store is slow to answer', async () => {
+  it('heartbeats its progress while the store is slow to answer', async () => {
     const activities = activitiesUnderTest();
     const plane = await startPlane((response) => {
       const sent = activities.heartbeats.length;
@@ -117,7 +117,7 @@ describe('uploadArtifact', () => {
     expect(activities.heartbeats).toMatchObject([{ says: `sent ${sizeBytes} of ${sizeBytes} bytes` }]);
   });
 
-  it('ends with its cancellation', async () => {
+  it('ends when it is cancelled', async () => {
     const plane = await startPlane(() => undefined);
     const activities = activitiesUnderTest();
     const canceled = expect(activities.uploadArtifact(inputOn(plane))).rejects.toBeInstanceOf(

@@ -11,7 +11,7 @@ const WEEKEND = {
 } as const;
 
 describe('looking at freezes', () => {
-  it('tells the one in force at the instant that is asked about, not at the time of asking', async () => {
+  it('returns the one in force at the given instant, not at the current time', async () => {
     const at = Date.parse('2026-11-21T12:00Z');
     expect(await freezeActivities().lookAtFreezes({ freezes: [WEEKEND], at })).toEqual({
       frozen: {
@@ -23,7 +23,7 @@ describe('looking at freezes', () => {
     });
   });
 
-  it('fails where this worker does not know the time zone', () => {
+  it('fails if this worker does not know the time zone', () => {
     const freezes = [{ ...WEEKEND, timeZone: 'Europe/Bonn' }];
     expect(() => freezeActivities().lookAtFreezes({ freezes, at: 0 })).toThrow('no time zone "Europe/Bonn"');
   });

@@ -70,7 +70,7 @@ async function judgementOf(baseline: Served, candidate: Served): Promise<Judgeme
 const RUNS = INPUTS * 3;
 
 describe('judging a candidate', () => {
-  it('reports, and keeps the report and the runs in the store', async () => {
+  it('returns a report, and keeps the report and the runs in the store', async () => {
     const [baseline, candidate] = await Promise.all([startSide(), startSide()]);
     const input = await judgementOf(baseline, candidate);
     const { report, location } = await activitiesUnderTest().judgeCandidate(input);
@@ -93,7 +93,7 @@ describe('judging a candidate', () => {
     expect(await openArtifactStore(input.store).getRecord(location)).toEqual(report);
   });
 
-  it('goes on with the runs of the attempt before, with the same inputs', async () => {
+  it('continues with the runs of the previous attempt, with the same inputs', async () => {
     let dies = false;
     const attempts = [new AbortController()];
     const [baseline, candidate] = await Promise.all([
@@ -120,7 +120,7 @@ describe('judging a candidate', () => {
     expect(baseline.runs() + candidate.runs() - before).toBe(2 * RUNS - 75);
   });
 
-  it('is errored where another revision has become active in the meantime', async () => {
+  it('is errored if another revision has become active in the meantime', async () => {
     let looks = 0;
     const [baseline, candidate] = await Promise.all([
       startSide(),
@@ -131,7 +131,7 @@ describe('judging a candidate', () => {
     expect(report.error).toMatchObject({ side: 'candidate', code: 'SLIPWAY_NOT_SERVING' });
   });
 
-  it('fails as every activity does where the store does not have the inputs', async () => {
+  it('fails like every activity if the store does not have the inputs', async () => {
     const [baseline, candidate] = await Promise.all([startSide(), startSide()]);
     const input = await judgementOf(baseline, candidate);
     const missing = { digest: `sha256:${'0'.repeat(64)}`, name: 'inputs.jsonl' };

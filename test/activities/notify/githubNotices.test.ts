@@ -48,7 +48,7 @@ describe('a release as a GitHub deployment', () => {
     ]);
   });
 
-  it('links to the page instead of the CI run if the worker knows its address', async () => {
+  it('links to the dashboard instead of the CI run if the worker knows its address', async () => {
     const github = await startGithub();
     const by = { who: 'ci', from: 'https://github.example/runs/7' };
     await tell(receiver('github_deployment', github.url), { by }, 'https://slipway.example.com');
@@ -59,7 +59,7 @@ describe('a release as a GitHub deployment', () => {
     ]);
   });
 
-  it('is looked up before it is made again: an answer that was lost makes no second one', async () => {
+  it('is looked up before it is created again, so a lost answer creates no second one', async () => {
     const github = await startGithub();
     const to = receiver('github_deployment', github.url);
     github.losesAnswerOf('POST');
@@ -73,7 +73,7 @@ describe('a release as a GitHub deployment', () => {
     expect(github.deployments[0]?.statuses).toHaveLength(1);
   });
 
-  it('does not begin again once it has ended, when the word of its beginning comes late', async () => {
+  it('does not start again after it has ended, if the notice of its start arrives late', async () => {
     const github = await startGithub();
     const to = receiver('github_deployment', github.url);
     await tell(to, { event: 'failed' });
@@ -81,7 +81,7 @@ describe('a release as a GitHub deployment', () => {
     expect(github.deployments[0]?.statuses.map(({ state }) => state)).toEqual(['failure']);
   });
 
-  it('is another one for each release of the same commit, and none of somebody else’s', async () => {
+  it('is separate for each release of a commit, and ignores deployments of other tools', async () => {
     const github = await startGithub();
     const to = receiver('github_deployment', github.url);
     github.deployments.push({ id: 99, ref: COMMIT, environment: 'production', payload: '', statuses: [] });
@@ -90,14 +90,14 @@ describe('a release as a GitHub deployment', () => {
     expect(github.deployments).toHaveLength(3);
   });
 
-  it('is not there for what was withdrawn before it began', async () => {
+  it('does not exist for a release that was withdrawn before it started', async () => {
     const github = await startGithub();
     const to = receiver('github_deployment', github.url);
     expect(await tell(to, { event: 'aborted' })).toBe('nothing to report: it has never begun');
     expect(github.deployments).toEqual([]);
   });
 
-  it('stands in the environment that is named; and a rollback is one of the commit that it put back', async () => {
+  it('uses the configured environment; a rollback deploys the commit that it restored', async () => {
     const github = await startGithub();
     const to = { ...receiver('github_deployment', github.url), environment: 'live' } as ReceiverSpec;
     const back = { kind: 'rollback', event: 'rolled_back', name: 'rollback-4', commit: null } as const;
@@ -107,7 +107,7 @@ describe('a release as a GitHub deployment', () => {
 });
 
 describe('a release as a status of its commit', () => {
-  it('is pending, then what came of it, under the target’s name', async () => {
+  it('is pending, then the outcome, under the target’s name', async () => {
     const github = await startGithub();
     const to = receiver('github_status', github.url);
     await tell(to, STARTED);
@@ -118,7 +118,7 @@ describe('a release as a status of its commit', () => {
     ]);
   });
 
-  it('is told once, and pending no more once it has ended; the next release of the commit begins anew', async () => {
+  it('is sent once, and not pending after its end; the next release of the commit starts again', async () => {
     const github = await startGithub();
     const to = receiver('github_status', github.url);
     await tell(to);
@@ -128,7 +128,7 @@ describe('a release as a status of its commit', () => {
     expect(github.statuses.map(({ state }) => state)).toEqual(['pending', 'success']);
   });
 
-  it('says nothing of a source that differs from its commit', async () => {
+  it('is not sent for a source that differs from its commit', async () => {
     const github = await startGithub();
     expect(await tell(receiver('github_status', github.url), { commit: `${COMMIT}-dirty` })).toContain(
       'nothing to report',
@@ -137,8 +137,8 @@ describe('a release as a status of its commit', () => {
   });
 });
 
-describe('a GitHub that cannot be told', () => {
-  it('because the token is wrong fails for good, and shows no token', async () => {
+describe('a GitHub notice that cannot be sent', () => {
+  it('because the token is wrong fails permanently, without showing the token', async () => {
     const github = await startGithub();
     vi.stubEnv('SLIPWAY_TEST_WRONG_TOKEN', 'ghp_another-token');
     const token = { from: 'env:SLIPWAY_TEST_WRONG_TOKEN' };
@@ -148,7 +148,7 @@ describe('a GitHub that cannot be told', () => {
     expect(inspect(failure, { depth: Infinity })).not.toContain('ghp_another-token');
   });
 
-  it('because nobody knew the repository says what to set', async () => {
+  it('because the repository is unknown says what to set', async () => {
     const { repository: _, ...to } = receiver('github_status', 'http://github.test') as ReceiverSpec & {
       repository?: string;
     };
@@ -157,7 +157,7 @@ describe('a GitHub that cannot be told', () => {
     expect(failure.message).toContain('repository');
   });
 
-  it('because it is asked too often is asked again when it says', async () => {
+  it('because of a rate limit is retried when GitHub says', async () => {
     const busy = await startService((_, response) =>
       json(response, 403, { message: 'secondary rate limit' }, { 'retry-after': '7' }),
     );
@@ -170,7 +170,7 @@ describe('a GitHub that cannot be told', () => {
     });
   });
 
-  it('because it answers something else than GitHub does is tried again', async () => {
+  it('because the answer is not GitHub’s is retried', async () => {
     const proxy = await startService((_, response) => response.end('<html>'));
     const to = receiver('github_deployment', proxy.url);
     const failure = await failureOf(activitiesUnderTest().sendNotice({ receiver: to, notice: notice() }));

@@ -57,7 +57,7 @@ describe('a Slack-compatible webhook', () => {
 });
 
 describe('a plain webhook', () => {
-  it('gets the notice whole, signed with its time', async () => {
+  it('gets the whole notice, signed with its time', async () => {
     const service = await startService((_, response) => {
       response.statusCode = 202;
       response.end();
@@ -77,7 +77,7 @@ describe('a plain webhook', () => {
     expect(digest).toBe(own);
   });
 
-  it('gets the address of the page that the worker knows', async () => {
+  it('gets the address of the dashboard that the worker knows', async () => {
     const service = await startService((_, response) => response.end());
     const activities = activitiesUnderTest({}, undefined, 'https://slipway.example.com');
     await activities.sendNotice({ receiver: webhookAt(service.url), notice: notice() });
@@ -87,7 +87,7 @@ describe('a plain webhook', () => {
     });
   });
 
-  it('gets the same id and the same body however often it is tried', async () => {
+  it('gets the same id and the same body in each attempt', async () => {
     const service = await startService((_, response) => json(response, 503, {}));
     const receiver = webhookAt(service.url);
     for (const attempt of [1, 2]) {
@@ -100,7 +100,7 @@ describe('a plain webhook', () => {
   });
 });
 
-describe('a receiver that cannot be told', () => {
+describe('a receiver that cannot be notified', () => {
   it.each([
     [500, 'SLIPWAY_SERVICE_ERROR', false],
     [429, 'SLIPWAY_RATE_LIMITED', false],
@@ -127,14 +127,14 @@ describe('a receiver that cannot be told', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it('because nothing listens there is tried again', async () => {
+  it('because nothing listens there is retried', async () => {
     const url = await closedPort();
     const failure = await failureOfTelling(slackAt(url), url);
     expect(failure).toMatchObject({ type: 'SLIPWAY_UNREACHABLE', nonRetryable: false });
     expect(failure.message).toContain('the webhook "ops"');
   });
 
-  it('because it never answers is given up after 10 s, and tried again', async () => {
+  it('because it never answers is abandoned after 10 s, and retried', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       let asked = (): void => undefined;
@@ -149,7 +149,7 @@ describe('a receiver that cannot be told', () => {
     }
   });
 
-  it('answers with something endless is told all the same: its status is enough', async () => {
+  it('sends an endless body is notified anyway: its status is enough', async () => {
     const service = await startService((_, response) => {
       response.writeHead(200);
       response.write('x'.repeat(1_000));
@@ -159,7 +159,7 @@ describe('a receiver that cannot be told', () => {
   });
 
   it.each(['not a URL', 'ftp://files.example/x', 'https://user:word@hooks.example/x'])(
-    'because its URL is "%s" is told so without the URL',
+    'because its URL is "%s" has an error without the URL',
     async (url) => {
       vi.stubEnv('SLIPWAY_TEST_SLACK_URL', url);
       const receiver: ReceiverSpec = {
@@ -173,7 +173,7 @@ describe('a receiver that cannot be told', () => {
     },
   );
 
-  it('because the worker has no secret of that name says which', async () => {
+  it('because the worker has no secret of that name has an error with the name', async () => {
     const receiver: ReceiverSpec = { kind: 'slack', name: 'ops', url: { from: 'env:SLIPWAY_TEST_NOT_SET' } };
     const failure = await failureOf(activitiesUnderTest().sendNotice({ receiver, notice: notice() }));
     expect(failure).toMatchObject({ type: 'SLIPWAY_SECRET_MISSING', nonRetryable: true });

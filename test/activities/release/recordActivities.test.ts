@@ -36,14 +36,14 @@ describe('recordRelease', () => {
     expect(await openArtifactStore(folder).getRecord(LOCATION)).toEqual(RESULT);
   });
 
-  it('writes one record however often it is asked to', async () => {
+  it('writes one record, even if it runs several times', async () => {
     const activities = activitiesUnderTest();
     await activities.recordRelease({ store: folder, result: RESULT, passed: [] });
     await activities.recordRelease({ store: folder, result: RESULT, passed: [] });
     expect(await openArtifactStore(folder).listRecords()).toEqual([LOCATION]);
   });
 
-  it('is tried again where the store is away', async () => {
+  it('is retried if the store is unavailable', async () => {
     const store = join(folder, 'a file');
     await writeFile(store, 'where a folder should be');
     const failure = await failureOf(
@@ -77,7 +77,7 @@ describe('the checks that a revision passed', () => {
     expect((await activitiesUnderTest().readChecks({ store: folder, digest })).checks).toEqual(CHECKS);
   });
 
-  it('cannot be read where they are missing, or are others than their digest says', async () => {
+  it('cannot be read if they are missing, or do not match their digest', async () => {
     const [first] = await keep();
     const [digest = ''] = first?.digests ?? [];
     const read = () => failureOf(activitiesUnderTest().readChecks({ store: folder, digest }));

@@ -72,14 +72,14 @@ function attempted(attempt: number): (record: unknown) => Promise<TargetState | 
 
 const KEPT = { ...EMPTY_TARGET, nextNumber: 7 };
 
-it('a run that refuses is asked again, and waited for no longer than an attempt has', async () => {
+it('a run that rejects the query is asked again, within the limit of an attempt', async () => {
   await expect(attempted(1)(KEPT)).rejects.toThrow('the query failed');
   expect(waited).toHaveLength(1);
   expect(waited[0]).toBeLessThan(ATTEMPT_MS);
 });
 
 it.each([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE])(
-  'a run that no worker answers for (%s) does not yet lose to an older state after two attempts',
+  'a run that no worker answers for (%s) is not replaced by an older state after two attempts',
   async (code) => {
     answer = unanswered(code);
     await expect(attempted(2)(KEPT)).rejects.toThrow('the query failed');
@@ -88,7 +88,7 @@ it.each([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE])(
   },
 );
 
-it('a state of the record store is said to be one, with its time and why', async () => {
+it('a state of the record store is marked as such, with its time and reason', async () => {
   const before = new Date().toISOString().slice(0, 'yyyy-mm-ddThh'.length);
   const state = await attempted(2)(KEPT);
   expect(state).toMatchObject({ nextNumber: 7, ignored: [{ message: 'recovery' }] });

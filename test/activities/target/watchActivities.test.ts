@@ -32,7 +32,7 @@ describe('awaitLateUpload', () => {
     until,
   });
 
-  it('finds a revision that carries the upload and is not accounted for', async () => {
+  it('finds a revision that carries the upload and is not recorded', async () => {
     const resources = [carrying(OTHER_REVISION_ID, PATH), carrying(REVISION_ID, PATH)];
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
@@ -41,7 +41,7 @@ describe('awaitLateUpload', () => {
     expect(landed.revisionId).toBe(OTHER_REVISION_ID);
   });
 
-  it('is not yet done where there is none, and looks again later without holding a slot', async () => {
+  it('reports none, and polls again later without occupying a slot', async () => {
     const resources = [carrying(OTHER_REVISION_ID, 'uploads/2.tar.gz'), carrying(REVISION_ID, PATH)];
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
@@ -55,7 +55,7 @@ describe('awaitLateUpload', () => {
     });
   });
 
-  it('looks at the newest revision alone where the control plane offers no list', async () => {
+  it('polls only the newest revision if the control plane has no list', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
     });
@@ -65,7 +65,7 @@ describe('awaitLateUpload', () => {
     expect(again.type).toBe('SLIPWAY_STEP_TIMED_OUT');
   });
 
-  it('looks once where the time is over before it begins', async () => {
+  it('polls once if the deadline has passed before it begins', async () => {
     const resources = [carrying(REVISION_ID, PATH)];
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 1 }),
@@ -78,7 +78,7 @@ describe('awaitLateUpload', () => {
 });
 
 describe('watchRevision', () => {
-  it('counts in the time of the clock that it is given, to the end and not a round longer', async () => {
+  it('measures time by the given clock, and ends at the deadline without another round', async () => {
     const HOUR_MS = 3_600_000;
     const began = Date.now() + 30 * 24 * HOUR_MS;
     const clock = { now: began };
@@ -106,7 +106,7 @@ describe('watchRevision', () => {
     expect(await round()).toEqual({ failed: null });
   });
 
-  it('reports between two rounds that the checks passed, and no check that runs', async () => {
+  it('reports passed checks between two rounds, and no running check', async () => {
     const plane = await startRoutes({
       [`GET ${DEPLOYMENT_PATH}`]: (response) =>
         json(response, 200, deploymentAnswer({ active_revision_id: REVISION_ID })),

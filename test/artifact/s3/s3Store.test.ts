@@ -47,21 +47,21 @@ afterAll(async () => {
 });
 
 describe('a large artifact', () => {
-  it('is sent in parts, and given back as it was', async () => {
+  it('is sent in parts, and returned as it was', async () => {
     await store.put(file, DIGEST);
     expect(partsSent()).toEqual([1, 2, 3]);
     expect((await buffer((await store.open(DIGEST)).stream)).equals(CONTENT)).toBe(true);
     expect(await unfinishedUploads()).toEqual([]);
   });
 
-  it('that is there is not sent again', async () => {
+  it('that exists is not sent again', async () => {
     await store.put(file, DIGEST);
     server.requests.length = 0;
     await store.put(file, DIGEST);
     expect(server.requests.map((request) => request.split(' ')[0])).toEqual(['HEAD']);
   });
 
-  it('that was put long ago is given a new time by a copy within S3, and not sent again', async () => {
+  it('that is old gets a new time by a copy within S3, and is not sent again', async () => {
     await store.put(file, DIGEST);
     await server.age(`store-${stores}/${artifactPath(DIGEST)}`, new Date('2026-01-01'));
     server.requests.length = 0;
@@ -70,13 +70,13 @@ describe('a large artifact', () => {
     await store.verify(DIGEST);
   });
 
-  it('can be put by two at once', async () => {
+  it('can be stored by two at the same time', async () => {
     await Promise.all([store.put(file, DIGEST), openArtifactStore(store.url).put(file, DIGEST)]);
     await store.verify(DIGEST);
     expect(await unfinishedUploads()).toEqual([]);
   });
 
-  it('whose upload was broken off goes on with the parts that are there', async () => {
+  it('with an interrupted upload continues with the existing parts', async () => {
     await breakOff();
     await store.put(file, DIGEST);
     expect(partsSent()).toEqual([3]);
@@ -84,7 +84,7 @@ describe('a large artifact', () => {
     expect(await unfinishedUploads()).toEqual([]);
   });
 
-  it('goes on in the middle of a connection that is cut', async () => {
+  it('continues after a broken connection', async () => {
     let cuts = 0;
     server.fault = (request) => {
       if (!request.url!.includes('partNumber=2') || cuts > 0) return false;
@@ -97,7 +97,7 @@ describe('a large artifact', () => {
     await store.verify(DIGEST);
   });
 
-  it('has a part sent again that arrived damaged', async () => {
+  it('resends a part that arrived damaged', async () => {
     const upload = await breakOff();
     await writeFile(join(upload, '1.md5'), createHash('md5').update('something else').digest('hex'));
     await store.put(file, DIGEST);
@@ -105,7 +105,7 @@ describe('a large artifact', () => {
     await store.verify(DIGEST);
   });
 
-  it('that was damaged in the store is reported, and repaired by putting it again', async () => {
+  it('that is damaged in the store is reported, and repaired by storing it again', async () => {
     const upload = await breakOff();
     await writeFile(join(upload, '2'), randomBytes(PART_BYTES));
     const damaged = {
@@ -118,7 +118,7 @@ describe('a large artifact', () => {
     await store.verify(DIGEST);
   });
 
-  it('leaves no upload behind that somebody else began and abandoned', async () => {
+  it('removes an abandoned upload of another process', async () => {
     const s3 = client();
     const Key = `store-${stores}/${artifactPath(DIGEST)}`;
     await s3.createMultipartUpload({ Bucket: server.bucket, Key });
@@ -127,7 +127,7 @@ describe('a large artifact', () => {
     expect(await unfinishedUploads()).toEqual([]);
   });
 
-  it('is not taken for whole where the connection is cut while it is read', async () => {
+  it('does not count as complete if the connection breaks during a read', async () => {
     await store.put(file, DIGEST);
     server.fault = (request, response) => {
       if (request.method !== 'GET') return false;
@@ -168,7 +168,7 @@ describe('a large artifact', () => {
 });
 
 describe('a store in S3', () => {
-  it('lists more than one answer holds', async () => {
+  it('lists more than one response contains', async () => {
     const pages = ['<NextContinuationToken>more</NextContinuationToken>', ''];
     server.fault = (request, response) => {
       const page = request.url!.includes('continuation-token=more') ? 1 : 0;
@@ -181,7 +181,7 @@ describe('a store in S3', () => {
     expect(await store.listRecords()).toEqual(['staging/0.json', 'staging/1.json']);
   });
 
-  it('whose bucket is not there says so, and is not tried again', async () => {
+  it('with a missing bucket reports it, and does not retry', async () => {
     const gone = openArtifactStore(server.storeUrl('x').replace(server.bucket, 'nobodys'));
     const refused = {
       code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
@@ -221,22 +221,25 @@ describe('a store in S3', () => {
       ...[404, 'text/html', '<html>nothing here</html>'],
       ...['SLIPWAY_ARTIFACT_STORE_REFUSED', 'rejected a request', 'a service that speaks S3’s protocol'],
     ],
-  ] as const)('%s says so, and shows no credentials', async (_, status, type, body, code, message, hint) => {
-    server.fault = (request, response) => {
-      request.resume();
-      response.writeHead(status, { 'content-type': type }).end(body);
-      return true;
-    };
-    const error: unknown = await store.listRecords().catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({
-      code,
-      message: expect.stringContaining(message),
-      hint: expect.stringContaining(hint),
-    });
-    expect(inspect(error, { depth: 10 })).not.toContain('Signature');
-  });
+  ] as const)(
+    '%s reports it, and shows no credentials',
+    async (_, status, type, body, code, message, hint) => {
+      server.fault = (request, response) => {
+        request.resume();
+        response.writeHead(status, { 'content-type': type }).end(body);
+        return true;
+      };
+      const error: unknown = await store.listRecords().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code,
+        message: expect.stringContaining(message),
+        hint: expect.stringContaining(hint),
+      });
+      expect(inspect(error, { depth: 10 })).not.toContain('Signature');
+    },
+  );
 
-  it('without any credentials says where they are looked for', async () => {
+  it('without any credentials says where it looks for them', async () => {
     const putBackThese = useAwsEnvironment({
       AWS_ACCESS_KEY_ID: undefined,
       AWS_SECRET_ACCESS_KEY: undefined,
@@ -253,7 +256,7 @@ describe('a store in S3', () => {
     }
   });
 
-  it('that cannot be reached may be tried again', async () => {
+  it('that cannot be reached may be retried', async () => {
     const nowhere = openArtifactStore('s3://releases?endpoint=http%3A%2F%2F127.0.0.1%3A1');
     await expect(nowhere.has(DIGEST)).rejects.toMatchObject({
       code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',

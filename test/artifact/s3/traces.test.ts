@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('each call to S3 is a span within what asks for it, and names no credential', async () => {
+it('each call to S3 is a span within its caller’s, without credentials', async () => {
   const store = openArtifactStore(server.storeUrl('traced'));
   await inSpan({ name: 'above' }, async () => {
     await store.putRecord('staging/one', { it: 'was' });

@@ -8,7 +8,7 @@ import { testOutput } from '../testOutput.ts';
 const GITHUB = { GITHUB_ACTIONS: 'true', GITHUB_WORKSPACE: '/w' };
 
 describe('a log on GitHub', () => {
-  it('has groups, which are ended once', () => {
+  it('has groups, each closed once', () => {
     const output = testOutput();
     const close = ciLog({ output, environment: GITHUB }).open('step by step');
     close();
@@ -16,13 +16,13 @@ describe('a log on GitHub', () => {
     expect(output.said).toEqual(['::group::step by step', '::endgroup::']);
   });
 
-  it('has annotations from which no further command can be made', () => {
+  it('escapes annotations, so that they contain no further command', () => {
     const output = testOutput();
     ciLog({ output, environment: GITHUB }).annotate('error', 'a: b, c', '100 %\n::set-output name=x::y');
     expect(output.said).toEqual(['::error title=a%3A b%2C c::100 %25%0A::set-output name=x::y']);
   });
 
-  it('shows what is wrong in slipway.yaml at its lines, and any other error with what to do', () => {
+  it('shows problems of slipway.yaml at their lines, and any other error with advice', () => {
     const output = testOutput();
     const log = ciLog({ output, environment: GITHUB });
     const place = { file: '/w/a/slipway.yaml', line: 3, column: 5, length: 1, excerpt: 'x' };
@@ -42,7 +42,7 @@ describe('a log on GitHub', () => {
 });
 
 describe('a log elsewhere', () => {
-  it('has sections on GitLab, each with a name of its own', () => {
+  it('has sections on GitLab, each with a unique name', () => {
     const output = testOutput();
     const log = ciLog({ output, environment: { GITLAB_CI: 'true' } });
     log.open('one')();
@@ -60,7 +60,7 @@ describe('a log elsewhere', () => {
     ['another CI', { CI: 'true' }, false],
     ['a terminal', {}, false],
     ['GitHub with --json', GITHUB, true],
-  ])('is left as it is: %s', (_where, environment, json) => {
+  ])('stays unchanged: %s', (_where, environment, json) => {
     const output = testOutput({ json });
     const log = ciLog({ output, environment });
     log.open('x')();

@@ -56,11 +56,11 @@ describe('the run of a CI system', () => {
       },
       'https://j/1',
     ],
-  ])('of %s tells who, from where, the commit and the branch', (system, environment, from) => {
+  ])('of %s has the requester, the source, the commit and the branch', (system, environment, from) => {
     expect(ciRun(environment)).toEqual({ system, who: 'ada', from, commit: 'c', ref: 'main' });
   });
 
-  it('tells what it can where its system is not known, and nothing outside of CI', () => {
+  it('has what is known of an unknown system, and nothing outside of CI', () => {
     expect(ciRun({ CI: 'true' })).toEqual({
       system: 'other',
       who: 'ci',
@@ -71,7 +71,7 @@ describe('the run of a CI system', () => {
     expect(ciRun({ CI: 'false', GIT_COMMIT: 'c' })).toBeUndefined();
   });
 
-  it('leaves a commit to git that is named HEAD', () => {
+  it('leaves a commit named HEAD to git', () => {
     expect(ciRun({ BUILDKITE: 'true', BUILDKITE_COMMIT: 'HEAD' })?.commit).toBeUndefined();
   });
 });

@@ -31,7 +31,7 @@ function summary(change: Partial<Parameters<typeof jobSummary>[0]> = {}): string
 }
 
 describe('the summary of a job', () => {
-  it('tells the outcome and why, what was put back, the steps with their times, and the links', () => {
+  it('has the outcome and why, the restored revision, the steps with their times, and the links', () => {
     const text = summary();
     expect(text).toMatch(/^## ✖ release-1 on production: rolled back\n\ncheck "greets" failed\n/);
     expect(text).toContain('| restored | `revision-1` |');
@@ -40,25 +40,25 @@ describe('the summary of a job', () => {
     expect(text).toContain('| Temporal | http://temporal/w |');
   });
 
-  it('shows the answers of checks as text, whatever is in them', () => {
+  it('shows the answers of checks as plain text, with any content', () => {
     expect(summary()).toContain(
       '| greets | ✖ failed | 12ms | a \\| &lt;img src=x> # big !\\[i](http://x) | no "Ada" |',
     );
   });
 
-  it('says first what a person has to do', () => {
+  it('begins with what a person must do', () => {
     const ending = { from: 'result', result: { ...result, instructions: 'redeploy it' } } as const;
     expect(summary({ ending })).toMatch(/### A person is needed\n\n```\nredeploy it\n```\n\n### Steps/);
   });
 
-  it('tells what never started by its row', () => {
+  it('describes a release that never started by its row', () => {
     const row = { ...result, outcome: 'superseded', reason: 'a newer one', rollbackRequestIds: [] } as const;
     expect(summary({ ending: { from: 'history', row } })).toBe(
       '## ✖ release-1 on production: superseded\n\na newer one\n\n',
     );
   });
 
-  it('links to the release’s page if the address of the page is known, also for what never started', () => {
+  it('links to the release’s page if the dashboard’s address is known, also for a release that never started', () => {
     const dashboardUrl = 'https://slipway.example.com/releases/target%3Ax/release-1';
     expect(summary()).not.toContain('| page |');
     expect(summary({ dashboardUrl })).toContain(`| page | ${dashboardUrl} |\n| Temporal |`);

@@ -29,7 +29,7 @@ const result: PromotionResult = {
 const NOWHERE = { dashboardUrl: null, workflowUrl: null };
 
 describe('the summary of a promotion', () => {
-  it('tells the outcome, what was promoted from where, steps, checks and links', () => {
+  it('has the outcome, the promoted artifact and its source, steps, checks and links', () => {
     const text = promotionSummary(result, {
       dashboardUrl: 'https://slipway.example.com/promotions/x',
       workflowUrl: 'http://temporal/w',
@@ -47,7 +47,7 @@ describe('the summary of a promotion', () => {
     expect(text).not.toContain('| judged |');
   });
 
-  it('says that there was nothing to do, and what the judge found', () => {
+  it('says that there was nothing to do, and shows the judge’s result', () => {
     expect(promotionSummary({ ...result, nothingToDo: true }, NOWHERE)).toMatch(/: nothing to do\n/);
     const judgement = {
       verdict: 'failed',

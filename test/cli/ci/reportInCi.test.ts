@@ -26,10 +26,10 @@ function told(): Promise<readonly string[]> {
   return Promise.all(['summary', 'outputs'].map((name) => readFile(join(folder, name), 'utf8')));
 }
 
-describe('a command that followed nothing to its end, in CI', () => {
+describe('a command in CI that followed nothing to its end', () => {
   const outputs = { 'release-id': 'release-4' };
 
-  it('that was rejected stands at the run, in the summary and in the outputs, with what to do', async () => {
+  it('that was rejected has an annotation, a summary and outputs, with advice', async () => {
     const title = 'release-4 on production: rejected';
     const why = ['sha256:aa is in quarantine', 'slipway unquarantine production sha256:aa'];
     await reportInCi(context, { exitCode: 4, title, why, outputs: { ...outputs, outcome: 'rejected' } });
@@ -42,7 +42,7 @@ describe('a command that followed nothing to its end, in CI', () => {
     ]);
   });
 
-  it('that timed out stands at the run as an error, since the job fails', async () => {
+  it('that timed out has an error annotation, because the job fails', async () => {
     const title = 'release-4 on production: not watched to its end';
     await reportInCi(context, { exitCode: 5, title, why: ['timed out'], outputs });
     expect(context.output.said).toEqual([
@@ -51,14 +51,14 @@ describe('a command that followed nothing to its end, in CI', () => {
     expect(await told()).toEqual([`## ✖ ${title}\n\ntimed out\n`, 'release-id=release-4\n']);
   });
 
-  it('that did not wait gives the job its release, and nothing at the run', async () => {
+  it('that did not wait outputs its release, without an annotation', async () => {
     const title = 'release-4 on production: queued';
     await reportInCi(context, { exitCode: 0, title, why: ['starting'], outputs });
     expect(context.output.said).toEqual([]);
     expect(await told()).toEqual([`## ✔ ${title}\n\nstarting\n`, 'release-id=release-4\n']);
   });
 
-  it('an error stands there with its code and what to do', async () => {
+  it('that failed has an annotation with the code and advice', async () => {
     const error = new SlipwayError('SLIPWAY_USAGE', "unknown command 'relese'", {
       hint: 'See: slipway --help',
     });

@@ -15,7 +15,7 @@ printf '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n' >
 chmod +x "$GOBIN/temporal"
 `;
 
-it('an installation is told to programs, with where it is from', async () => {
+it('an installation is an event with its origin', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-install-'));
   try {
     await writeFile(join(folder, 'go'), GO);

@@ -14,16 +14,16 @@ it.each([
   ],
   ['a time that is none', { event: 'silent', who: 'worker', since: 'yesterday' }, /^silent: since: /],
   ['an unknown event', { event: 'guessed' }, /^guessed: there is no such event/],
-])('a line is wrong that has %s', (_what, line, problem) => {
+])('a line is invalid with %s', (_what, line, problem) => {
   expect(lineProblem({ schemaVersion: 1, ...line })).toMatch(problem);
 });
 
-it('a line has to fit one of the events of its name, and the problems are those of the nearest one', () => {
+it('a line must match one of the events of its name, and the problems are those of the nearest one', () => {
   expect(lineProblem({ event: 'ready', schemaVersion: 1, url: 'http://127.0.0.1:1' })).toBeUndefined();
   expect(lineProblem({ event: 'ready', schemaVersion: 1, url: 1 })).toMatch(/^ready: url: /);
 });
 
-it('a line needs its version', () => {
+it('a line requires its version', () => {
   expect(lineProblem({ event: 'answering', schemaVersion: 1 })).toBeUndefined();
   expect(lineProblem({ event: 'answering' })).toMatch(/^answering: schemaVersion: /);
 });

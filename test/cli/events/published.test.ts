@@ -19,7 +19,7 @@ const { eventsPage } = (await import(script('eventsPage.mjs'))) as {
 
 const published = JSON.parse(readFileSync(fileOf('json-events.schema.json'), 'utf8')) as object;
 
-it('the published schema and its page are those of the types', async () => {
+it('the published schema and its page match the types', async () => {
   const events = eventsSchema(SCHEMA_VERSION);
   expect(published, 'npm run build makes it anew').toEqual(events.schema);
   const file = fileOf('json.md');
@@ -51,7 +51,7 @@ describe('the published JSON Schema', () => {
     expect(validate(wrong)).toBe(false);
   });
 
-  it('accepts unknown words if others may come', () => {
+  it('accepts unknown values of open lists', () => {
     const error = { message: 'x', place: null, hint: null, exitCode: 1 };
     expect(validate({ event: 'error', schemaVersion: 1, code: 'SLIPWAY_OF_LATER', ...error })).toBe(true);
     const said = { target: 'a', releaseId: null, disposition: 'taken', note: 'x', via: null };

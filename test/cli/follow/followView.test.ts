@@ -31,7 +31,7 @@ function shown(events: readonly FollowEvent[], json: boolean, quiet = false) {
 }
 
 describe('following, as text', () => {
-  it('says each step once, when it has ended, and when the way back begins', () => {
+  it('prints each step once, when it ends, and when the restore begins', () => {
     const { said } = shown(STORY, false);
     expect(said.map((line) => line.trim().replace(/ {2,}.*/, ''))).toEqual([
       '… waiting: next in the queue',
@@ -42,11 +42,11 @@ describe('following, as text', () => {
     ]);
   });
 
-  it('says nothing of the way with --quiet: how it ended is told by whoever follows', () => {
+  it('prints no steps with --quiet; the caller prints the outcome', () => {
     expect(shown(STORY, false, true).said).toEqual([]);
   });
 
-  it('begins anew where a rollback follows on a release', () => {
+  it('starts again if a rollback follows a release', () => {
     const again: FollowEvent[] = [
       ...STORY,
       { kind: 'started', releaseId: 'rollback-2', workflowId: 'w2' },
@@ -57,7 +57,7 @@ describe('following, as text', () => {
 });
 
 describe('following, as events', () => {
-  it('tells the beginning and the end of each step, and each verdict once', () => {
+  it('has the start and the end of each step, and each verdict once', () => {
     const { events, said } = shown(STORY, true);
     expect(said).toEqual([]);
     expect(events.map(({ event, step, status }) => [event, step, status].filter(Boolean).join(' '))).toEqual([
@@ -77,7 +77,7 @@ describe('following, as events', () => {
     expect(events.at(-1)).toMatchObject({ elapsedMs: 1_000, restoring: true });
   });
 
-  it('tells silence and its end', () => {
+  it('reports silence and its end', () => {
     const { events } = shown([{ kind: 'silent', who: 'worker', since: 0 }, { kind: 'answering' }], true);
     expect(events).toEqual([
       { event: 'silent', who: 'worker', since: '1970-01-01T00:00:00.000Z' },

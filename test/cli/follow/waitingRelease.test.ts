@@ -131,14 +131,14 @@ const SENTENCES: readonly (readonly [string, Progress, UnderWay, readonly string
 ];
 
 describe.each(Object.entries(COMMANDS))('%s', (_command, print) => {
-  it.each(SENTENCES)('says %s of a release that waits', (_what, progress, underWay, parts) => {
+  it.each(SENTENCES)('prints %s of a waiting release', (_what, progress, underWay, parts) => {
     const text = print(progress, underWay).join('\n');
     for (const part of parts) expect(text).toContain(part);
   });
 });
 
 describe('watch', () => {
-  it('prints each thing once in a log, however often it is asked', () => {
+  it('prints each line once in a log, even if the state is read repeatedly', () => {
     const lines = COMMANDS['watch in a log']!({ ...deploys, interventions: [said({})] }, DEPLOYING);
     expect(lines.map((line) => line.trim().split('; ')[0])).toEqual([
       'now      revision r2 is DEPLOYING',
@@ -148,13 +148,13 @@ describe('watch', () => {
     ]);
   });
 
-  it('takes its lines away from a terminal before it prints one that stays', () => {
+  it('erases its temporary lines from a terminal before it prints a permanent one', () => {
     const text = COMMANDS['watch on a terminal']!(deploys, DEPLOYING).join('');
     // Four lines: the step, the control plane's status, two of the build.
     expect(text.endsWith('\r\u001b[3A\u001b[J')).toBe(true);
   });
 
-  it('tells a program each change, and nothing twice', () => {
+  it('prints an event for each change, once', () => {
     const output = testOutput({ json: true });
     const view = new FollowView(output, 'production');
     const { call, buildLog } = DEPLOYING;

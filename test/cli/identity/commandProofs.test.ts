@@ -80,14 +80,14 @@ it.each([
     promotionIdAt(TARGET_ID, 'up'),
     (context, config) => runInterventionCommand(context, 'approve', undefined, { config, promotion: 'up' }),
   ],
-] satisfies Case[])('slipway %s to %s comes with the proof of who asks', async (action, workflowId, run) => {
+] satisfies Case[])('slipway %s to %s sends a proof of identity', async (action, workflowId, run) => {
   expect(await run(context(), join(folder, 'slipway.yaml'))).toBe(0);
   expect(sent.map(([to]) => to)).toEqual([workflowId]);
   const { identity, requestId } = sent[0]![1];
   await expectProved(identity, { action, workflowId, requestId: String(requestId) });
 });
 
-it('slipway promote comes with the proof of who asks', async () => {
+it('slipway promote sends a proof of identity', async () => {
   await runPromoteCommand(context(), 'up', { ...GO, config: join(folder, 'slipway.yaml') });
   const [[workflowId, input]] = sent as unknown as [[string, { readonly request: PromotionRequest }]];
   const { requestId, identity } = input.request.asked!;
@@ -103,7 +103,7 @@ it('without a sign-in, an approval and a promotion are not sent', async () => {
   expect(sent).toEqual([]);
 });
 
-it('without a sign-in, a rollback and a rejection are sent, and a note says that the name is claimed', async () => {
+it('without a sign-in, a rollback and a rejection are sent, with a note that the name is not verified', async () => {
   const config = join(folder, 'slipway.yaml');
   const nobody = context('nobody');
   await runRollbackCommand(nobody, 'production', { ...GO, config });

@@ -56,8 +56,8 @@ afterEach(async () => {
   await issuer.close();
 });
 
-describe('in a job of GitHub', () => {
-  it('the command asks for a token of this statement, which the worker believes', async () => {
+describe('a job of GitHub', () => {
+  it('requests a token for this statement, which the worker accepts', async () => {
     const proof = await kept(github);
     expect(asked[0]!.headers.authorization).toBe('bearer the-request-token');
     const { searchParams } = new URL(asked[0]!.url!, 'http://runner');
@@ -70,11 +70,11 @@ describe('in a job of GitHub', () => {
     await expect(verify('github', proof, other)).rejects.toThrow('"aud"');
   });
 
-  it('the request token stays in the job', async () => {
+  it('keeps the request token in the job', async () => {
     expect(JSON.stringify(await kept(github))).not.toContain('the-request-token');
   });
 
-  it('it says which permission is missing', async () => {
+  it('reports which permission is missing', async () => {
     answer = () => Promise.resolve([403, { message: 'no' }]);
     await expect(kept(github)).rejects.toMatchObject({
       code: 'SLIPWAY_IDENTITY_UNPROVED',
@@ -82,7 +82,7 @@ describe('in a job of GitHub', () => {
     });
   });
 
-  it('it says that GitHub does not answer', async () => {
+  it('reports that GitHub does not answer', async () => {
     runner.closeAllConnections();
     runner.close();
     await once(runner, 'close');
@@ -90,7 +90,7 @@ describe('in a job of GitHub', () => {
   });
 });
 
-it('in a job of GitLab the command sends the token that the job declares, which the worker believes', async () => {
+it('in a job of GitLab the command sends the token that the job declares, which the worker accepts', async () => {
   const token = await issuer.token({
     aud: GITLAB_AUDIENCE,
     sub: 'project_path:acme/agent:ref_type:branch:ref:main',

@@ -53,7 +53,7 @@ describe('the command line', () => {
     ['lgos', 'logs'],
     ['wacth', 'watch'],
     ['lnit', 'lint'],
-  ])('suggests the command that was meant: %s', async (written, meant) => {
+  ])('suggests the nearest command: %s', async (written, meant) => {
     expect((await failure(written)).message).toMatch(new RegExp(`Did you mean (one of )?.*${meant}`));
   });
 
@@ -65,7 +65,7 @@ describe('the command line', () => {
     [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
     [['agent'], "missing required argument 'dir'"],
     [['release', 'a', 'b'], 'too many arguments'],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const error = await failure(...args);
     expect(error.message).toContain(message);
     expect(error.exitCode).toBe(1);

@@ -10,7 +10,7 @@ import { sampleResult } from './sampleProgress.ts';
 const plain = styleOf(false);
 const preemptedBy: RollbackRequest = { requestId: 'r', requestedBy: { who: 'ada', from: 'cli' } };
 
-describe('the exit code of how it ended', () => {
+describe('the exit code of an outcome', () => {
   it.each<[Asked, Outcome, number]>([
     ['release', 'rolled_back', 2],
     ['release', 'errored', 3],
@@ -26,10 +26,10 @@ describe('the exit code of how it ended', () => {
   });
 });
 
-describe('the exit code of a rollback that did not reach the revision that was named', () => {
+describe('the exit code of a rollback that did not reach the named revision', () => {
   const code = 'SLIPWAY_REVISION_NOT_REACHED';
 
-  it('is 2, whether the result or only its row is left', () => {
+  it('is 2, from the result or only its row', () => {
     const result = sampleResult({ outcome: 'rolled_back', code, preemptedBy });
     expect(endingExitCode('rollback', { from: 'result', result })).toBe(2);
     const row = { releaseId: 'rollback-3', outcome: 'rolled_back', code } as HistoryRow;
@@ -39,8 +39,8 @@ describe('the exit code of a rollback that did not reach the revision that was n
 
 const NOWHERE = { dashboardUrl: null, workflowUrl: null };
 
-describe('how it ended, in lines', () => {
-  it('tells what serves and where to look', () => {
+describe('an outcome, in lines', () => {
+  it('shows what serves and where to look', () => {
     const links = { dashboardUrl: 'https://page/x', workflowUrl: 'http://ui/x' };
     const lines = endingLines('release', { from: 'result', result: sampleResult({}) }, links, plain);
     expect(lines).toEqual([
@@ -52,7 +52,7 @@ describe('how it ended, in lines', () => {
     ]);
   });
 
-  it('tells the revision that was made and does not serve, and what a person must do', () => {
+  it('names the created revision that does not serve, and what a person must do', () => {
     const result = sampleResult({
       outcome: 'rollback_failed',
       servingRevisionId: null,
@@ -64,7 +64,7 @@ describe('how it ended, in lines', () => {
     expect(lines.slice(1)).toEqual(['  made:       revision revision-2', '', 'do this']);
   });
 
-  it('tells what there is of a release that never started', () => {
+  it('shows what is known of a release that never started', () => {
     const row = { releaseId: 'release-3', outcome: 'superseded', reason: 'by release-4' } as HistoryRow;
     expect(endingLines('release', { from: 'history', row }, NOWHERE, plain)).toEqual([
       '✖ superseded (release-3): by release-4',

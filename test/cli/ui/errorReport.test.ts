@@ -12,7 +12,7 @@ const error = new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls', {
 });
 
 describe('printing an error', () => {
-  it('tells the code, the message, the place, the hint and the page, and ends with its exit code', () => {
+  it('shows the code, the message, the place, the hint and the page, and exits with its code', () => {
     const output = testOutput();
     expect(printError(output, error)).toBe(6);
     expect(output.noted).toEqual([
@@ -79,13 +79,13 @@ describe('printing an error', () => {
     ]);
   });
 
-  it('calls what nobody foresaw our own failure', () => {
+  it('calls an unexpected error an internal one', () => {
     const output = testOutput();
     expect(printError(output, new TypeError('x is undefined'))).toBe(3);
     expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: x is undefined');
   });
 
-  it('tells what caused it where nobody foresaw it', () => {
+  it('shows the cause of an unexpected error', () => {
     const output = testOutput();
     printError(output, new Error('the query failed', { cause: new Error('no such workflow') }));
     expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: the query failed: no such workflow');

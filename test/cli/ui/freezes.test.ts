@@ -13,14 +13,14 @@ const ALWAYS: FreezeWindow = {
 };
 const NOT = { overrideFreeze: false, reason: undefined };
 
-describe('what is said of freezes before a release', () => {
-  it('refuses at once where the freeze refuses, with its name and its end', () => {
+describe('the warning of a freeze before a release', () => {
+  it('fails immediately if the freeze rejects, with its name and its end', () => {
     expect(() => announceFreezes(testOutput(), 'production', [ALWAYS], NOT)).toThrow(
       '"production" is frozen by "always" until 2999-01-01 00:00 (UTC)',
     );
   });
 
-  it('says that the release waits, where the freeze lets it', () => {
+  it('says that the release waits, if the freeze makes it wait', () => {
     const output = testOutput({ json: true });
     announceFreezes(output, 'production', [{ ...ALWAYS, then: 'wait' }], NOT);
     expect(output.events).toEqual([
@@ -34,7 +34,7 @@ describe('what is said of freezes before a release', () => {
     ]);
   });
 
-  it('asks for a reason where a freeze is overridden, in force or not', () => {
+  it('requires a reason if a freeze is overridden, in force or not', () => {
     const override = { overrideFreeze: true, reason: undefined };
     expect(() => announceFreezes(testOutput(), 'production', [], override)).toThrow('needs a reason');
     const output = testOutput();
@@ -42,7 +42,7 @@ describe('what is said of freezes before a release', () => {
     expect(output.noted.join()).toContain('the release overrides it');
   });
 
-  it('says nothing where no freeze is in force', () => {
+  it('is absent if no freeze is in force', () => {
     const output = testOutput();
     announceFreezes(output, 'production', [{ ...ALWAYS, until: '2020-01-02' }], NOT);
     expect(output.noted).toEqual([]);

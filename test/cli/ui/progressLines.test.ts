@@ -12,18 +12,18 @@ function line(...args: Parameters<typeof sampleStep>): string {
 }
 
 describe('a step as a line', () => {
-  it('tells what it is, how long it took, and what came of it', () => {
+  it('has its title, its duration and its result', () => {
     expect(line({ step: 'patch', detail: 'revision 1' })).toBe(' ✔ patch 1.0s revision 1');
   });
 
-  it('tells attempts where there was more than one', () => {
+  it('has its attempts if there were several', () => {
     expect(line({ step: 'deployed', attempts: 3, detail: 'DEPLOYED' })).toBe(
       ' ✔ deployed 1.0s 3 attempts, DEPLOYED',
     );
     expect(line({ step: 'deployed', attempts: 1, detail: 'DEPLOYED' })).not.toContain('attempt');
   });
 
-  it('cuts what came of a step that is done to the terminal, and tells whole what failed', () => {
+  it('truncates a result to the terminal, but not an error', () => {
     const detail = 'revision 2c1477af-e877-4dc8-82e8-6f53e5cbb2c8 '.repeat(3).trim();
     const told = (status: 'done' | 'failed', columns?: number): string =>
       stepLine(sampleStep({ step: 'patch', status, detail }), [], NOW, plain, columns);
@@ -33,22 +33,22 @@ describe('a step as a line', () => {
     expect(told('failed', 80)).toContain(detail);
   });
 
-  it('tells how long a step that runs has been running', () => {
+  it('has the elapsed time of a running step', () => {
     const text = stepLine(runningStep({ step: 'deployed' }), [], NOW, plain);
     expect(text).toMatch(/^ {2}… deployed +1m05s$/);
   });
 
-  it('tells the answer of a check that passed', () => {
+  it('has the answer of a passed check', () => {
     const passed = line({ step: 'check', subject: 'greets', detail: 'Hello,\nAda!' });
     expect(passed).toBe(' ✔ check greets 1.0s answered "Hello, Ada!"');
   });
 
-  it('tells an answer that is JSON as it is', () => {
+  it('has a JSON answer unchanged', () => {
     const passed = line({ step: 'check', subject: 'asks', detail: '{"__interrupt__":[]}' });
     expect(passed).toBe(' ✔ check asks 1.0s answered {"__interrupt__":[]}');
   });
 
-  it('tells why a check failed, without naming it twice', () => {
+  it('has the reason of a failed check, without repeating its name', () => {
     const verdicts = [sampleVerdict({ passed: false, reasons: ['too slow', 'too short'] })];
     const step = sampleStep({
       step: 'check',
@@ -59,7 +59,7 @@ describe('a step as a line', () => {
     expect(stepLine(step, verdicts, NOW, plain)).toMatch(/✖ check greets +1\.0s {2}too slow; too short$/);
   });
 
-  it('tells why a check failed that came to no verdict', () => {
+  it('has the reason of a check without a verdict', () => {
     const failed = line({ step: 'check', subject: 'greets', status: 'failed', detail: 'no answer' });
     expect(failed).toBe(' ✖ check greets 1.0s no answer');
   });
@@ -70,7 +70,7 @@ describe('a step as a line', () => {
     );
   });
 
-  it('shortens the id of a revision in the title, and keeps the columns', () => {
+  it('truncates the id of a revision in the title, and keeps the columns', () => {
     const id = '2c1477af-e877-4dc8-82e8-6f53e5cbb2c8';
     const redeploy = stepLine(sampleStep({ step: 'redeploy', subject: id, restoring: true }), [], NOW, plain);
     const patch = stepLine(sampleStep({ step: 'patch' }), [], NOW, plain);
@@ -79,8 +79,8 @@ describe('a step as a line', () => {
   });
 });
 
-describe('the steps that have ended', () => {
-  it('are those before the first that runs', () => {
+describe('the ended steps', () => {
+  it('are those before the first running one', () => {
     expect(settledSteps(sampleProgress([]))).toBe(0);
     expect(settledSteps(sampleProgress([sampleStep({ step: 'find' })]))).toBe(1);
     const progress = sampleProgress([sampleStep({ step: 'find' }), runningStep({ step: 'patch' })]);
@@ -89,7 +89,7 @@ describe('the steps that have ended', () => {
 });
 
 describe('a text on one line', () => {
-  it('is cut where the terminal ends', () => {
+  it('is truncated at the terminal’s width', () => {
     expect(fitLine('abcdef', 6)).toBe('abcdef');
     expect(fitLine('abcdefg', 6)).toBe('abcde…');
     expect(fitLine('a\n  b', 6)).toBe('a b');

@@ -13,8 +13,8 @@ function said(change: Partial<InterventionRecord>): InterventionRecord {
   return { id: 'i', kind: 'pause', by: { who: 'bo', from: 'cli' }, at, taken: true, note: '', ...change };
 }
 
-describe('what something waits for', () => {
-  it('says since when, until when, who may end it, and with which command', () => {
+describe('a wait', () => {
+  it('has its start, its deadline, who may end it, and the command', () => {
     const waiting = {
       for: 'approval',
       since: at,
@@ -27,7 +27,7 @@ describe('what something waits for', () => {
     ]);
   });
 
-  it('says that a pause and a skipped check were asked for and are not reached', () => {
+  it('shows a requested pause and a skipped check that are not reached yet', () => {
     const skip = said({ kind: 'skip', what: 'greets', by: { who: 'ada', from: 'cli', reason: 'known' } });
     const progress = { ...sampleProgress([]), interventions: [said({}), skip] };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
@@ -39,7 +39,7 @@ describe('what something waits for', () => {
     expect(waitingLines({ ...resumed, steps: [reached] }, 'production', NOW)).toEqual([]);
   });
 
-  it('says who paused it, and why', () => {
+  it('shows who paused it, and why', () => {
     const waiting = { for: 'resume', since: at, until, note: 'paused: no further step begins' } as const;
     const interventions = [said({ by: { who: 'bo', from: 'cli', reason: 'look first' } })];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
@@ -47,14 +47,14 @@ describe('what something waits for', () => {
     );
   });
 
-  it('says how long a soak still watches', () => {
+  it('shows the remaining soak time', () => {
     const progress = { ...sampleProgress([runningStep({ step: 'soak' })]), watchUntil: until };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
       'soak     until 2026-11-21 12:40:00Z (30m00s left); slipway skip production --soak',
     ]);
   });
 
-  it('says that anyone except the person who asked may approve, and who has', () => {
+  it('shows that anyone except the requester may approve, and who has approved', () => {
     const waiting = { for: 'approval', since: at, until, note: 'two approvals are needed' } as const;
     const interventions = [said({ kind: 'approve' })];
     expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
@@ -62,7 +62,7 @@ describe('what something waits for', () => {
     );
   });
 
-  it('fits 60 columns: sentences go on below, lines of a build are cut, ids are short', () => {
+  it('fits 60 columns: sentences wrap, lines of a build are truncated, ids are short', () => {
     const call = { says: 'revision 13dae0f0-b4d2-44e4-a629-09e91345ec88 is DEPLOYING', since: at, until };
     const buildLog = [`compiling ${'x'.repeat(200)}`];
     const shown = { progress: null, call, buildLog, addressed: 'production' };

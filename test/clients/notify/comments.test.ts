@@ -59,13 +59,13 @@ async function startHost(kind: keyof typeof KINDS, bodies: readonly string[]) {
 describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (kind) => {
   const body = `${MARKER}\nready`;
 
-  it('is added where there is none', async () => {
+  it('is created if there is none', async () => {
     const { of, comments } = await startHost(kind, ['looks good']);
     expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 2: added');
     expect(comments[1]?.body).toBe(body);
   });
 
-  it('is updated where it is, however long the discussion is', async () => {
+  it('is updated at its place in a discussion of any length', async () => {
     const others = Array.from({ length: 120 }, (_, index) => `comment ${index}, which quotes ${MARKER}`);
     const { of, comments } = await startHost(kind, [...others, `${MARKER}\nreleasing`]);
     expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 121: updated');
@@ -73,13 +73,13 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (
     expect(comments[120]?.body).toBe(body);
   });
 
-  it('is left where it says so already', async () => {
+  it('is not written if it is up to date', async () => {
     const { of, calls } = await startHost(kind, [body]);
     await writeComment(agent, of, { marker: MARKER, body });
     expect(calls).toEqual(['GET']);
   });
 
-  it('fails without the right token, and does not repeat the token', async () => {
+  it('fails without a valid token, and does not repeat the token', async () => {
     const { of } = await startHost(kind, []);
     const token = 'another-token-that-may-not';
     const failed = writeComment(agent, { ...of, token }, { marker: MARKER, body });

@@ -15,13 +15,13 @@ function block(language: string): string {
 
 type Verify = (header: string | undefined, body: string, secret: string, now?: number) => boolean;
 
-describe('the check of a signature that the page of notifications gives', async () => {
+describe('the signature check on the page of notifications', async () => {
   const module = `data:text/javascript,${encodeURIComponent(block('js'))}`;
   const { isFromSlipway } = (await import(module)) as { isFromSlipway: Verify };
   const body = JSON.stringify(notice({ reason: 'Grüße' }));
   const header = signature(body, 'the key', 1_000);
 
-  it('takes what was signed with the secret, at the time', () => {
+  it('accepts a body that was signed with the secret at the time', () => {
     expect(isFromSlipway(header, body, 'the key', 1_010)).toBe(true);
   });
 
@@ -31,16 +31,16 @@ describe('the check of a signature that the page of notifications gives', async 
     ['another time', [header.replace('t=1000', 't=1001'), body, 'the key', 1_010]],
     ['what is too old: sent once more by somebody else', [header, body, 'the key', 1_301]],
     ['no signature', [undefined, body, 'the key', 1_010]],
-  ])('refuses %s', (_, [...sent]) => {
+  ])('rejects %s', (_, [...sent]) => {
     expect(isFromSlipway(...sent)).toBe(false);
   });
 });
 
-it('the page of notifications shows a notice with the fields that it has', () => {
+it('the page of notifications shows a notice with its actual fields', () => {
   const shown = JSON.parse(block('json')) as object;
   expect(Object.keys(shown).sort()).toEqual([...Object.keys(notice()), 'dashboardUrl'].sort());
 });
 
-it('the page of notifications tells of every event', () => {
+it('the page of notifications describes every event', () => {
   expect(NOTICE_EVENTS.filter((event) => !page.includes(`\`${event}\``))).toEqual([]);
 });

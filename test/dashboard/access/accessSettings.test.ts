@@ -7,7 +7,7 @@ const OIDC = { SLIPWAY_OIDC_ISSUER: 'https://login.example.com', SLIPWAY_OIDC_CL
 
 describe('without a key and without OIDC', () => {
   it.each(['0.0.0.0', '::', '10.0.0.7', 'slipway.example.com', ''])(
-    'the page does not listen on %j',
+    'the dashboard does not listen on %j',
     async (host) => {
       await expect(readAccessSettings({}, host)).rejects.toMatchObject({
         code: 'SLIPWAY_DASHBOARD_OPEN',
@@ -16,11 +16,14 @@ describe('without a key and without OIDC', () => {
     },
   );
 
-  it.each(['127.0.0.1', '127.8.0.1', 'localhost', '::1', '[::1]'])('the page listens on %s', async (host) => {
-    expect((await readAccessSettings({}, host)).signIn.way).toBe('none');
-  });
+  it.each(['127.0.0.1', '127.8.0.1', 'localhost', '::1', '[::1]'])(
+    'the dashboard listens on %s',
+    async (host) => {
+      expect((await readAccessSettings({}, host)).signIn.way).toBe('none');
+    },
+  );
 
-  it('the page has no address that others reach', async () => {
+  it('the dashboard has no public address', async () => {
     const environment = { SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com' };
     await expect(readAccessSettings(environment, '127.0.0.1')).rejects.toMatchObject({
       code: 'SLIPWAY_DASHBOARD_OPEN',
@@ -29,7 +32,7 @@ describe('without a key and without OIDC', () => {
 });
 
 describe('with a key or with OIDC', () => {
-  it.each([KEY, OIDC])('the page listens anywhere', async (environment) => {
+  it.each([KEY, OIDC])('the dashboard listens on any address', async (environment) => {
     expect((await readAccessSettings(environment, '0.0.0.0')).signIn.way).not.toBe('none');
   });
 
@@ -41,7 +44,7 @@ describe('with a key or with OIDC', () => {
   });
 });
 
-describe('settings that cannot be used are refused, and no secret is repeated', () => {
+describe('invalid settings are rejected, without repeating a secret', () => {
   it.each([
     ['both ways', { ...KEY, ...OIDC }, 'both set'],
     ['a short key', { SLIPWAY_DASHBOARD_KEY: 'hunter2' }, 'shorter than 16'],

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 describe('a client', () => {
-  it('waits after too many wrong attempts, until the window that began with the first has passed', () => {
+  it('waits after too many wrong attempts, until the window since the first has passed', () => {
     attempts.fail('ada');
     now = 400;
     expect(attempts.waitMs('ada')).toBe(0);
@@ -22,13 +22,13 @@ describe('a client', () => {
     expect(attempts.waitMs('ada')).toBe(0);
   });
 
-  it('does not wait for another one', () => {
+  it('does not wait because of another client', () => {
     attempts.fail('ada');
     attempts.fail('ada');
     expect(attempts.waitMs('ben')).toBe(0);
   });
 
-  it('is forgotten once 10,000 newer ones are remembered', () => {
+  it('is forgotten after 10,000 newer ones', () => {
     attempts.fail('ada');
     attempts.fail('ada');
     for (let index = 0; index < 9_999; index++) attempts.fail(`client ${index}`);

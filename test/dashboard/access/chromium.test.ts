@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(new URL(page.url()).pathname).toBe('/sign-in');
   });
 
-  it('a wrong key leads to a page that says so, and back to the form', async () => {
+  it('a wrong key leads to an error page, and back to the form', async () => {
     await start({ SLIPWAY_DASHBOARD_KEY: KEY });
     await page.goto(dashboard.url);
     await page.getByLabel('Your name').fill('Ada');
@@ -78,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await page.evaluate('document.cookie')).toBe('');
   });
 
-  it('a form of another site does nothing', async () => {
+  it('a form of another site has no effect', async () => {
     await start({});
     await page.goto(`${dashboard.url}/you`);
     const other = await serve(
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       await issuer.close();
     });
 
-    it('a person signs in at the issuer, comes back to where they were, and signs out at both', async () => {
+    it('a person signs in at the issuer, returns to the same page, and signs out at both', async () => {
       await start({
         SLIPWAY_OIDC_ISSUER: issuer.url,
         SLIPWAY_OIDC_CLIENT_ID: CLIENT_ID,

@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('signing in with a key', () => {
-  it('takes the name that the person says, unproved, with the role release', async () => {
+  it('accepts the person’s name, unverified, with the role release', async () => {
     const { url, browser } = await start();
     const form = await browser.open(`${url}/targets?x=1`);
     expect(form.url.pathname).toBe('/sign-in');
@@ -38,7 +38,7 @@ describe('signing in with a key', () => {
     ['no key', { name: 'Ada' }, 'the key is not the one'],
     ['no name', { name: ' ', key: KEY }, 'the name is missing'],
     ['a name of two lines', { name: 'Ada\nadmin', key: KEY }, 'the name is missing'],
-  ])('refuses %s', async (_what, fields, why) => {
+  ])('rejects %s', async (_what, fields, why) => {
     const { url, browser } = await start();
     const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
     const seen = await browser.submit(`${url}/sign-in`, { csrf, ...fields });
@@ -50,7 +50,7 @@ describe('signing in with a key', () => {
     expect((await browser.open(`${url}/who`)).url.pathname).toBe('/sign-in');
   });
 
-  it('looks at no further key after ten wrong ones, not even at the right one, until 10 minutes have passed', async () => {
+  it('checks no further key after ten wrong ones, not even a valid one, until 10 minutes have passed', async () => {
     const { url, browser } = await start();
     const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
     const attempt = async (key: string) =>
@@ -66,7 +66,7 @@ describe('signing in with a key', () => {
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(500);
   });
 
-  it('counts wrong keys for the client that a trusted proxy names, and for the proxy where it is not trusted', async () => {
+  it('counts wrong keys for the client that a trusted proxy reports, and for an untrusted proxy itself', async () => {
     const afterTen = async (environment: Readonly<Record<string, string>>): Promise<number> => {
       const { url, browser } = await start(environment);
       const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
@@ -88,7 +88,7 @@ describe('signing in with a key', () => {
     expect(await afterTen({})).toBe(429);
   });
 
-  it('begins a new session, so that one that was prepared is worth nothing', async () => {
+  it('starts a new session, so that a prepared one is invalid', async () => {
     const { url, browser } = await start();
     const csrf = tokenIn((await browser.open(`${url}/sign-in`)).text);
     const host = new URL(url).host;
@@ -101,7 +101,7 @@ describe('signing in with a key', () => {
     expect(tokenIn(form.text)).not.toBe(csrf);
   });
 
-  it('answers scripts and forms of people who are not signed in with 401', async () => {
+  it('answers scripts and forms without a sign-in with 401', async () => {
     const app = await accessApp({ SLIPWAY_DASHBOARD_KEY: KEY });
     const answer = await app.request('/live', {
       headers: { host: 'localhost', accept: 'text/event-stream' },
@@ -112,7 +112,7 @@ describe('signing in with a key', () => {
     ]);
   });
 
-  it('signs out', async () => {
+  it('ends with a sign-out', async () => {
     const { url, browser } = await start();
     const before = tokenIn((await browser.open(`${url}/sign-in`)).text);
     await browser.submit(`${url}/sign-in`, { csrf: before, name: 'Ada', key: KEY });
@@ -136,7 +136,7 @@ describe('a session', () => {
     expect(await isKnown({ SLIPWAY_DASHBOARD_KEY: `${KEY}, changed`, ...secret }, kept)).toBe(false);
   });
 
-  it('is refused once a byte of it was changed', async () => {
+  it('is rejected if a byte of it was changed', async () => {
     const environment = {
       SLIPWAY_DASHBOARD_KEY: KEY,
       SLIPWAY_DASHBOARD_SECRET: 'what sessions are sealed with',
@@ -159,7 +159,7 @@ describe('a session', () => {
     expect(cookie).not.toMatch(/Secure|Domain/);
   });
 
-  it('has a cookie for TLS and this host alone behind an https address', async () => {
+  it('has a cookie only for TLS and this host behind an https address', async () => {
     const app = await accessApp({
       SLIPWAY_DASHBOARD_KEY: KEY,
       SLIPWAY_DASHBOARD_URL: 'https://slipway.example.com',
@@ -181,7 +181,7 @@ describe('a request that changes something', () => {
     ['from an origin that the browser does not say', 'right', { origin: 'null' }],
     ['from another site, as the browser says', 'right', { 'sec-fetch-site': 'cross-site' }],
     ['from a neighboring host, as the browser says', 'right', { 'sec-fetch-site': 'same-site' }],
-  ])('is refused %s', async (_how, form, headers) => {
+  ])('is rejected %s', async (_how, form, headers) => {
     page = await startPage({});
     const browser = new TestBrowser();
     const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
@@ -193,7 +193,7 @@ describe('a request that changes something', () => {
     expect([seen.status, seen.text]).toEqual([403, expect.stringContaining('SLIPWAY_CROSS_SITE_REQUEST')]);
   });
 
-  it('is refused with the token of another session', async () => {
+  it('is rejected with the token of another session', async () => {
     page = await startPage({});
     const [browser, other] = [new TestBrowser(), new TestBrowser()];
     await browser.open(`${page.url}/form`);
@@ -201,7 +201,7 @@ describe('a request that changes something', () => {
     expect((await browser.submit(`${page.url}/press`, { csrf })).status).toBe(403);
   });
 
-  it('is taken from a form of the page, and from its scripts with the token in a header', async () => {
+  it('is accepted from a form of the page, and from its scripts with the token in a header', async () => {
     page = await startPage({});
     const browser = new TestBrowser();
     const csrf = tokenIn((await browser.open(`${page.url}/form`)).text);
@@ -211,7 +211,7 @@ describe('a request that changes something', () => {
     expect(byScript.text).toBe(text);
   });
 
-  it('is refused where its body is large, before it is read', async () => {
+  it('is rejected with a large body before it is read', async () => {
     page = await startPage({});
     const seen = await new TestBrowser().submit(`${page.url}/sign-out`, { csrf: 'x'.repeat(70_000) });
     expect(seen.status).toBe(413);
@@ -219,14 +219,14 @@ describe('a request that changes something', () => {
 });
 
 describe('without sign-in', () => {
-  it('every viewer is the user who started the page, as an admin, unproved', async () => {
+  it('every viewer is the user who started the dashboard, as an unverified admin', async () => {
     const app = await accessApp({});
     const answer = await app.request('/who', { headers: { host: '127.0.0.1:4701' } });
     expect(await answer.json()).toEqual({ name: userInfo().username, proved: false, role: 'admin' });
   });
 
   it.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '10.0.0.1', ''])(
-    'the name %j, which may lead here from another site, is refused',
+    'the name %j, which may lead here from another site, is rejected',
     async (host) => {
       const app = await accessApp({});
       const answer = await app.request('/who', { headers: { host } });

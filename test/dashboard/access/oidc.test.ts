@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 describe('signing in with OIDC', () => {
-  it('leads to the issuer and back to where the person was, with a name that the issuer proved', async () => {
+  it('leads to the issuer and back to the same page, with a name that the issuer verified', async () => {
     await start();
     const browser = new TestBrowser();
     const asked = await browser.open(`${page.url}/targets/a%20b%2Fc%3Ad%25?tab=checks%26more`);
@@ -38,7 +38,7 @@ describe('signing in with OIDC', () => {
     expect(await who(browser)).toEqual({ name: 'ada@example.com', proved: true, role: 'admin' });
   });
 
-  it('asks with PKCE, a state and a nonce that are new each time', async () => {
+  it('uses PKCE, a state and a nonce that are new each time', async () => {
     await start();
     const asked = await Promise.all([1, 2].map(() => authorization(new TestBrowser())));
     const [first, second] = asked.map(({ searchParams }) => searchParams);
@@ -49,7 +49,7 @@ describe('signing in with OIDC', () => {
     }
   });
 
-  it('refuses an answer with another state', async () => {
+  it('rejects an answer with another state', async () => {
     await start();
     const browser = new TestBrowser();
     const callback = await answered(browser, await authorization(browser), 'ada');
@@ -57,7 +57,7 @@ describe('signing in with OIDC', () => {
     await expectRefused(browser, callback, 'state');
   });
 
-  it('refuses an ID token with another nonce', async () => {
+  it('rejects an ID token with another nonce', async () => {
     await start();
     const browser = new TestBrowser();
     const asked = await authorization(browser);
@@ -65,7 +65,7 @@ describe('signing in with OIDC', () => {
     await expectRefused(browser, await answered(browser, asked, 'ada'), 'nonce');
   });
 
-  it('refuses a code that was asked for with another PKCE challenge', async () => {
+  it('rejects a code with another PKCE challenge', async () => {
     await start();
     const browser = new TestBrowser();
     const asked = await authorization(browser);
@@ -73,14 +73,14 @@ describe('signing in with OIDC', () => {
     await expectRefused(browser, await answered(browser, asked, 'ada'), 'invalid_grant');
   });
 
-  it('refuses an answer in another browser than the one that asked', async () => {
+  it('rejects an answer in another browser', async () => {
     await start();
     const browser = new TestBrowser();
     const callback = await answered(browser, await authorization(browser), 'ada');
     await expectRefused(new TestBrowser(), callback, 'did not begin');
   });
 
-  it('takes an answer once', async () => {
+  it('accepts an answer once', async () => {
     await start();
     const browser = new TestBrowser();
     const callback = await answered(browser, await authorization(browser), 'ada');
@@ -90,7 +90,7 @@ describe('signing in with OIDC', () => {
     expect(again.status).toBe(403);
   });
 
-  it('says what the issuer refused', async () => {
+  it('shows the issuer’s error', async () => {
     await start();
     const browser = new TestBrowser();
     const { searchParams } = await authorization(browser);
@@ -100,7 +100,7 @@ describe('signing in with OIDC', () => {
     await expectRefused(browser, callback, 'access_denied');
   });
 
-  it('says that the issuer does not answer, and works once it does', async () => {
+  it('reports an issuer that does not answer, and works when it does', async () => {
     page = await startPage(environment());
     const browser = new TestBrowser();
     issuer.register(`${page.url}/sign-in/callback`);
@@ -131,7 +131,7 @@ describe('signing in with OIDC', () => {
     expect([status, text]).toEqual([200, 'data: 1\n\n']);
   });
 
-  it('ends the session after 12 hours where the ID token is valid for longer', async () => {
+  it('ends the session after 12 hours if the ID token is valid for longer', async () => {
     await start({}, { ttl: { IdToken: 7 * 24 * 3_600 } });
     const browser = await signedIn('ada');
     const begin = Date.now();
@@ -142,7 +142,7 @@ describe('signing in with OIDC', () => {
     expect(seen.url.origin).toBe(issuer.url);
   });
 
-  it('begins a new session, so that one that was prepared is worth nothing', async () => {
+  it('starts a new session, so that a prepared one is invalid', async () => {
     await start();
     const browser = new TestBrowser();
     await browser.open(`${page.url}/who`, (url) => url.origin === issuer.url);
@@ -157,7 +157,7 @@ describe('signing in with OIDC', () => {
     );
   });
 
-  it('keeps neither the code nor a token in the cookies, readable', async () => {
+  it('keeps no readable code or token in the cookies', async () => {
     await start();
     const browser = await signedIn('ada');
     const [, value] = sessionCookie(browser)!;
@@ -185,7 +185,7 @@ describe('roles', () => {
     expect((await who(await signedIn('ben'))).role).toBe('release');
   });
 
-  it('are "view" for people of whom the claim says nothing', async () => {
+  it('are "view" for people without a claim', async () => {
     await start();
     const browser = await signedIn('eve');
     expect(await who(browser)).toEqual({ name: 'eve', proved: true, role: 'view' });
@@ -202,13 +202,13 @@ describe('roles', () => {
     expect((await who(await signedIn('eve'))).role).toBe('view');
   });
 
-  it('are refused to people whom a file with "default: none" does not name', async () => {
+  it('are denied to people whom a file with "default: none" does not list', async () => {
     await start(await roleFile('default: none\npeople: { ada@example.com: view }'));
     const browser = new TestBrowser();
     await expectRefused(browser, await answered(browser, await authorization(browser), 'ben'), 'no role');
   });
 
-  it('decide who may press', async () => {
+  it('decide who may act', async () => {
     await start();
     const pressed = async (login: string) => {
       const browser = await signedIn(login);

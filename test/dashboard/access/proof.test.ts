@@ -33,7 +33,7 @@ afterEach(async () => {
   await Promise.all([issuer.close(), page.close(), rm(folder, { recursive: true })]);
 });
 
-it('a person who signed in to the page proves to the worker who they are', async () => {
+it('a person signed in to the dashboard proves their identity to the worker', async () => {
   await start();
   const browser = await signedIn('ben');
   const { status, text: name } = await prove(browser);
@@ -46,7 +46,7 @@ it('a person who signed in to the page proves to the worker who they are', async
   });
 });
 
-it('the proof counts for what was pressed alone', async () => {
+it('the proof counts only for one action', async () => {
   await start();
   const { text: name } = await prove(await signedIn('ben'));
   const statement = { ...STATEMENT, workflowId: 'target:x/release-2' };
@@ -69,7 +69,7 @@ it('the browser cannot read the ID token, and loses it at the end of the session
   expect([...browser.cookies.get(new URL(page.url).host)!.keys()]).toEqual([]);
 });
 
-it('an identity that another sign-in left behind proves nothing', async () => {
+it('an identity that another sign-in left proves nothing', async () => {
   await start();
   const [ada, ben] = [await signedIn('ada'), await signedIn('ben')];
   const { host, port } = new URL(page.url);
@@ -78,7 +78,7 @@ it('an identity that another sign-in left behind proves nothing', async () => {
   await expectUnproved(ben);
 });
 
-it('a token that is too large for a cookie is not kept, and the refusal says what to do', async () => {
+it('a token that is too large for a cookie is not kept, and the error gives advice', async () => {
   const large = Array.from({ length: 400 }, (_, number) => `group-${number}`);
   await start({
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, groups: large }) }),

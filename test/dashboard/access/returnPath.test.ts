@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { returnPath } from '../../../src/dashboard/access/returnPath.ts';
 
 it.each(['/', '/targets/a%20b?tab=checks', '/releases/x/y'])(
-  'goes back to the page’s own path %s',
+  'returns to the dashboard’s own path %s',
   (path) => {
     expect(returnPath(path)).toBe(path);
   },
@@ -26,6 +26,6 @@ it.each([
   '/sign-in/callback?code=1',
   '/sign-out',
   '/signed-out',
-])('goes to the first page for %j', (path) => {
+])('returns to the first page for %j', (path) => {
   expect(returnPath(path)).toBe('/');
 });

@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('the dashboard asks for the key, and then says who the person is and that the name is claimed', async () => {
+it('the dashboard asks for the key, and then shows the person’s name as unverified', async () => {
   const browser = new TestBrowser();
   const form = await browser.open(`${dashboard.url}/you`);
   expect(form.text).toContain('<label for="key">Key</label>');
@@ -45,7 +45,7 @@ it('the dashboard asks for the key, and then says who the person is and that the
   expect(out.text).toContain('You are signed out');
 });
 
-it('the dashboard shows a refusal in words, with its code and what to do', async () => {
+it('the dashboard shows an error in words, with its code and advice', async () => {
   const browser = new TestBrowser();
   const csrf = tokenIn((await browser.open(`${dashboard.url}/sign-in`)).text);
   const seen = await browser.submit(`${dashboard.url}/sign-in`, { csrf, name: 'Ada', key: 'another' });

@@ -31,7 +31,7 @@ function order(
 }
 
 describe('a rollback', () => {
-  it('offers the newest verified revision of an earlier release first, then each verified one with what it contains', () => {
+  it('offers the newest verified revision of an earlier release first, then each verified one with its content', () => {
     const { choices = [] } = order('rollback').choose ?? {};
     expect(choices.map(({ value }) => value)).toEqual(['newest', '11111111']);
     expect(choices[0]?.detail).toBe(
@@ -40,18 +40,18 @@ describe('a rollback', () => {
     expect(choices[1]?.label).toBe('release-1, revision 11111111');
   });
 
-  it('carries what the person sees serve', () => {
+  it('sends the serving revision that the person sees', () => {
     expect(order('rollback').carried).toEqual({ serving: SERVES });
   });
 
-  it('says of a revision that a person left that it is restored only by name', () => {
+  it('marks a revision that a person rolled back from as restorable only by name', () => {
     const left = [known(1), known(3, { quarantined: true }), known(4)];
     const { choices = [] } = order('rollback', { known: left }).choose ?? {};
     expect(choices[0]?.detail).toContain('(release-1, ');
     expect(choices[1]?.detail).toContain('In quarantine: restored only by name.');
   });
 
-  it('says what is stopped, what is rejected, and that the target is held', () => {
+  it('shows what it stops, what it rejects, and that it holds the target', () => {
     const queue = [{ releaseId: 'release-6', request: request('b'), queuedAt: NOW }];
     const state = seasoned({ known: KNOWN, queue });
     const { sentences } = targetOrder(
@@ -67,13 +67,13 @@ describe('a rollback', () => {
 });
 
 describe('a hold', () => {
-  it('is offered without one, and its end with one', () => {
+  it('is offered without one; its end is offered with one', () => {
     expect(targetOffers(seasoned())).toEqual(['rollback', 'hold']);
     expect(targetOffers(seasoned({ hold: { since: NOW, by: ADA } }))).toEqual(['rollback', 'unhold']);
     expect(order('hold', { hold: { since: NOW, by: ADA } }).problem).toBe('the target is on hold already');
   });
 
-  it('says who set it and why, before it is ended', () => {
+  it('shows who set it and why, before it is ended', () => {
     expect(order('unhold', { hold: { since: NOW, by: ADA } }).sentences[0]).toBe(
       'On hold since 1 Jan 2026, 00:00 UTC, set by ada: a reason.',
     );
@@ -81,7 +81,7 @@ describe('a hold', () => {
 });
 
 describe('a quarantine', () => {
-  it('is offered for each artifact that is in none, newest first; the one that serves is marked', () => {
+  it('is offered for each other artifact, newest first; the serving one is marked', () => {
     const quarantined = [{ artifact: KNOWN[2]?.artifact ?? '', since: NOW, by: ADA }];
     const { choices = [] } = order('quarantine', { quarantined }).choose ?? {};
     expect(choices.map(({ label }) => label)).toEqual([
@@ -92,7 +92,7 @@ describe('a quarantine', () => {
     expect(choices[0]?.detail).toBe('Of release-4, commit c0ffee4. It serves now.');
   });
 
-  it('ends for an artifact in quarantine, and for one that a person rolled back from', () => {
+  it('can be ended for an artifact in quarantine, and for one that a person rolled back from', () => {
     const quarantined = [{ artifact: KNOWN[0]?.artifact ?? '', since: NOW, by: ADA }];
     const left = [known(1), known(3, { quarantined: true })];
     const { choices = [] } = order('unquarantine', { quarantined, known: left }).choose ?? {};

@@ -34,7 +34,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
   afterAll(() => stage.close());
 
-  it('rolls back to what a person chooses, says so beforehand, and ends the hold', async () => {
+  it('rolls back to a chosen revision with a confirmation, and ends the hold', async () => {
     const target = await serving('a', 'b', 'c');
     await goTo(bo, target, 'rollback');
     expect(await said(bo)).toMatch(/Serves now: revision \S+ \(release-3, commit cccccccccc/u);
@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect((await target.view()).state.hold).toBeNull();
   });
 
-  it('rolls back to the newest verified revision of an earlier release, from what the person saw serve', async () => {
+  it('rolls back to the newest verified revision of an earlier release, from the revision that the person saw', async () => {
     const target = await serving('a', 'b');
     await goTo(bo, target, 'rollback');
     expect(await bo.locator('.choice').first().textContent()).toContain('(release-1, ');
@@ -78,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(state.activeRevisionId).not.toBe(state.history[1]?.revisionId);
   });
 
-  it('holds, quarantines and ends a quarantine, without a script', async () => {
+  it('holds, quarantines and ends a quarantine without a script', async () => {
     const target = await serving('a', 'b');
     const plain = await signedIn('bo', false);
     await goTo(plain, target, 'hold');
@@ -102,7 +102,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await plain.context().close();
   });
 
-  it('the releaser cannot approve; another person can, or rejects', async () => {
+  it('the releaser cannot approve; another person can approve or reject', async () => {
     const target = await serving('a');
     const approval = { required: 1, withinMs: 3_600_000 };
     const waits = async (artifact: string): Promise<string> => {
@@ -131,7 +131,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await target.result(rejected)).toMatchObject({ outcome: 'aborted' });
   });
 
-  it('pauses and resumes by the keyboard alone', async () => {
+  it('pauses and resumes with the keyboard only', async () => {
     const target = await serving('a');
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b');
@@ -153,7 +153,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('of two people who press at once one is taken, and the other one is refused in words', async () => {
+  it('one of two people who act at the same time succeeds, and the other gets an error in words', async () => {
     const target = await serving('a');
     const gate = target.world.gate('patchDeployment');
     const { releaseId } = await target.submit('b');
@@ -175,7 +175,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(interventions.filter(({ kind, taken: was }) => kind === 'abort' && was)).toHaveLength(1);
   });
 
-  it('pressing twice is one message, also after the release has ended', async () => {
+  it('pressing twice sends one message, also after the release has ended', async () => {
     const target = await serving('a');
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b');
@@ -190,7 +190,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(interventions).toMatchObject([{ kind: 'abort', taken: true, by: { who: 'bo', reason: 'twice' } }]);
   });
 
-  it('leaves out a check, and retries a step whose outcome is unknown', async () => {
+  it('skips a check, and retries a step whose outcome is unknown', async () => {
     const target = await serving('a');
     const waits = async (artifact: string): Promise<string> => {
       target.world.next('runCheck', notTaken(), notTaken());
@@ -212,7 +212,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await target.result(skipped)).toMatchObject({ outcome: 'released', servingVerified: false });
   });
 
-  it('says what is missing, and keeps what was typed', async () => {
+  it('shows what is missing, and keeps the typed text', async () => {
     const target = await serving('a');
     await goTo(bo, target, 'hold');
     await bo.evaluate("document.querySelector('textarea').required = false");

@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     await Promise.all([people.close(), issuer.close(), rm(folder, { recursive: true })]);
   });
 
-  it('proves who they are when they approve; the record and the page say so', async () => {
+  it('proves their identity when they approve; the record and the page show it', async () => {
     const target = await serving();
     const releaseId = await waiting(target, 'b');
     const [ada, address] = [
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     expect(await violations(ben)).toEqual([]);
   });
 
-  it('proves who they are when they reject and when they roll back', async () => {
+  it('proves their identity when they reject and when they roll back', async () => {
     const target = await serving();
     const released = await waiting(target, 'b');
     await say(target, released, 'approve', 'Approve');
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     expect(state.history.at(-1)).toMatchObject({ kind: 'rollback', requestedBy: benProved() });
   });
 
-  it('proves who they are when they approve a promotion', async () => {
+  it('proves their identity when they approve a promotion', async () => {
     const { target: canary } = stage.harness.newServingTarget();
     await canary.release('b');
     const production = await serving();
@@ -126,7 +126,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     await ben.getByText(`ben@example.com (proved by ${issuer.url})`).first().waitFor();
   });
 
-  it('rejects under a claimed name if the browser keeps no proof, and the page says so', async () => {
+  it('rejects under an unverified name if the browser has no proof, and the page shows it', async () => {
     const target = await serving();
     const releaseId = await waiting(target, 'b');
     const other = await signedIn('ben');

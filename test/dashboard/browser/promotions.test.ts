@@ -14,7 +14,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
   afterAll(() => stage.close());
 
-  it('shows a promotion from target to target, live until it has ended', async () => {
+  it('shows a promotion from target to target, live to its end', async () => {
     const { harness, promotions, dashboard } = stage;
     const { target: canary } = harness.newServingTarget();
     const { target: production } = harness.newServingTarget();

@@ -23,7 +23,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     return { ...request, target: { ...request.target, name } };
   }
 
-  it('shows what serves, what runs with its steps moving, and who is needed, at every width and color', async () => {
+  it('shows the serving revision, the running steps live, and who is needed, at every width and color', async () => {
     const { harness, dashboard } = stage;
     const production = harness.newTarget();
     await production.release(named(production, 'production', 'a'));
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined).concurrent('in a browser', () => {
     await page.context().close();
   });
 
-  it('an open page goes on when the server is restarted', { concurrent: false }, async () => {
+  it('an open page continues after the server restarts', { concurrent: false }, async () => {
     const { harness, dashboard } = stage;
     const target = harness.newTarget();
     await target.release(named(target, 'restarted', 'a'));

@@ -45,19 +45,19 @@ describe('without a query', () => {
     ]);
   });
 
-  it('what runs is shown', () => {
+  it('running releases are shown', () => {
     expect(shown({}, release('runs', { outcome: 'running', endedAt: null }))).toEqual(['runs']);
   });
 });
 
 describe('a filter', () => {
-  it('by days covers the whole of the last one', () => {
+  it('by days includes the whole last day', () => {
     const query = { from: '2026-02-19', to: '2026-02-20' };
     const late = release('late', { endedAt: '2026-02-20T23:59:00.000Z' });
     expect(shown(query, late, release('next', { endedAt: '2026-02-21T00:01:00.000Z' }))).toEqual(['late']);
   });
 
-  it('by target, outcome, commit and person lets pass what has all of them', () => {
+  it('by target, outcome, commit and person selects what matches all of them', () => {
     const wanted = release('wanted', { outcome: 'rolled_back', commit: 'c0ffee42' });
     const others = [
       release('elsewhere', { ...wanted, target: 'staging' }),
@@ -78,7 +78,7 @@ describe('a filter', () => {
     expect(shown({ search: 'faster farewell' }, found)).toEqual([]);
   });
 
-  it('that cannot be read is as if it were not there', () => {
+  it('that is invalid is ignored', () => {
     const query = { from: 'yesterday', to: '2026-99-99', outcome: 'splendid', page: '-3' };
     expect(readHistoryFilter(query, NOW)).toEqual(readHistoryFilter({}, NOW));
   });

@@ -7,14 +7,14 @@ import { DEFINITIONS, measureDelivery } from '../../../src/domain/delivery/measu
 const NONE = measureDelivery([], { from: 0, to: 1 });
 const DAY_MS = 86_400_000;
 
-it('each measure says that there is not enough data, why, and what it means', () => {
+it('each measure without enough data says so, why, and what it means', () => {
   const texts = measureTexts(NONE);
   expect(texts.map(({ figure }) => figure)).toEqual(Array(4).fill('Not enough data'));
   expect(texts.map(({ definition }) => definition)).toEqual(Object.values(DEFINITIONS));
   expect(texts[1]?.detail).toBe('No release ended "released" whose commit’s time is known.');
 });
 
-it('each measure says how many releases it is from', () => {
+it('each measure shows the number of its releases', () => {
   const texts = measureTexts({
     deploymentFrequency: { state: 'measured', count: 3, perDay: 0.1 },
     leadTime: { state: 'measured', count: 2, unknown: 1, medianMs: 3_600_000, p90Ms: 3 * DAY_MS },
@@ -29,7 +29,7 @@ it('each measure says how many releases it is from', () => {
   ]);
 });
 
-it('draws a bar for each day, with the same as a table, and no inline style', () => {
+it('draws a bar for each day, with the same data as a table, and no inline style', () => {
   const days = [
     { at: 0, released: 2, failed: 0 },
     { at: DAY_MS, released: 0, failed: 1 },
@@ -40,7 +40,7 @@ it('draws a bar for each day, with the same as a table, and no inline style', ()
   expect(text).not.toContain('style=');
 });
 
-it('draws no more bars than can be seen', () => {
+it('draws only as many bars as are visible', () => {
   const days = Array.from({ length: 3_650 }, (_, index) => ({ at: index * DAY_MS, released: 1, failed: 0 }));
   const bars = renderText(<MeasuresView measures={NONE} days={days} />).match(/class="released"/g) ?? [];
   expect(bars.length).toBeLessThanOrEqual(90);

@@ -40,14 +40,14 @@ async function recorded(ids: readonly string[], changes = {}) {
 const ids = ({ releases }: { readonly releases: readonly { readonly releaseId: string }[] }) =>
   releases.map(({ releaseId }) => releaseId);
 
-it('are those of the records that the target does not carry, newest first, and are read once', async () => {
+it('are those of the records that the target no longer lists, newest first, and are read once', async () => {
   const { history, open, reads } = await recorded(['release-1', 'rollback-2', 'release-3']);
   expect(ids(await olderReleases(history, 0, open))).toEqual(['rollback-2', 'release-1']);
   expect(ids(await olderReleases(history, 0, open))).toEqual(['rollback-2', 'release-1']);
   expect(reads()).toBe(2);
 });
 
-it('are not asked for if what the target carries goes back far enough, or is all there was', async () => {
+it('are not read if the target’s own list goes back far enough, or is complete', async () => {
   const { history, open, reads } = await recorded(['release-1']);
   expect(ids(await olderReleases(history, Date.parse('2026-01-03T13:00:00Z'), open))).toEqual([]);
   expect(ids(await olderReleases({ ...history, olderIn: null }, 0, open))).toEqual([]);
@@ -59,7 +59,7 @@ it('are not those of another deployment whose target has the same name', async (
   expect(ids(await olderReleases(history, 0, open))).toEqual([]);
 });
 
-it('are missing in words where the store cannot be read from here', async () => {
+it('have a message if the store cannot be read from here', async () => {
   const { history } = await recorded([]);
   const open = () => {
     throw new SlipwayError('SLIPWAY_ARTIFACT_STORE_UNAVAILABLE', 'no such bucket');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { FirstReads } from '../../../src/dashboard/live/firstReads.ts';
 
-it('what else is asked waits until every target has answered', async () => {
+it('other reads wait until every target has answered', async () => {
   const reads = new FirstReads();
   await reads.over();
   const [one, other] = [reads.begin(), reads.begin()];
@@ -16,7 +16,7 @@ it('what else is asked waits until every target has answered', async () => {
   await waiting;
 });
 
-it('a target that does not answer holds up no other', async () => {
+it('a target that does not answer delays no other', async () => {
   const reads = new FirstReads();
   reads.begin();
   // A second at most; without a limit, this would never end.

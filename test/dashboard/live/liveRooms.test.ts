@@ -47,7 +47,7 @@ async function readUntil(response: Response, wanted: string): Promise<string> {
   return all;
 }
 
-it('begins with every part, then sends only those that change, rendered once for two hundred pages', async () => {
+it('starts with every part, then sends only changed ones, rendered once for two hundred pages', async () => {
   const { page, rendered, change, listeners } = scriptedPage();
   const rooms = new LiveRooms();
   const open = () => rooms.open('/', ADA, 'v1', () => Promise.resolve(page));
@@ -61,7 +61,7 @@ it('begins with every part, then sends only those that change, rendered once for
   expect(rendered).toHaveLength(2);
 });
 
-it('renders changes that follow each other closely once', async () => {
+it('renders rapid changes once', async () => {
   const { page, rendered, change } = scriptedPage();
   const response = await new LiveRooms().open('/', ADA, 'v1', () => Promise.resolve(page));
   for (let turn = 1; turn <= 50; turn++) {
@@ -72,7 +72,7 @@ it('renders changes that follow each other closely once', async () => {
   expect(rendered.length).toBeLessThan(10);
 });
 
-it('renders for each viewer, and stops once no page is open', async () => {
+it('renders for each viewer, and stops without open pages', async () => {
   const { page, rendered, listeners } = scriptedPage();
   const rooms = new LiveRooms();
   const open = (name: string) => rooms.open('/', { ...ADA, name }, 'v1', () => Promise.resolve(page));
@@ -83,7 +83,7 @@ it('renders for each viewer, and stops once no page is open', async () => {
   expect(listeners.size).toBe(0);
 });
 
-it('opens anew after the page could not be read', async () => {
+it('opens again after a read of the page failed', async () => {
   const { page } = scriptedPage();
   const rooms = new LiveRooms();
   const failing = rooms.open('/', ADA, 'v1', () => Promise.reject(new Error('Temporal is away')));

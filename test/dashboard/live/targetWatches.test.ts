@@ -38,7 +38,7 @@ function listing(onAsked: (workflowId: string) => void = () => undefined) {
   return { watches, answer: () => waiting.splice(0).forEach((go) => go()) };
 }
 
-it('a page that opens does not wait for a list that is a little old; what looks for new targets does', async () => {
+it('opening a page accepts a slightly old list; the search for new targets does not', async () => {
   const { watches, answer } = listing();
   const first = watches.targets();
   answer();
@@ -54,7 +54,7 @@ it('a page that opens does not wait for a list that is a little old; what looks 
   expect(await after).toHaveLength(3);
 });
 
-it('a server that has just started reads the targets before anybody looks, and not for long', async () => {
+it('a server that has just started reads the targets before the first viewer, for a short time', async () => {
   const asked: string[] = [];
   const { watches, answer } = listing((workflowId) => asked.push(workflowId));
   const warming = watches.warm();

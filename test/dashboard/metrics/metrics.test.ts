@@ -48,7 +48,7 @@ async function freePort(): Promise<number> {
 
 const read = async (url: string): Promise<string> => (await fetch(url)).text();
 
-it('counts requests by the template of their route and by status, and no address', async () => {
+it('counts requests by the template of their route and by status, without addresses', async () => {
   // Without a Temporal, pages are errors.
   await fetch(`${dashboard.url}/targets/target-of-a-customer`);
   await fetch(`${dashboard.url}/nowhere/secret-path`);
@@ -62,12 +62,12 @@ it('counts requests by the template of their route and by status, and no address
   expect(text).not.toMatch(/customer|secret-path|page\.\w/u);
 });
 
-it('serves metrics on their own listener only', async () => {
+it('serves metrics only on their own listener', async () => {
   expect((await fetch(`${dashboard.url}/metrics`)).status).toBe(404);
   expect((await fetch(`${metrics}/targets`)).status).toBe(404);
 });
 
-it('counts the pages that are open now, and their rooms', async () => {
+it('counts the open pages and their rooms', async () => {
   const rooms = new LiveRooms();
   const { listener } = openPageMetrics(rooms);
   const server = createServer(listener);

@@ -16,7 +16,7 @@ it('shows effect size, interval and numbers of each metric, and a point for each
   expect(html).toContain('The runs behind the points (120)');
 });
 
-it('draws the report’s own percentiles if the runs are gone', () => {
+it('draws the report’s percentiles if the runs are gone', () => {
   const html = renderText(<JudgeDetails report={judgedReport()} trials={[]} />);
   const chart = /data-chart="([^"]+)"/.exec(html)?.[1]?.replaceAll('&quot;', '"') ?? '{}';
   expect((JSON.parse(chart) as Record<string, unknown>)['baseline']).toHaveLength(21);

@@ -30,7 +30,7 @@ function card(snapshot: TargetSnapshot): string {
   return renderText(<TargetCard snapshot={snapshot} viewer={GRACE} now={NOW} />);
 }
 
-it('is red only where a person is needed', () => {
+it('is red only if a person is needed', () => {
   const since = '2026-11-25T11:00:00.000Z';
   const progress = sampleProgress([runningStep({ step: 'check', subject: 'greets' })]);
   const waits = (what: 'approval' | 'resume' | 'decision' | 'freeze') =>
@@ -62,7 +62,7 @@ it('shows hold and quarantine with who and why, as text', () => {
   expect(html).not.toContain('<b>');
 });
 
-it('says whom an approval waits for', () => {
+it('shows who can approve', () => {
   const progress = sampleProgress([]);
   const since = '2026-11-25T11:00:00.000Z';
   const waiting = {
@@ -79,14 +79,14 @@ it('says whom an approval waits for', () => {
   expect(html).toContain('by you');
 });
 
-it('keeps what the target said last while nothing answers', () => {
+it('keeps the target’s last state while no worker answers', () => {
   const silence = { why: 'no worker polls the task queue', hint: 'slipway worker', since: NOW };
   const html = card(target({ activeRevisionId: '0d9bd5d7-0000-4000-8000-000000000000' }, { silence }));
   expect(html).toContain('does not answer');
   expect(html).toContain('0d9bd5d7');
 });
 
-it('shows what Temporal keeps of a target that has never answered, and the command that starts a worker', () => {
+it('shows Temporal’s data of a target that has never answered, and the command that starts a worker', () => {
   const silence = { why: 'no worker polls "slipway"', hint: 'start one: slipway worker', since: NOW };
   const snapshot = { ...unreadTarget({ workflowId: 'target:x', name: 'production' }), silence };
   expect(card(snapshot)).toContain('start one: slipway worker');

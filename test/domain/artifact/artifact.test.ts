@@ -12,7 +12,7 @@ const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
 const GIT = { kind: 'git', ref: 'refs/tags/v1' } as const;
 
 describe('an artifact', () => {
-  it('is told by a short name', () => {
+  it('has a short name', () => {
     expect([TARBALL, IMAGE, GIT].map(describeArtifact)).toEqual([
       'sha256:0123456789ab',
       'registry.test/agent:1',
@@ -20,7 +20,7 @@ describe('an artifact', () => {
     ]);
   });
 
-  it('has an identity that tells a branch from an image of the same name', () => {
+  it('has an identity that distinguishes a branch from an image of the same name', () => {
     const identities = [TARBALL, IMAGE, GIT, { kind: 'git', ref: IMAGE.uri } as const].map(artifactIdentity);
     expect(identities[0]).toBe(TARBALL.digest);
     expect(new Set(identities).size).toBe(4);

@@ -47,18 +47,18 @@ function decide(
 }
 
 describe('an artifact', () => {
-  it('that nobody needs goes once it is old enough', () => {
+  it('without a reference is removed when it is old enough', () => {
     expect(decide([held('a', 29), held('b', 31)])).toEqual({ a: ['put within 30d'], b: [] });
   });
 
-  it('that somebody needs is kept however old it is, with every reason, each once', () => {
+  it('with references is kept at any age, with every reason once', () => {
     const why = 'verified on staging';
     const waits = 'release-7 waits on production';
     const uses = [why, why, waits].map((reason) => ({ artifact: digest('a'), why: reason }));
     expect(decide([held('a', 900), held('b', 900)], uses)).toEqual({ a: [why, waits], b: [] });
   });
 
-  it('among the last released on a target is kept, each target for itself, however often it was released', () => {
+  it('among the last released on a target is kept, for each target separately, even if released often', () => {
     const releases = [
       ...['a', 'b', 'c'].map((letter, index) => released(letter, 100 - index)),
       released('c', 90),
@@ -69,14 +69,14 @@ describe('an artifact', () => {
     expect(decide(old, [], releases)).toEqual({ a: [], b: [staging], c: [staging], d: [production] });
   });
 
-  it('whose release did not end well is not among the last released', () => {
+  it('of an unsuccessful release is not among the last released', () => {
     const releases = [released('a', 100), released('b', 50, { released: false }), released('c', 40)];
     const old = ['a', 'b', 'c'].map((letter) => held(letter, 300));
     const kept = { a: ['among the last 2 released on staging'], b: [] };
     expect(decide(old, [], releases)).toMatchObject(kept);
   });
 
-  it('is told with its newest release, whatever came of it', () => {
+  it('is listed with its newest release, of any outcome', () => {
     const failed = { target: 'production', releaseId: 'release-9', released: false };
     const releases = [released('a', 100), released('a', 50, failed)];
     const old = [held('a', 300), held('b', 300)];
@@ -86,8 +86,8 @@ describe('an artifact', () => {
   });
 });
 
-describe('what is needed', () => {
-  it('by a target: what serves, what is verified, in quarantine or not, and what waits', () => {
+describe('the artifacts that a target needs', () => {
+  it('are those that serve, are verified, also in quarantine, and wait', () => {
     const revision = { at: ago(3), verified: true };
     const image = request('image', { artifact: { kind: 'image', uri: 'registry/agent:1' } });
     const state = seasoned({
@@ -112,7 +112,7 @@ describe('what is needed', () => {
     ]);
   });
 
-  it('by a target that cannot be asked is everything that it ever released', () => {
+  it('are all that it ever released if it cannot be queried', () => {
     const releases = [released('a', 400), released('b', 300, { target: 'gone', released: false })];
     expect(unaskedUses(releases, new Set(['staging']))).toEqual([
       { artifact: digest('b').slice(0, 19), why: 'released on gone, which could not be asked' },
@@ -120,7 +120,7 @@ describe('what is needed', () => {
   });
 });
 
-describe('the age from which on artifacts may go', () => {
+describe('the age of removable artifacts', () => {
   it.each([
     ['1h', 3_600_000],
     ['400d', 400 * DAY_MS],

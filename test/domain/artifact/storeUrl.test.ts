@@ -29,14 +29,14 @@ describe('an artifact store', () => {
     ['s3://bucket?endpoint=minio:9000', 'endpoint: expected an http or https URL'],
     ['s3://bucket?endpoint=https://KEY:SECRET@minio', 'endpoint: must not carry credentials'],
     ['s3://bucket?pathStyle=yes', 'pathStyle: expected true or false'],
-  ])('is told what is wrong with %s, and no secret with it', (store, problem) => {
+  ])('reports the problem of %s, without a secret', (store, problem) => {
     expect(storeUrlProblem(store)).toContain(problem);
     expect(storeUrlProblem(store)).not.toMatch(/SECRET|KEY:/);
   });
 });
 
 describe('a place in S3', () => {
-  it('is what the SDK’s own settings say, but for bucket and prefix', () => {
+  it('is what the SDK’s own settings say, except bucket and prefix', () => {
     expect(readS3Url('s3://bucket/a/b/')).toEqual({ bucket: 'bucket', prefix: 'a/b/' });
     expect(readS3Url('s3://bucket')).toEqual({ bucket: 'bucket', prefix: '' });
   });

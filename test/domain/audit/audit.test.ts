@@ -14,11 +14,11 @@ import { activity, targetFacts, workFact } from './activityFact.ts';
 const PATH = 'uploads/ours';
 
 describe('an audit', () => {
-  it('finds nothing wrong with a release that went as it should', () => {
+  it('finds nothing wrong with a normal release', () => {
     expect(broken(target([released()]))).toEqual([]);
   });
 
-  it('finds nothing wrong with one that was put back', () => {
+  it('finds nothing wrong with a release that was rolled back', () => {
     expect(broken(target([putBack()]))).toEqual([]);
   });
 
@@ -51,11 +51,11 @@ describe('an audit', () => {
     [6, 'a revision given up on that nobody watches', [putBack({ result: { givenUpRevisionIds: ['new'] } })]],
     [8, 'a release of what was interrupted', [released({ replace: [4, awaited('new', 5, 'INTERRUPTED')] })]],
     [9, 'a release that ended without a result', [{ ...released(), ended: 'failed', result: null }]],
-  ] as const)('finds rule %s broken by %s', (rule, _, works) => {
+  ] as const)('finds rule %s violated by %s', (rule, _, works) => {
     expect(broken(target([...works]))).toContain(rule);
   });
 
-  it('allows a restore to ask what the same revision passed in an earlier release', () => {
+  it('allows a restore to run checks that the same revision passed in an earlier release', () => {
     const earlier = (passed: boolean): WorkFact => ({
       ...released({ replace: [6, asks('new', passed)] }),
       workflowId: 't/release-0',
@@ -76,14 +76,14 @@ describe('an audit', () => {
     expect(broken(target([copied('sha256:1')]))).not.toContain(5);
   });
 
-  it('finds a number that two runs of a target gave, and allows each to be given once', () => {
+  it('finds a number that two runs of a target gave, and allows each number once', () => {
     const [first, other] = [released(), released({ shift: 200 })];
     expect(broken(target([first, other]))).toEqual([1]);
     expect(broken(target([first, { ...other, workflowId: 't/rollback-1' }]))).toEqual([1]);
     expect(broken(target([first, { ...other, workflowId: 't/release-2' }]))).toEqual([]);
   });
 
-  it('finds a deployment that two targets changed by turns, and allows one to take over from the other', () => {
+  it('finds a deployment that two targets changed in turns, and allows one to take over from the other', () => {
     const at = (workflowId: string, ...shifts: readonly number[]): TargetFacts => {
       const works = shifts.map((shift, index) => {
         const patched = { ...patch(3), input: { objectPath: PATH, deploymentId: 'd' } };
@@ -99,7 +99,7 @@ describe('an audit', () => {
     expect(held(at('two', 200), at('one', 0, 100))).toEqual([]);
   });
 
-  it('finds a revision from before that a release took for its own, because its PATCH’s answer named it', () => {
+  it('finds an earlier revision that a release adopted because its PATCH’s answer named it', () => {
     const looked = activity('findDeployment', {}, 1, deployed('old'));
     const steps = [looked, { ...patch(3), result: deployed('old') }, awaited('old', 5)];
     const serving = activity('confirmServing', { revisionId: 'old' }, 6);
@@ -113,7 +113,7 @@ describe('an audit', () => {
     ['that finds somebody else’s alone', activity('readDeployment', {}, 2.5, deployed('theirs'))],
     ['at a list that there is not', activity('listRevisions', {}, 2.5, { revisions: null })],
     ['at a page that does not reach back', activity('listRevisions', {}, 2.5, { revisions: theirs(50) })],
-  ])('finds a PATCH that was sent again after a look %s', (_, look) => {
+  ])('finds a PATCH that was sent again after a read %s', (_, look) => {
     const looked = activity('findDeployment', {}, 1, deployed('old'));
     const again = released({ insert: [3, looked, unanswered(patch(2)), look] });
     expect(broken(target([again]))).toContain(2);
@@ -123,13 +123,13 @@ describe('an audit', () => {
     ['that finds nothing new', activity('readDeployment', {}, 2.5, deployed('old'))],
     ['at a short list', activity('listRevisions', {}, 2.5, { revisions: theirs(10) })],
     ['at all that came since', activity('listRevisions', { since: 'old' }, 2.5, { revisions: theirs(130) })],
-  ])('allows a PATCH to be sent again after a look %s', (_, look) => {
+  ])('allows a PATCH to be sent again after a read %s', (_, look) => {
     const looked = activity('findDeployment', {}, 1, deployed('old'));
     const again = released({ insert: [3, looked, unanswered(patch(2)), look] });
     expect(broken(target([again]))).toEqual([]);
   });
 
-  it('allows a PATCH to be sent again where reading in between did not find what it made', () => {
+  it('allows a PATCH to be sent again if reads in between did not find its revision', () => {
     const look = activity('readDeployment', {}, 2.5, { deployment: { latestRevisionId: 'before' } });
     expect(broken(target([released({ insert: [3, unanswered(patch(2)), look] })]))).toEqual([]);
   });
@@ -137,7 +137,7 @@ describe('an audit', () => {
   it.each<[string, ActivityFact]>([
     ['unanswered', unanswered(patch(3))],
     ['answered with the revision before it', { ...patch(3), result: deployed('old') }],
-  ])('allows a revision to be followed that a look after a PATCH showed to be its own: %s', (_, sent) => {
+  ])('allows a release to follow a revision that a read after a PATCH identified: %s', (_, sent) => {
     const adopts = (path: string): TargetFacts => {
       const deployment = { latestRevisionId: 'new', latestTarballPath: path };
       const look = activity('readDeployment', {}, 3.5, { deployment });
@@ -148,7 +148,7 @@ describe('an audit', () => {
     expect(broken(adopts('uploads/theirs'))).toEqual([3]);
   });
 
-  it('allows nothing to be put back where the request asks for that, or there is nothing', () => {
+  it('allows no restore if the request says so, or there is nothing to restore', () => {
     const stop = request('a', { onError: { then: 'stop', waitMs: 0 } });
     expect(broken(target([{ ...putBack({ cut: 7 }), request: stop }]))).toEqual([]);
     const nothing = putBack({ cut: 7, result: { baseline: null } });
@@ -162,12 +162,12 @@ describe('an audit', () => {
   const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
   const watching = activity('awaitLateSuccess', { revisionId: 'new' }, 20);
 
-  it('allows a revision given up on that is watched, or while the target has other things to do', () => {
+  it('allows an abandoned revision that is watched, or while the target is busy', () => {
     expect(broken({ ...target([left]), activities: [watching] })).toEqual([]);
     expect(broken({ ...target([left]), idle: false })).toEqual([]);
   });
 
-  it('finds a revision given up on that the target forgot without a look at its deadline', () => {
+  it('finds an abandoned revision that the target dropped without a read at its deadline', () => {
     const within = request('a', { steps: { watch: { scheduleToCloseMs: 10 } } });
     expect(broken(target([{ ...left, request: within }]))).toEqual([6]);
     const ending = (change: Partial<ActivityFact>) =>
@@ -178,14 +178,14 @@ describe('an audit', () => {
     expect(ending({ outcome: 'completed', result: { cameUp: false } })).toEqual([]);
   });
 
-  it('finds a revision given up on that became active and was not countered', () => {
+  it('finds an abandoned revision that became active and was not countered', () => {
     const activities = [{ ...watching, result: { cameUp: true } }];
     expect(broken({ ...target([left]), activities })).toEqual([6]);
     const countered = putBack({ workflowId: 't/release-2', shift: 100 });
     expect(broken({ ...target([left, countered]), activities })).toEqual([]);
   });
 
-  it('finds a revision given up on that was not watched beside a release', () => {
+  it('finds an abandoned revision that was not watched beside a release', () => {
     const later = putBack({ workflowId: 't/release-2', shift: 100 });
     const at = (scheduledAt: number) => activity('awaitLateSuccess', { revisionId: 'new' }, scheduledAt);
     const abandoned: ActivityFact = { ...at(20), endedAt: 101, outcome: 'failed', abandonedAt: 99 };
@@ -196,7 +196,7 @@ describe('an audit', () => {
     expect(broken({ ...works, activities: [at(20)] })).toEqual([]);
   });
 
-  it('finds a release that took a revision for its baseline that was given up on', () => {
+  it('finds a release whose baseline was an abandoned revision', () => {
     const baseline = { revisionId: 'new', verified: true };
     const later = putBack({ workflowId: 't/release-2', shift: 100, result: { baseline } });
     const watchedUntil = (endedAt: number) =>
@@ -205,7 +205,7 @@ describe('an audit', () => {
     expect(watchedUntil(90)).toEqual([]);
   });
 
-  it('finds an upload whose PATCH went unanswered and that nobody watches, unless a restore has failed since', () => {
+  it('finds an upload with an unanswered PATCH and without a watch, unless a restore has failed since', () => {
     const unsure = putBack({ result: { unansweredUpload: PATH } });
     expect(broken(target([unsure]))).toEqual([6]);
     const activities = [activity('awaitLateUpload', { objectPath: PATH }, 20)];
@@ -214,7 +214,7 @@ describe('an audit', () => {
     expect(broken(target([unsure, failed]))).toEqual([]);
   });
 
-  it('takes no revision for an extra that the target itself found to have landed late', () => {
+  it('reports no extra revision that the target itself detected as late', () => {
     const observed = ['new', 'late'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
     const found = activity('awaitLateUpload', { objectPath: PATH }, 20, { revisionId: 'late' });
     const facts = { ...target([released()]), activities: [found] };
@@ -229,7 +229,7 @@ describe('an audit', () => {
     expect(audit({ ...evidence, target: target([told]) })).toEqual([]);
   });
 
-  it('takes no revision for an extra that a redeploy made of the one that was released', () => {
+  it('reports no extra revision for a redeployed copy of the released one', () => {
     const observed = ['new', 'copy'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
     const later = putBack({ workflowId: 't/release-2', shift: 100, replace: [9, awaited('copy', 111)] });
     const works = [released(), later];
@@ -237,7 +237,7 @@ describe('an audit', () => {
     expect(rules).not.toContain(2);
   });
 
-  it('finds a change that the control plane was asked for by no release that was at it', () => {
+  it('finds a change of the deployment by none of its releases', () => {
     const sent = { kind: 'patch', sentAt: 5_003, tarballPath: PATH, revisionId: null } as const;
     const put = { kind: 'redeploy', sentAt: 5_008, tarballPath: null, revisionId: 'old' } as const;
     const works = target([putBack({ shift: 5_000 })]);
@@ -254,7 +254,7 @@ describe('an audit', () => {
     expect(held({ ...sent, tarballPath: null })).toHaveLength(1);
   });
 
-  it('finds a secret in a history, and takes no short word for one', () => {
+  it('finds a secret in a history, and ignores short words', () => {
     const texts = [{ workflowId: 't/release-1', text: '{"apiKey":"hunter2hunter2"}' }];
     const evidence = { target: { ...target([]), texts }, observed: null };
     expect(audit({ ...evidence, secrets: ['hunter2hunter2'] })).toMatchObject([{ rule: 7 }]);

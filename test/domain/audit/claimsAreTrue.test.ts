@@ -22,7 +22,7 @@ describe('a submission, by the audit', () => {
     expect(broken([], [rejected])).toEqual([]);
   });
 
-  it('that was withdrawn before its release began must not have been released, unless another one stands', () => {
+  it('that was withdrawn before its release began must not have been released, unless another one remains', () => {
     const withdrawn = one({ withdrawnAt: 5 });
     const what = 'it was released although submission one had been withdrawn before it began';
     expect(broken([work()], [withdrawn])).toEqual([what]);
@@ -39,12 +39,12 @@ describe('a promotion, by the audit', () => {
     result: { outcome: 'aborted', releaseId: 'release-1', ...change } as PromotionResult,
   });
 
-  it('must not say that nothing was changed where its release ran', () => {
+  it('must not claim that nothing was changed if its release ran', () => {
     const what = 'it names no release, and t/release-1 ran';
     expect(broken([work()], [], promotion({ releaseId: null }))).toEqual([what]);
   });
 
-  it('that ended aborted or failed has what it released taken back', () => {
+  it('that ended aborted or failed has its release undone', () => {
     const what = 'it ended aborted, and what t/release-1 released was not taken back';
     expect(broken([work()], [], promotion({}))).toEqual([what]);
     const rollback = { ...work(), kind: 'rollback', startedAt: 20, workflowId: 't/rollback-2' } as const;

@@ -15,19 +15,19 @@ describe('a rollback without a name, by the audit', () => {
 
   const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
 
-  it('must not stop a release and leave what served before it', () => {
+  it('must not stop a release and leave the revision that served before it', () => {
     expect(left([ROLLBACK], stopped)).toEqual([STILL]);
     expect(left([{ ...ROLLBACK, leaves: 'R1' }], stopped)).toEqual([STILL]);
   });
 
-  it('may stop a release and go on to what is before', () => {
+  it('may stop a release and continue to the revision before', () => {
     const back = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R0' }, look('R1', 22));
     expect(left([ROLLBACK], stopped, back)).toEqual([]);
     const inVain = rollback(21, { outcome: 'failed', servingRevisionId: 'R1' }, look('R1', 22));
     expect(left([ROLLBACK], stopped, inVain)).toEqual([]);
   });
 
-  it('leaves the revision of a release that serves already, and restores what was before it', () => {
+  it('leaves the revision of a release that serves already, and restores the one before it', () => {
     const serving = activity('confirmServing', { revisionId: 'R2' }, 8);
     const activities = [look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7), serving];
     const ends = (servingRevisionId: string): WorkFact =>
@@ -36,7 +36,7 @@ describe('a rollback without a name, by the audit', () => {
     expect(left([ROLLBACK], ends('R2'))).toHaveLength(1);
   });
 
-  it('leaves nothing where it names the revision of a release that does not serve yet', () => {
+  it('leaves nothing if it names the revision of a release that does not serve yet', () => {
     const named = { ...ROLLBACK, leaves: 'R2' };
     const released = (servesAt: number): WorkFact =>
       release(5, 20, { outcome: 'released', revisionId: 'R2', servingRevisionId: 'R2' }, [
@@ -47,7 +47,7 @@ describe('a rollback without a name, by the audit', () => {
     expect(left([named], released(8))).toHaveLength(1);
   });
 
-  it('of an idle target leaves what the target finds to serve, and no copy of it', () => {
+  it('of an idle target leaves the serving revision, and its copies', () => {
     const ending = (revisionId: string): WorkFact =>
       rollback(11, { outcome: 'rolled_back', servingRevisionId: revisionId }, look('R1', 12));
     expect(left([ROLLBACK], ending('R0'))).toEqual([]);
@@ -56,7 +56,7 @@ describe('a rollback without a name, by the audit', () => {
     expect(left([ROLLBACK], { ...ending('R1-again'), known: [...KNOWN, copy] })).toEqual([STILL]);
   });
 
-  it('may be overruled by a person who names the revision', () => {
+  it('may be overridden by a person who names the revision', () => {
     const named = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('R0', 22));
     const back = { ...named, request: { requestId: 'b', to: 'R1', requestedBy: { who: 'ada', from: 'x' } } };
     const overruled = [
@@ -66,7 +66,7 @@ describe('a rollback without a name, by the audit', () => {
     expect(left(overruled, back)).toEqual([]);
   });
 
-  it('must not put back what served before a release that never came to be deployed', () => {
+  it('must not restore the earlier revision of a release that was never deployed', () => {
     const ended = (status: string): WorkFact =>
       release(5, 20, { outcome: 'rolled_back', revisionId: 'R2', servingRevisionId: 'R1' }, [
         ...[look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7)],
@@ -79,7 +79,7 @@ describe('a rollback without a name, by the audit', () => {
     expect(leavesWhatServed({ ...unread, target: { ...unread.target, activities: [inVain] } })).toEqual([]);
   });
 
-  it('must not be refused while something serves and nothing runs', () => {
+  it('must not be rejected while a revision serves and no release runs', () => {
     const refused = { kind: 'rollback refused', at: 10 } as const;
     const before = release(1, 5, { outcome: 'released', servingRevisionId: 'R1' }, []);
     const afterwards = release(20, 30, { outcome: 'released', servingRevisionId: 'R2' }, []);
@@ -91,7 +91,7 @@ describe('a rollback without a name, by the audit', () => {
     expect(left([{ kind: 'started afresh', at: 7 }, refused], before)).toEqual([]);
   });
 
-  it('is not judged while the target works, or right after a restore', () => {
+  it('is not judged while the target is busy, or right after a restore', () => {
     expect(left([ROLLBACK], { ...stopped, endedAt: null })).toEqual([]);
     const restored = rollback(1, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('R2', 2));
     const before = { ...restored, activities: [activity('redeployRevision', { revisionId: 'R1' }, 3)] };
@@ -103,7 +103,7 @@ describe('a rollback without a name, by the audit', () => {
   }
 });
 
-describe('what a person said to a target, by the audit', () => {
+describe('a person’s message to a target, by the audit', () => {
   const queued = (change: Partial<Extract<MessageFact, { kind: 'queued' }>> = {}): MessageFact => ({
     kind: 'queued',
     at: 30,
@@ -116,7 +116,7 @@ describe('what a person said to a target, by the audit', () => {
   const QUARANTINE = { kind: 'quarantine', at: 10, artifact: 'sha256:x' } as const;
   const UNQUARANTINE = { ...QUARANTINE, kind: 'unquarantine', at: 20 } as const;
 
-  it('holds it until a person releases the hold, in whatever run of the target', () => {
+  it('holds it until a person releases the hold, in any run of the target', () => {
     const hold = { kind: 'hold', at: 10 } as const;
     expect(forgotten(hold, queued())).toEqual(['it was queued although the target was on hold']);
     expect(forgotten(hold, { kind: 'unhold', at: 20 }, queued())).toEqual([]);
@@ -124,13 +124,13 @@ describe('what a person said to a target, by the audit', () => {
     expect(forgotten(hold, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
   });
 
-  it('keeps a hold that a person sets upon a rollback’s, which may end with the rollback', () => {
+  it('keeps a person’s hold over a rollback’s, which may end with the rollback', () => {
     expect(forgotten(ROLLBACK, queued())).toEqual([]);
     const what = 'it was queued although the target was on hold';
     expect(forgotten(ROLLBACK, { kind: 'hold', at: 20 }, queued())).toEqual([what]);
   });
 
-  it('keeps an artifact out until a person says otherwise', () => {
+  it('blocks an artifact until a person releases it', () => {
     expect(forgotten(QUARANTINE, queued())).toEqual(['it was queued although sha256:x was in quarantine']);
     expect(forgotten(QUARANTINE, queued({ artifact: 'sha256:y' }))).toEqual([]);
     expect(forgotten(QUARANTINE, UNQUARANTINE, queued())).toEqual([]);

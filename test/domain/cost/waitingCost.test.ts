@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { heartbeatEveryMs, waitingCost } from '../../../src/domain/cost/waitingCost.ts';
 
-it('an hour of waiting costs a release two actions every 10 minutes, and all of them one poller', () => {
+it('an hour of waiting costs a release two actions every 10 minutes, and one poller serves all', () => {
   const { parkedHour, pollerHour } = waitingCost(300_000);
   expect(parkedHour).toBe(12);
   // A heartbeat every 8 s, and an attempt every 5 minutes.
@@ -14,7 +14,7 @@ it('a day of soak costs two actions for each round of checks', () => {
   expect(waitingCost(7 * 3_600_000).soakedDay).toBe(8);
 });
 
-it('a heartbeat reaches the server after 80 % of its deadline, and once a minute at least', () => {
+it('a heartbeat reaches the server after 80 % of its deadline, and at least once a minute', () => {
   expect(heartbeatEveryMs(10_000)).toBe(8_000);
   expect(heartbeatEveryMs(3_600_000)).toBe(60_000);
 });

@@ -47,7 +47,7 @@ function rollback(day: number, to: string, changes: Partial<TargetRelease> = {})
 const measure = (...releases: readonly TargetRelease[]) => measureDelivery(releases, PERIOD);
 
 describe('the four measures', () => {
-  it('of no release say that there is not enough data, and what is missing', () => {
+  it('of no release report too little data, and what is missing', () => {
     expect(measure()).toEqual({
       deploymentFrequency: { state: 'not_enough_data', why: 'No release ended "released".' },
       leadTime: {
@@ -62,7 +62,7 @@ describe('the four measures', () => {
     });
   });
 
-  it('leave out what ended outside of the period, or has not ended', () => {
+  it('ignore releases that ended outside of the period, or have not ended', () => {
     const outside = [release(0), release(31), release(5, { endedAt: null, outcome: 'running' })];
     expect(measure(...outside).deploymentFrequency.state).toBe('not_enough_data');
     expect(measure(...outside).changeFailureRate.state).toBe('not_enough_data');
@@ -70,7 +70,7 @@ describe('the four measures', () => {
 });
 
 describe('the deployment frequency', () => {
-  it('is what was released for each day', () => {
+  it('is the number of releases per day', () => {
     const releases = [release(1), release(2), release(2), release(3, { outcome: 'failed' })];
     expect(measure(...releases).deploymentFrequency).toEqual({ state: 'measured', count: 3, perDay: 0.1 });
   });
@@ -92,17 +92,17 @@ describe('the lead time', () => {
     expect(measure(...releases).leadTime).toMatchObject({ count: 3, medianMs: 2 * 3_600_000, unknown: 0 });
   });
 
-  it('of two lies between them', () => {
+  it('of two is between them', () => {
     expect(measure(release(2, after(1)), release(2, after(2))).leadTime).toMatchObject({
       medianMs: 1.5 * 3_600_000,
     });
   });
 
-  it('says of how many releases the commit’s time is not known', () => {
+  it('reports for how many releases the commit’s time is unknown', () => {
     expect(measure(release(2, after(1)), release(2)).leadTime).toMatchObject({ count: 1, unknown: 1 });
   });
 
-  it('is never negative: clocks differ', () => {
+  it('is never negative, because clocks differ', () => {
     expect(measure(release(2, after(-1))).leadTime).toMatchObject({ medianMs: 0 });
   });
 });
@@ -117,7 +117,7 @@ describe('the change failure rate', () => {
     expect(rateOf(release(1), ...failed)).toEqual({ state: 'measured', count: 4, failed: 3, rate: 0.75 });
   });
 
-  it('leaves out releases that changed nothing, or that a person aborted', () => {
+  it('ignores releases that changed nothing, or that a person aborted', () => {
     const unchanged = [
       release(2, { outcome: 'failed', revisionId: null }),
       release(2, { outcome: 'errored', revisionId: null, servingRevisionId: null }),
@@ -143,13 +143,13 @@ describe('the change failure rate', () => {
     });
   });
 
-  it('counts a second rollback against the release that the first one had restored', () => {
+  it('attributes a second rollback to the release that the first one restored', () => {
     const [first, second, third] = [release(1), release(2), release(3)];
     const back = [rollback(4, second.revisionId ?? ''), rollback(5, first.revisionId ?? '')];
     expect(rateOf(first, second, third, ...back)).toMatchObject({ count: 3, failed: 2 });
   });
 
-  it('counts a release that was restored after a failed one, and left after that', () => {
+  it('counts a release that was restored after a failed one, and rolled back after that', () => {
     const [first, second] = [release(1), release(2)];
     const failed = release(3, { outcome: 'rolled_back', servingRevisionId: 'copy-of-second' });
     expect(rateOf(first, second, failed, rollback(4, first.revisionId ?? ''))).toMatchObject({
@@ -158,12 +158,12 @@ describe('the change failure rate', () => {
     });
   });
 
-  it('keeps targets apart', () => {
+  it('separates targets', () => {
     const elsewhere = rollback(3, 'another', { targetId: 'target:b' });
     expect(rateOf(release(1), release(2), elsewhere)).toMatchObject({ count: 2, failed: 0 });
   });
 
-  it('counts no rollback that failed', () => {
+  it('ignores failed rollbacks', () => {
     const good = release(1);
     const missed = rollback(3, good.revisionId ?? '', {
       outcome: 'rollback_failed',
@@ -185,7 +185,7 @@ describe('the time to restore', () => {
     });
   });
 
-  it('leaves out releases that a person aborted, and restores whose times are not known', () => {
+  it('ignores aborted releases, and restores without known times', () => {
     const restore = { since: '2026-01-02T10:00:00.000Z', servedAt: '2026-01-02T10:03:00.000Z' };
     const releases = [release(2, { outcome: 'aborted', restore }), release(3, { outcome: 'rolled_back' })];
     expect(measure(...releases).timeToRestore.state).toBe('not_enough_data');
@@ -193,7 +193,7 @@ describe('the time to restore', () => {
 });
 
 describe('the days of a period', () => {
-  it('are all of them, with what was released and what failed', () => {
+  it('are all of them, with the released and the failed', () => {
     const days = daysOf([release(2), release(2), release(3, { outcome: 'rolled_back' })], PERIOD);
     expect(days).toHaveLength(30);
     expect(days[0]).toEqual({ at: PERIOD.from, released: 0, failed: 0 });
@@ -203,7 +203,7 @@ describe('the days of a period', () => {
     ]);
   });
 
-  it('begin with the day in which the period begins', () => {
+  it('begin with the first day of the period', () => {
     const days = daysOf([], { from: PERIOD.from + DAY_MS / 2, to: PERIOD.from + 1.5 * DAY_MS });
     expect(days.map(({ at }) => at)).toEqual([PERIOD.from, PERIOD.from + DAY_MS]);
   });

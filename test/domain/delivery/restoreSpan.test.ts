@@ -53,7 +53,7 @@ it('a rollback, from its beginning', () => {
   expect(restoreSpanOf(result('rollback-2', changes))).toEqual({ since: at(1), servedAt: at(7) });
 });
 
-it('nothing was restored where nothing serves again', () => {
+it('no time to restore exists if nothing serves again', () => {
   const [redeploy] = RESTORED;
   const failed = step(6, { step: 'serving', restoring: true, status: 'failed' });
   expect(restoreSpanOf(result('release-1', { steps: [step(1, {})] }))).toBeUndefined();

@@ -37,7 +37,7 @@ const KNOWN = [
 ];
 
 describe('a copy', () => {
-  it('is the same revision as its original and as other copies, whatever it carries', () => {
+  it('is the same revision as its original and as other copies, whatever they contain', () => {
     expect(originalOf(KNOWN, 'a3')).toBe('a');
     expect(originalOf(KNOWN, 'unknown')).toBe('unknown');
     expect(isSameRevision(KNOWN, 'a2', 'a3')).toBe(true);
@@ -52,7 +52,7 @@ describe('a copy', () => {
   });
 });
 
-describe('a revision that was named', () => {
+describe('a named revision', () => {
   it.each([
     ['serves', 'b', undefined, 'b', undefined],
     ['serves as a copy', 'a', undefined, 'a3', undefined],

@@ -37,7 +37,7 @@ const SEEN = {
   ],
 };
 
-describe('the revision that a person means', () => {
+describe('the revision that a person names', () => {
   it.each([
     ['an id', GOOD, GOOD],
     ['an id in capitals', GOOD.toUpperCase(), GOOD],
@@ -51,7 +51,7 @@ describe('the revision that a person means', () => {
     expect(findRevision(SEEN, named)).toEqual({ revisionId });
   });
 
-  it('may be one that the control plane alone knows', () => {
+  it('may be one that only the control plane knows', () => {
     expect(findRevision(SEEN, ELSEWHERE.toUpperCase())).toEqual({ askFor: ELSEWHERE });
   });
 
@@ -62,14 +62,14 @@ describe('the revision that a person means', () => {
     ['a beginning that is too short', '657', 'is called "657"'],
     ['a beginning that is none', '1234', 'is called "1234"'],
     ['the beginning of several', '657565', 'several revisions begin with "657565"'],
-  ])('is not found by %s, and the choice is listed', (_, named, because) => {
+  ])('is not found by %s, and the error lists the choice', (_, named, because) => {
     const problem = findRevision(SEEN, named) as { problem: string };
     expect(problem.problem).toContain(because);
     expect(problem.problem).toContain(`revision ${COPY} (release-1)`);
     expect(problem.problem).toContain(`revision ${GOOD} (release-1, commit c0ffee, image:agent:1)`);
   });
 
-  it('is not found on a target that knows none', () => {
+  it('is not found on a target without revisions', () => {
     expect(noRevision({ known: [], history: [] }, ELSEWHERE)).toContain(
       'the target knows no verified revision',
     );
@@ -77,7 +77,7 @@ describe('the revision that a person means', () => {
 });
 
 describe('a revision in words', () => {
-  it('has its release, commit and artifact beside the id, as far as they are known', () => {
+  it('has its known release, commit and artifact beside the id', () => {
     expect(revisionText(wordsOf(SEEN, ELSEWHERE))).toBe(`revision ${ELSEWHERE}`);
     const digest = `sha256:${'a'.repeat(64)}`;
     const words = { revisionId: GOOD, release: null, commit: '1'.repeat(40), artifact: digest };

@@ -19,7 +19,7 @@ function told(windows: readonly FreezeWindow[], at: string): string {
   return frozen === null ? 'free' : `${frozen.name} until ${new Date(frozen.until).toISOString()}`;
 }
 
-describe('a freeze of each week', () => {
+describe('a weekly freeze', () => {
   it('begins and ends by the clocks of its time zone', () => {
     expect(told([WEEKEND], '2026-11-20T14:59:59Z')).toBe('free');
     expect(told([WEEKEND], '2026-11-20T15:00:00Z')).toBe('weekend until 2026-11-23T07:00:00.000Z');
@@ -27,7 +27,7 @@ describe('a freeze of each week', () => {
     expect(told([WEEKEND], '2026-11-23T07:00:00Z')).toBe('free');
   });
 
-  it('is an hour longer where clocks go back in it, and an hour shorter where they go forward', () => {
+  it('is an hour longer if clocks are set back in it, and an hour shorter if they are set forward', () => {
     const hoursAt = (at: number): number[] =>
       freezeSpans(WEEKEND, at, at + 1).map(({ from, until }) => (until - from) / 3_600_000);
     expect(hoursAt(Date.parse('2026-10-24T00:00Z'))).toEqual([65]);
@@ -42,13 +42,13 @@ describe('a freeze of each week', () => {
   });
 });
 
-describe('a freeze of each day', () => {
-  it('goes over midnight', () => {
+describe('a daily freeze', () => {
+  it('can span midnight', () => {
     expect(told([NIGHT], '2026-11-18T20:59:00Z')).toBe('free');
     expect(told([NIGHT], '2026-11-18T23:30:00Z')).toBe('night until 2026-11-19T05:00:00.000Z');
   });
 
-  it('begins at the first and ends at the second of a time that comes twice', () => {
+  it('begins at the first and ends at the second of a repeated time', () => {
     const [from, to] = [Date.parse('2026-10-25T00:00Z'), Date.parse('2026-10-25T02:00Z')];
     const spans = freezeSpans({ ...NIGHT, from: '02:15', until: '02:45' }, from, to);
     expect(spans).toEqual([
@@ -58,13 +58,13 @@ describe('a freeze of each day', () => {
 });
 
 describe('several freezes', () => {
-  it('that follow each other end with the last of them', () => {
+  it('in sequence end with the last of them', () => {
     expect(told([WEEKEND, NIGHT], '2026-11-19T21:00:00Z')).toBe('night until 2026-11-20T05:00:00.000Z');
     const early = { ...NIGHT, until: '16:00' };
     expect(told([WEEKEND, early], '2026-11-19T21:00:00Z')).toBe('night until 2026-11-23T15:00:00.000Z');
   });
 
-  it('are told by the one that refuses', () => {
+  it('are represented by the one that rejects', () => {
     expect(told([CHRISTMAS], '2026-12-23T17:00:00Z')).toBe('Christmas until 2027-01-01T23:00:00.000Z');
     expect(frozenAt([WEEKEND, CHRISTMAS], Date.parse('2026-12-26T12:00Z'))).toMatchObject({
       name: 'Christmas',
@@ -74,7 +74,7 @@ describe('several freezes', () => {
     });
   });
 
-  it('that never end are told with an end that is far away', () => {
+  it('without an end are reported with an end in the far future', () => {
     const day = { ...NIGHT, from: '06:00', until: '22:00' };
     expect(frozenAt([NIGHT, day], Date.parse('2026-11-20T00:00Z'))?.until).toBeGreaterThan(
       Date.parse('2027-02-20T00:00Z'),
@@ -91,7 +91,7 @@ it.each([
   ['Fri 16:00', '08:00', 'until'],
   ['2026-12-24', '2026-12-24', 'until'],
   ['22:00', 'tomorrow', 'until'],
-])('from %j until %j is wrong at "%s"', (from, until, field) => {
+])('from %j until %j is invalid at "%s"', (from, until, field) => {
   expect(freezeProblem({ from, until })).toMatchObject({ field });
 });
 
@@ -99,6 +99,6 @@ it.each([
   ['Friday 16:00', 'mon 08:00'],
   ['2026-12-23', '2026-12-23 12:00'],
   ['22:00', '06:00'],
-])('from %j until %j is right', (from, until) => {
+])('from %j until %j is valid', (from, until) => {
   expect(freezeProblem({ from, until })).toBeNull();
 });

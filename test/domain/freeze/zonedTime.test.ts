@@ -14,7 +14,7 @@ const rows = JSON.parse(
 const local = (text: string): number => Date.parse(`${text.replace(' ', 'T').slice(0, 16)}Z`);
 
 describe('local time', () => {
-  it('is the instant that another implementation says, around every change of clocks in ten zones', () => {
+  it('is the same instant as in another implementation, around every change of clocks in ten zones', () => {
     expect(rows.length).toBeGreaterThan(500);
     const wrong = rows.filter(
       ([zone, text, first, second]) =>
@@ -23,7 +23,7 @@ describe('local time', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is shown again at its instant, but for times that are skipped', () => {
+  it('converts back from its instant, except for skipped times', () => {
     const shown = rows.filter(([zone, text, first]) => localTimeAt(first, zone) === local(text));
     expect(rows.length - shown.length).toBeLessThan(rows.length / 5);
   });

@@ -28,7 +28,7 @@ function verdict(guards: HookSituation['guards'], changes: Partial<HookSituation
 }
 
 describe('a rule', () => {
-  it('acts without a look at the target if no guard needs one', () => {
+  it('acts without the target’s facts if no guard needs them', () => {
     expect(verdict({}, { facts: undefined })).toEqual({ kind: 'act' });
     expect(verdict({ youngerThanMs: 1 }, { facts: undefined })).toEqual({ kind: 'look' });
   });
@@ -69,13 +69,13 @@ describe('a rule', () => {
       { facts: { ...FACTS, serving: { ...SERVING, release: null } } },
       'the target does not know when what serves was released',
     ],
-  ])('asks how old the release is: %s', (_, changes, note) => {
+  ])('checks how old the release is: %s', (_, changes, note) => {
     const found = verdict({ youngerThanMs: HOUR_MS }, changes);
     if (note === undefined) expect(found.kind).toBe('act');
     else expect(found).toEqual({ kind: 'not_met', note });
   });
 
-  it('takes a release that runs for young, unless the event began before it', () => {
+  it('treats a running release as young, unless the event began before it', () => {
     const running = {
       releaseId: 'release-13',
       kind: 'release',
@@ -98,22 +98,22 @@ describe('a rule', () => {
     'c0ffee1',
     'abababa',
     `sha256:${'ab'.repeat(32)}`,
-  ])('knows what serves by the name %s', (revision) => {
+  ])('recognizes the serving revision by the name %s', (revision) => {
     expect(verdict({ revision })).toEqual({ kind: 'act', serving: REVISION });
   });
 
   it.each(['release-1', 'c0ffee', '33333333-3333-4333-8333-333333333333'])(
-    'does not take %s for it',
+    'does not recognize it by %s',
     (revision) => {
       expect(verdict({ revision })).toEqual({ kind: 'not_met', note: `"${revision}" does not serve` });
     },
   );
 
-  it('does nothing about a revision that the event does not name', () => {
+  it('does not act on a revision that the event does not name', () => {
     expect(verdict({ revision: null })).toMatchObject({ note: 'the event does not name the revision' });
   });
 
-  it('asks a person during the hours, and only one question at a time', () => {
+  it('requests approval during the hours, one request at a time', () => {
     const approval = { from: '22:00', until: '07:00', timeZone: 'UTC', withinMs: HOUR_MS };
     expect(verdict({ approval })).toMatchObject({ kind: 'act' });
     expect(verdict({ approval }, { facts: { ...FACTS, needsApproval: true } })).toEqual({

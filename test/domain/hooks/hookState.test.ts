@@ -28,7 +28,7 @@ function settled(state: HookState): HookState {
 }
 
 describe('a hook’s state', () => {
-  it('counts an event once that matches, in one delivery and later, however long ago', () => {
+  it('counts a matching event once, in one delivery and later, at any time', () => {
     const first = takeDelivery(EMPTY_HOOK, delivery(['a', 'a']), NOW);
     expect(first.answers.map(({ disposition }) => disposition)).toEqual(['taken', 'duplicate']);
     let { state } = first;
@@ -39,7 +39,7 @@ describe('a hook’s state', () => {
     expect(again).toEqual({ id: 'a', disposition: 'duplicate', decisions: [] });
   });
 
-  it('stays small in a flood, and keeps what waits', () => {
+  it('stays small under many events, and keeps the waiting ones', () => {
     const { state } = takeDelivery(EMPTY_HOOK, delivery(['waits']), NOW);
     let flooded = takeDelivery(state, delivery(ids(10_000, 'none'), []), NOW).state;
     flooded = takeDelivery(flooded, delivery(ids(10_000)), NOW).state;
@@ -49,12 +49,12 @@ describe('a hook’s state', () => {
     expect(jsonBytes(flooded)).toBeLessThan(1_500_000);
   });
 
-  it('says of an event that it has no room for that it was not acted upon', () => {
+  it('rejects an event that it has no room for', () => {
     const { answers } = takeDelivery(EMPTY_HOOK, delivery(ids(201)), NOW);
     expect(answers.at(-1)?.decisions).toMatchObject([{ state: 'failed', note: 'too many events wait' }]);
   });
 
-  it('takes no work of a target that is asked already, but that of others', () => {
+  it('takes no work for a busy target, but for others', () => {
     const elsewhere = { ...HOLD, target: 'staging' };
     const first = takeDelivery(EMPTY_HOOK, delivery(['a', 'b']), NOW).state;
     const { state } = takeDelivery(first, delivery(['c'], ['stop'], elsewhere), NOW);
@@ -63,13 +63,13 @@ describe('a hook’s state', () => {
     expect(takeWork(state, new Set(['production', 'staging']))).toBeUndefined();
   });
 
-  it('lets the releases go that nothing waits for', () => {
+  it('drops the releases that no event waits for', () => {
     const { state } = takeDelivery(EMPTY_HOOK, delivery(['a', 'b']), NOW);
     expect(Object.keys(state.orders)).toEqual(['stop production']);
     expect(settled(state).orders).toEqual({});
   });
 
-  it('keeps releases that wait within what Temporal takes', () => {
+  it('keeps waiting releases within Temporal’s limit', () => {
     const order = { ...HOLD, do: 'release', request: { text: 'x'.repeat(190_000) } } as unknown as HookOrder;
     const { state, answers } = takeDelivery(EMPTY_HOOK, delivery(['a'], ids(5, 'rule'), order), NOW);
     expect(jsonBytes(state)).toBeLessThan(1_500_000);

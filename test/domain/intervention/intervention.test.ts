@@ -29,9 +29,9 @@ function problem(
   return interventionProblem({ ...STANDING, ...standing }, { kind, by: BO, ...said });
 }
 
-describe('what may be said to a release', () => {
+describe('a message to a release', () => {
   it.each(['abort', 'pause', 'resume', 'approve', 'reject', 'retry', 'skip'] as const)(
-    '%s may not be said once an earlier revision is put back, or it has ended',
+    '%s is rejected after the restore began, or after the end',
     (kind) => {
       expect(problem(kind, { phase: 'restoring' })).toContain('never stopped halfway');
       expect(problem(kind, { phase: 'ended' })).toBe('the release has ended');
@@ -57,7 +57,7 @@ describe('what may be said to a release', () => {
     expect(problem(kind, standing) === undefined).toBe(allowed);
   });
 
-  it('nobody approves what they asked for themselves, nor twice, nor without being named', () => {
+  it('no person approves their own request, or twice, or without a name', () => {
     const awaiting = {
       awaiting: 'approval',
       approval: { required: 2, approvers: ['ada', 'bo'], withinMs: 1 },
@@ -70,7 +70,7 @@ describe('what may be said to a release', () => {
     expect(problem('approve', awaiting)).toBeUndefined();
   });
 
-  describe('where approvals must prove who gives them', () => {
+  describe('approvals with proof of identity', () => {
     const awaiting = {
       awaiting: 'approval',
       approval: { required: 1, withinMs: 1, identity: 'oidc' },
@@ -82,7 +82,7 @@ describe('what may be said to a release', () => {
       proved: { issuer, subject, ...(email === undefined ? {} : { email }) },
     });
 
-    it('a claimed name approves nothing; a proof is looked at before the name is', () => {
+    it('reject an unverified name; the proof is checked before the name', () => {
       const said = { kind: 'approve', by: BO } as const;
       expect(problem('approve', awaiting)).toContain('must prove who gives it');
       expect(
@@ -95,7 +95,7 @@ describe('what may be said to a release', () => {
       ['by issuer and subject, under another name', person('bo', '1')],
       ['by e-mail address, at another issuer', person('bo', '9', 'Ada@example.com', 'https://other.example')],
       ['by name', person('ada', '9')],
-    ])('who asked is known %s', (_how, by) => {
+    ])('identify the requester %s', (_how, by) => {
       const requestedBy = person('ada', '1', 'ada@example.com');
       expect(problem('approve', { ...awaiting, requestedBy }, { by })).toContain('cannot approve it');
       const approvedBy = [requestedBy];
@@ -104,13 +104,13 @@ describe('what may be said to a release', () => {
       ).toContain('has approved already');
     });
 
-    it('the same subject of another issuer is another person', () => {
+    it('treat the same subject of another issuer as another person', () => {
       const requestedBy = person('ada', '1');
       const by = person('bo', '1', undefined, 'https://other.example');
       expect(problem('approve', { ...awaiting, requestedBy }, { by })).toBeUndefined();
     });
 
-    it('a CI job approves only where it is named', () => {
+    it('accept a CI job only if it is named', () => {
       const by = {
         who: 'repo:acme/agent',
         from: 'ci',
@@ -122,7 +122,7 @@ describe('what may be said to a release', () => {
     });
   });
 
-  it('a skip must name what it leaves out, also where only one thing lies ahead or waits for a decision', () => {
+  it('a skip must name a check or step, even if there is only one', () => {
     const bare = 'a "skip" must name what it leaves out ("what"); ahead of the release: ';
     expect(problem('skip', {})).toBe(`${bare}greets, soak`);
     expect(problem('skip', { ahead: ['greets'] })).toBe(`${bare}greets`);
@@ -132,7 +132,7 @@ describe('what may be said to a release', () => {
     expect(problem('skip', { ahead: [] })).toContain('no check and no soak');
   });
 
-  it('what a promotion has no use for is told of the promotion', () => {
+  it('a message that a promotion does not support is rejected with that reason', () => {
     const called = 'promotion';
     expect(problem('retry', { called })).toBe('no step of the promotion waits for a decision');
     expect(problem('approve', { called })).toBe('the promotion does not wait for approval');
@@ -143,7 +143,7 @@ describe('what may be said to a release', () => {
   });
 });
 
-describe('what is kept of what was said to a release', () => {
+describe('the recorded messages to a release', () => {
   const record = (taken: boolean, id: string): InterventionRecord => ({
     id,
     kind: 'abort',
@@ -155,7 +155,7 @@ describe('what is kept of what was said to a release', () => {
   const said = (records: readonly InterventionRecord[]) =>
     records.reduce<readonly InterventionRecord[]>(addIntervention, []);
 
-  it('is the newest, in the order in which it was said; what was said in vain displaces nothing that was taken', () => {
+  it('are the newest, in order; ignored messages displace no accepted ones', () => {
     const flood = Array.from({ length: 1_000 }, (_, index) => record(false, `vain-${index}`));
     const kept = said([
       record(true, 'first'),
@@ -169,7 +169,7 @@ describe('what is kept of what was said to a release', () => {
     expect(kept.at(-1)?.id).toBe('vain-999');
   });
 
-  it('stays small, however long what was said is', () => {
+  it('stay small for messages of any length', () => {
     const kept = said(Array.from({ length: 200 }, (_, index) => record(index % 2 === 0, 'ü'.repeat(1_000))));
     expect(jsonBytes(kept)).toBeLessThan(201_000);
     expect(kept.length).toBeGreaterThan(50);

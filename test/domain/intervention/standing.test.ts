@@ -42,26 +42,26 @@ function taken(kind: 'pause' | 'resume' | 'approve' | 'skip' | 'abort', what?: s
   return { id: kind, kind, what, by: BO, at: NOW, taken: true, note: '' } as const;
 }
 
-it('what lies ahead is what was neither passed nor skipped', () => {
+it('the steps ahead are those neither passed nor skipped', () => {
   const steps = [step({ step: 'baseline', subject: 'adds' }), step({ subject: 'greets' })];
   expect(standingOf(progress({ steps }), REQUEST).ahead).toEqual(['adds', 'soak']);
   const interventions = [taken('skip', 'soak')];
   expect(standingOf(progress({ interventions }), REQUEST).ahead).toEqual(['greets', 'adds']);
 });
 
-it('a check under way, or one that a restore passed, lies ahead still', () => {
+it('a running check, or one that a restore passed, is still ahead', () => {
   const steps = [step({ subject: 'greets', status: 'running' }), step({ subject: 'adds', restoring: true })];
   expect(standingOf(progress({ steps }), REQUEST).ahead).toEqual(['greets', 'adds', 'soak']);
 });
 
-it('it is paused from the moment in which a person said so', () => {
+it('it is paused from the moment of a person’s request', () => {
   expect(standingOf(progress({ interventions: [taken('pause')] }), REQUEST).paused).toBe(true);
   expect(standingOf(progress({ interventions: [taken('pause'), taken('resume')] }), REQUEST).paused).toBe(
     false,
   );
 });
 
-it('nothing can be said to what restores, stops, or has ended', () => {
+it('no message is accepted during a restore, a stop or after the end', () => {
   const stopping = [
     progress({ steps: [step({ step: 'redeploy', restoring: true })] }),
     progress({ interventions: [taken('abort')] }),
@@ -71,7 +71,7 @@ it('nothing can be said to what restores, stops, or has ended', () => {
     expect(interventionProblem(standingOf(each, REQUEST), { kind: 'abort', by: BO })).toBeDefined();
 });
 
-it('who asked, and who has approved, cannot approve', () => {
+it('the requester, and people who have approved, cannot approve', () => {
   const waiting = { for: 'approval', since: NOW, until: NOW, note: '' } as const;
   const asked = { ...REQUEST, approval: { required: 2, withinMs: 1 } };
   const standing = standingOf(progress({ waiting, interventions: [taken('approve')] }), asked);

@@ -14,7 +14,7 @@ const OF_RELEASES = {
   aborted: 'error',
 } as const;
 
-describe('what GitHub is told of a release', () => {
+describe('the GitHub state of a release', () => {
   it.each(NOTICE_EVENTS)('%s', (event) => {
     const state = Object.entries(OF_RELEASES).find(([name]) => name === event)?.[1];
     const deployment = deploymentStateOf(notice({ event }));
@@ -30,26 +30,26 @@ describe('what GitHub is told of a release', () => {
     expect(commit).toEqual({ commit: COMMIT, state: state === 'in_progress' ? 'pending' : state, begins });
   });
 
-  it('is nothing where its commit is not known, or is not what was released', () => {
+  it('is absent if its commit is unknown, or differs from the source', () => {
     expect(deploymentStateOf(notice({ commit: null }))).toContain('no commit');
     expect(commitStateOf(notice({ commit: `${COMMIT}-dirty` }))).toContain('differs');
   });
 });
 
-describe('what GitHub is told of a rollback that was asked for', () => {
+describe('the GitHub state of a requested rollback', () => {
   const rolledBack = notice({ kind: 'rollback', event: 'rolled_back', commit: null });
 
-  it('is a deployment of the commit that was put back, and no status of any commit', () => {
+  it('is a deployment of the restored commit, and no status of any commit', () => {
     expect(deploymentStateOf(rolledBack)).toEqual({ commit: COMMIT, state: 'success', begins: true });
     expect(commitStateOf(rolledBack)).toContain('releases');
   });
 
-  it('is nothing where that commit is not known', () => {
+  it('is absent if that commit is unknown', () => {
     expect(deploymentStateOf({ ...rolledBack, servingCommit: null })).toContain('no commit');
   });
 });
 
-it('GitHub is told nothing of promotions and holds: their releases tell', () => {
+it('promotions and holds are not sent to GitHub, because their releases are', () => {
   expect(deploymentStateOf(notice({ kind: 'promotion', event: 'promoted' }))).toEqual(expect.any(String));
   expect(commitStateOf(notice({ kind: 'hold', event: 'hold_set' }))).toEqual(expect.any(String));
 });

@@ -31,8 +31,8 @@ function ending(
   return [noticesBetween(before, after), after];
 }
 
-describe('what receivers are told of a change of a target', () => {
-  it('is nothing where a release is queued, or a message is noted', () => {
+describe('the notices of a change of a target', () => {
+  it('are none for a queued release, or a recorded message', () => {
     const target = seasoned();
     const { state } = submitRelease(target, null, request('a'), NOW);
     expect(told(target, state)).toEqual([]);
@@ -42,7 +42,7 @@ describe('what receivers are told of a change of a target', () => {
   });
 
   it.each<Outcome>(['released', 'rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'])(
-    'is the end of a release that ended %s, under that name',
+    'include the end of a release that ended %s, under that name',
     (outcome) => {
       const code = 'SLIPWAY_CHECK_FAILED';
       const [notices] = ending(seasoned(), { outcome, code });
@@ -51,7 +51,7 @@ describe('what receivers are told of a change of a target', () => {
     },
   );
 
-  it('has the instructions of what needs a person, and of nothing else', () => {
+  it('have instructions only if a person is needed', () => {
     const instructions = '1. Look.';
     const [notices, stuck] = ending(seasoned(), { outcome: 'rollback_failed', instructions });
     expect(notices).toMatchObject([{ event: 'rollback_failed', instructions }]);
@@ -60,7 +60,7 @@ describe('what receivers are told of a change of a target', () => {
     expect(later).toMatchObject([{ event: 'aborted', instructions: null }]);
   });
 
-  it('is each release that never starts: superseded, withdrawn, rejected', () => {
+  it('include each release that never starts: superseded, withdrawn, rejected', () => {
     const { state: one } = submitRelease(seasoned(), null, request('a'), NOW);
     const { state: two } = submitRelease(one, null, request('b'), NOW);
     expect(told(one, two)).toEqual(['superseded release-2']);
@@ -68,7 +68,7 @@ describe('what receivers are told of a change of a target', () => {
     expect(told(two, setHold(two, ADA, NOW))).toEqual(['hold_set', 'rejected release-3']);
   });
 
-  it('is a hold and its end, with whoever said so', () => {
+  it('include a hold and its end, with the person', () => {
     const target = seasoned();
     const held = setHold(target, ADA, NOW);
     const bo = { who: 'bo', from: 'test' };
@@ -78,7 +78,7 @@ describe('what receivers are told of a change of a target', () => {
     expect(noticesBetween(held, freed)).toMatchObject([{ event: 'hold_released', by: bo }]);
   });
 
-  it('is the hold that goes with a rollback which had nothing to go back to', () => {
+  it('include the hold of a rollback that had nothing to restore', () => {
     const asked = requestRollback({ state: seasoned(), running: null, now: NOW }, rollback('r')).state;
     const failed = result('rollback-2', { outcome: 'failed', servingRevisionId: null });
     const ended = recordResult(asked, failed, HOUR_MS);
@@ -86,7 +86,7 @@ describe('what receivers are told of a change of a target', () => {
     expect(noticesBetween(asked, ended)[0]?.by.who).toBe('slipway');
   });
 
-  it('tells of each ended release once, also where the oldest rows have gone', () => {
+  it('include each ended release once, also after the oldest rows are gone', () => {
     let state = seasoned();
     for (let number = 1; number <= 120; number++) {
       const after = recordResult(state, result(`release-${number}`), HOUR_MS);
@@ -95,7 +95,7 @@ describe('what receivers are told of a change of a target', () => {
     }
   });
 
-  it('has the commit of what serves again, also of a copy of it', () => {
+  it('have the commit of what serves again, also of a copy of it', () => {
     const artifact = 'sha256:aa';
     const [, shipped] = ending(seasoned(), {
       revisionId: 'one',
@@ -111,8 +111,8 @@ describe('what receivers are told of a change of a target', () => {
   });
 });
 
-describe('what receivers are told when work begins', () => {
-  it('is the artifact of a release, with its commit', () => {
+describe('the notices of a start', () => {
+  it('have the artifact of a release, with its commit', () => {
     const { state } = submitRelease(seasoned(), null, request('a', { commit: 'c0ffee' }), NOW);
     const next = takeNext(state);
     expect(startNotice(request('a').target, next!.work)).toMatchObject({
@@ -125,7 +125,7 @@ describe('what receivers are told when work begins', () => {
     });
   });
 
-  it('is where a rollback goes', () => {
+  it('have the destination of a rollback', () => {
     const { state } = requestRollback({ state: seasoned(), running: null, now: NOW }, rollback('r', 'old'));
     expect(startNotice(request('a').target, takeNext(state)!.work)).toMatchObject({
       event: 'rollback_started',

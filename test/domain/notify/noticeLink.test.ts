@@ -16,13 +16,13 @@ function path(changes: Partial<Notice>): string | undefined {
   return url?.slice(DASHBOARD.length);
 }
 
-it('a notice links to the page of the release or the rollback that it is about', () => {
+it('a notice links to the page of its release or rollback', () => {
   const id = encodeURIComponent(targetId);
   expect(path({ kind: 'release', name: 'release-3' })).toBe(`/releases/${id}/release-3`);
   expect(path({ kind: 'rollback', name: 'rollback-4' })).toBe(`/releases/${id}/rollback-4`);
 });
 
-it('a notice of a promotion links to the promotion, by the id that its workflow has', () => {
+it('a notice of a promotion links to the promotion, by its workflow’s id', () => {
   const workflowId = promotionWorkflowId({ name: 'up', to: TARGET });
   expect(path({ kind: 'promotion', name: 'up' })).toBe(`/promotions/${encodeURIComponent(workflowId)}`);
 });
@@ -31,6 +31,6 @@ it('a notice of a hold links to the target', () => {
   expect(path({ kind: 'hold', name: null })).toBe(`/targets/${encodeURIComponent(targetId)}`);
 });
 
-it('a notice has no link if the address of the page is not known', () => {
+it('a notice has no link if the dashboard’s address is unknown', () => {
   expect(linkedNotice(notice(), null).dashboardUrl).toBeNull();
 });

@@ -11,12 +11,12 @@ import {
 import { NOW, seasoned } from '../target/targets.ts';
 import { notice, sentNotice } from './notices.ts';
 
-it.each(NOTICE_EVENTS)('the title of %s says which target, and what', (event) => {
+it.each(NOTICE_EVENTS)('the title of %s has the target and the event', (event) => {
   const title = noticeTitle(notice({ event }));
   expect(title).toMatch(/^production\b.{5,}/u);
 });
 
-it('a message for Slack says what happened, why, of what, and who asked', () => {
+it('a message for Slack has what happened, why, the subject, and the requester', () => {
   expect(slackText(sentNotice())).toBe(
     [
       '*production: release-3 is released*',
@@ -26,13 +26,13 @@ it('a message for Slack says what happened, why, of what, and who asked', () => 
   );
 });
 
-it('a message for Slack links to the page, if its address is known, before the instructions', () => {
+it('a message for Slack links to the dashboard, if its address is known, before the instructions', () => {
   const dashboardUrl = 'https://slipway.example.com/releases/target%3Ax/release-3';
   const lines = slackText(sentNotice({ dashboardUrl, instructions: 'Look.' })).split('\n');
   expect(lines.slice(3)).toEqual([`<${dashboardUrl}|Open the page>`, '```', 'Look.', '```']);
 });
 
-it('a message for Slack has the instructions of what needs a person whole, and what is markup in it escaped', () => {
+it('a message for Slack has the complete instructions if a person is needed, with escaped markup', () => {
   const instructions = `1. Look:\n     curl "http://x/?a=1&b=<id>"\n${'     and so on\n'.repeat(400)}2. Done.`;
   const text = slackText(sentNotice({ event: 'rollback_failed', reason: 'r '.repeat(5_000), instructions }));
   expect(text.split('\n')[0]).toBe('*production NEEDS A PERSON: release-3 ended rollback failed*');
@@ -40,20 +40,20 @@ it('a message for Slack has the instructions of what needs a person whole, and w
   expect(text.endsWith('2. Done.\n```')).toBe(true);
 });
 
-it('what comes from outside cannot mention a channel, nor end a block of code', () => {
+it('external text cannot mention a channel, nor end a block of code', () => {
   const text = slackText(sentNotice({ reason: '<!channel> look', instructions: 'a ``` b' }));
   expect(text).not.toContain('<!channel>');
   expect(text.match(/```/gu)).toHaveLength(2);
 });
 
-it('a description for GitHub begins with the release, stands in one line, and is no longer than it takes', () => {
+it('a description for GitHub begins with the release, is one line, and fits the limit', () => {
   expect(shortText(notice({ reason: 'all\n went  well' }))).toBe('release-3: all went well');
   expect(shortText(notice({ reason: 'x'.repeat(500) }))).toHaveLength(140);
 });
 
 const WARNING = { at: NOW, receiver: 'ops', event: 'released', name: 'release-3', reason: 'it is away' };
 
-it('of what could not be told the newest is kept, however much it is', () => {
+it('the newest failed notices are kept, within a limit', () => {
   let state = seasoned();
   for (let number = 1; number <= 100; number++) {
     state = noteUndelivered(state, { ...WARNING, name: `release-${number}`, reason: 'x'.repeat(1_000) });
@@ -63,7 +63,7 @@ it('of what could not be told the newest is kept, however much it is', () => {
   expect(JSON.stringify(kept).length).toBeLessThan(31_000);
 });
 
-it('a warning says who could not be told of what, and why', () => {
+it('a warning names the receiver, the notice and the reason', () => {
   expect(describeUndelivered(WARNING)).toBe(
     `"ops" could not be notified of released of release-3, given up at ${NOW}: it is away`,
   );

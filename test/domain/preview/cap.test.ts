@@ -12,26 +12,26 @@ function days({ remove }: ReturnType<typeof makeRoom<ReturnType<typeof preview>>
   return remove.map(({ day }) => day);
 }
 
-describe('the cap of previews', () => {
+describe('the limit of previews', () => {
   it('removes none below it', () => {
     expect(makeRoom([preview(1), preview(2)], 3)).toEqual({ remove: [], short: 0 });
   });
 
-  it('removes the idle one that was pushed to longest ago', () => {
+  it('removes the idle one with the oldest push', () => {
     expect(days(makeRoom([preview(3), preview(1), preview(2)], 3))).toEqual([1]);
   });
 
-  it('removes as many as are over it, where it was lowered', () => {
+  it('removes all that exceed it after it was lowered', () => {
     expect(days(makeRoom([preview(3), preview(1), preview(2)], 1))).toEqual([1, 2, 3]);
   });
 
-  it('never removes one whose release runs, and says how many are missing', () => {
+  it('never removes one with a running release, and reports how many are missing', () => {
     const room = makeRoom([preview(1, 'releasing'), preview(2), preview(3, 'releasing')], 2);
     expect(days(room)).toEqual([2]);
     expect(room.short).toBe(1);
   });
 
-  it('counts none that is being removed', () => {
+  it('ignores previews that are being removed', () => {
     expect(makeRoom([preview(1, 'removing'), preview(2, 'removal_failed'), preview(3)], 2)).toEqual({
       remove: [],
       short: 0,

@@ -25,14 +25,14 @@ const LAST: PreviewState['last'] = {
 };
 
 describe('the comment of a preview', () => {
-  it('begins with the marker by which it is found', () => {
+  it('begins with its marker', () => {
     expect(commentText(SPEC, STATE, null).startsWith(commentMarker(SPEC))).toBe(true);
     expect(
       commentText(SPEC, STATE, { removed: 'deleted', reason: 'closed' }).startsWith(commentMarker(SPEC)),
     ).toBe(true);
   });
 
-  it('says what runs, where the agent answers, until when, and how the checks went', () => {
+  it('has the running release, the agent’s address, the deadline, and the checks', () => {
     const release = { releaseId: 'release-3', commit: 'fedcba9876543210', submissions: [] };
     expect(commentText(SPEC, { ...STATE, release, last: LAST, agentUrl: 'http://agent.test' }, null)).toBe(
       [
@@ -53,7 +53,7 @@ describe('the comment of a preview', () => {
     );
   });
 
-  it('says why it was removed', () => {
+  it('has the reason of its removal', () => {
     const text = commentText(SPEC, STATE, {
       removed: 'deleted',
       reason: 'its deadline passed; it was deleted',
@@ -62,7 +62,7 @@ describe('the comment of a preview', () => {
     expect(text).not.toContain('expires');
   });
 
-  it('is short enough for GitHub however much the checks say', () => {
+  it('fits GitHub’s limit with any number of checks', () => {
     const verdict = { check: 'x'.repeat(5_000), passed: false, reasons: ['<img src=x>'.repeat(1_000)] };
     const last = { ...LAST, verdicts: Array.from({ length: 500 }, () => verdict) };
     const text = commentText(SPEC, { ...STATE, last }, null);

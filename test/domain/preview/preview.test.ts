@@ -13,13 +13,13 @@ import {
 import { releaseRequest } from '../../workflows/requests.ts';
 
 describe('the pattern of deployments', () => {
-  it.each([['greeter-pr-{pr}'], ['{pr}.preview'], ['a{pr}b']])('%s is a pattern', (pattern) => {
+  it.each([['greeter-pr-{pr}'], ['{pr}.preview'], ['a{pr}b']])('%s is valid', (pattern) => {
     expect(patternProblem(pattern)).toBeUndefined();
     expect(pullRequestOf(pattern, deploymentOf(pattern, 123))).toBe(123);
   });
 
   it.each([['greeter'], ['{pr}-{pr}'], ['greeter/{pr}'], ['-{pr}'], ['greeter pr {pr}']])(
-    '%s is none',
+    '%s is invalid',
     (pattern) => {
       expect(patternProblem(pattern)).toMatch(/^expected/);
     },
@@ -32,7 +32,7 @@ describe('the pattern of deployments', () => {
     ['greeter-pr-0'],
     ['greeter-pr-1-old'],
     ['other-1'],
-  ])('the deployment %s is that of no pull request', (deployment) => {
+  ])('the deployment %s matches no pull request', (deployment) => {
     expect(pullRequestOf('greeter-pr-{pr}', deployment)).toBeUndefined();
   });
 });
@@ -40,7 +40,7 @@ describe('the pattern of deployments', () => {
 describe('a preview', () => {
   const state = newPreview(Date.UTC(2026, 0, 1), 60_000);
 
-  it('expires its ttl after the last push, and keeps when it was made', () => {
+  it('expires its ttl after the last push, and keeps its creation time', () => {
     expect(state.expiresAt).toBe('2026-01-01T00:01:00.000Z');
     expect(renewed(state, Date.UTC(2026, 0, 2), 60_000)).toMatchObject({
       createdAt: '2026-01-01T00:00:00.000Z',
@@ -49,7 +49,7 @@ describe('a preview', () => {
     });
   });
 
-  it('shows a removal that failed before a release', () => {
+  it('shows a failed removal before a release', () => {
     const release = { releaseId: 'release-1', commit: null, submissions: [] };
     const removal = { because: 'closed', attempts: 0, problem: null };
     expect(previewPhase(state)).toBe('idle');
@@ -58,13 +58,13 @@ describe('a preview', () => {
     expect(previewPhase({ ...state, removal: { ...removal, problem: 'away' } })).toBe('removal_failed');
   });
 
-  it('waits longer after each attempt of its removal, 10 minutes at most', () => {
+  it('waits longer after each failed removal, up to 10 minutes', () => {
     expect([1, 2, 3, 10, 11, 1_000].map(removalPauseMs)).toEqual([
       1_000, 2_000, 4_000, 512_000, 600_000, 600_000,
     ]);
   });
 
-  it('has one workflow for each deployment, as its target has', () => {
+  it('has one workflow for each deployment, like its target', () => {
     const { target } = releaseRequest('world', 'a');
     expect(previewWorkflowId(target)).toBe('preview:http://world.test:agent');
   });

@@ -23,7 +23,7 @@ const withComment = (comment: object): unknown =>
   withTerms({ comment: { ...PUSH.terms.comment, ...comment } });
 
 describe('a push', () => {
-  it('is taken with a comment, and without', () => {
+  it('is accepted with and without a comment', () => {
     expect(previewPushProblem(PUSH)).toBeUndefined();
     expect(previewPushProblem(withTerms({ comment: undefined }))).toBeUndefined();
   });
@@ -42,7 +42,7 @@ describe('a push', () => {
     ['a token itself', withComment({ token: { from: 'ghp_secret' } })],
     ['a repository that leaves its path', withComment({ repository: '../../user?' })],
     ['an API that is no address', withComment({ apiUrl: 'javascript:1' })],
-  ])('is refused: %s', (_, push) => {
+  ])('is rejected: %s', (_, push) => {
     expect(previewPushProblem(push)).toEqual(expect.any(String));
   });
 });

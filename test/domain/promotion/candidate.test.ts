@@ -17,18 +17,18 @@ function line(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): Lin
 }
 
 describe('the candidate', () => {
-  it('is what serves on the one target and is verified', () => {
+  it('is the verified revision that serves on the source target', () => {
     const { artifact, deploymentId, agentUrl, verifiedAt, commit, releasedBy } = CANARY;
     const where = { artifact, revisionId: 'canary-1', deploymentId, agentUrl };
     const candidate = { ...where, verifiedAt, commit, releasedBy };
     expect(chooseCandidate(line())).toEqual({ kind: 'candidate', candidate });
   });
 
-  it('is none where the other target runs it already', () => {
+  it('is absent if the other target runs it already', () => {
     expect(chooseCandidate(line({}, { artifact: B }))).toMatchObject({ kind: 'nothing_to_do' });
   });
 
-  it('of a target that was never released on may go to one that was never either', () => {
+  it('of a target without releases may be promoted to another one without', () => {
     const never = { known: false, activeRevisionId: null, servingRevisionId: null, artifact: null };
     expect(chooseCandidate(line({}, never))).toMatchObject({ kind: 'candidate' });
   });
@@ -47,7 +47,7 @@ describe('the candidate', () => {
       { ...line(), downstream: [{ ...PRODUCTION, name: 'europe', hold: HOLD }] },
       '"europe" is on hold since 2026-11-15T00:00:00.000Z, set by bo: incident',
     ],
-  ])('is refused where %s', (_why, targets, reason) => {
+  ])('is rejected if %s', (_why, targets, reason) => {
     const choice = chooseCandidate(targets);
     expect(choice).toMatchObject({ kind: 'rejected' });
     expect(choice.kind === 'candidate' ? '' : choice.reason).toContain(reason);
@@ -59,7 +59,7 @@ describe('the candidate', () => {
   });
 });
 
-describe('a candidate that time has passed for', () => {
+describe('a candidate after its soak', () => {
   const choice = chooseCandidate(line());
   const candidate = choice.kind === 'candidate' ? choice.candidate : ({} as Candidate);
 
@@ -78,7 +78,7 @@ describe('a candidate that time has passed for', () => {
     expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
 
-  it('tells who took it back', () => {
+  it('reports who rolled it back', () => {
     expect(
       confirmCandidate(candidate, 'production-1', line({ servingRevisionId: 'c0', hold: HOLD })),
     ).toEqual({

@@ -21,8 +21,8 @@ function holders({ holders: placed }: Places): readonly string[] {
   return placed.map(({ id }) => id);
 }
 
-describe('the places of promotions', () => {
-  it('are given in the order in which they are asked for, so many at once', () => {
+describe('the slots of promotions', () => {
+  it('are given in the order of requests, up to the limit', () => {
     const places = afterAsking(['a', 'b', 'c', 'd']);
     expect(holders(places)).toEqual(['a', 'b']);
     expect(standing(places, 'd')).toEqual({ state: 'waits', ahead: 3 });
@@ -31,7 +31,7 @@ describe('the places of promotions', () => {
     expect(standing(next, 'a')).toEqual({ state: 'unknown' });
   });
 
-  it('are given apart, so that those that are freed at once do not begin at once', () => {
+  it('are given with a pause between them, also if several become free at the same time', () => {
     const apart = { atOnce: 10, apartMs: 5_000 };
     const places = afterAsking(['a', 'b', 'c'], apart);
     expect(holders(places)).toEqual(['a']);
@@ -39,20 +39,20 @@ describe('the places of promotions', () => {
     expect(holders(give(places, NOW + 5_000))).toEqual(['a', 'b']);
   });
 
-  it('are held once, and waited for once, however often they are asked for', () => {
+  it('are held once and waited for once, even if requested repeatedly', () => {
     const places = afterAsking(['a', 'a', 'b', 'c', 'c']);
     expect(holders(places)).toEqual(['a', 'b']);
     expect(places.waiting).toHaveLength(1);
   });
 
-  it('are free again where their holder is not heard of for long, as are those of who waits', () => {
+  it('become free after a long silence of the holder; a silent waiter leaves the queue', () => {
     const places = afterAsking(['a', 'b', 'c', 'd']);
     const later = NOW + PLACE_LEASE_MS;
     const kept = enter(enter(places, 'b', TWO, later - 1), 'd', TWO, later - 1);
     expect(holders(give(kept, later))).toEqual(['b', 'd']);
   });
 
-  it('are as many as there are promotions where there is no limit', () => {
+  it('are unlimited without a limit', () => {
     expect(holders(afterAsking(['a', 'b', 'c'], { atOnce: 0, apartMs: 0 }))).toEqual(['a', 'b', 'c']);
   });
 });

@@ -14,14 +14,14 @@ function times(cron: string, from: string, to: string): string[] {
 }
 
 describe('the times of a schedule', () => {
-  it('are those of its time zone, also where its clocks change', () => {
+  it('are those of its time zone, also across changes of its clocks', () => {
     expect(times('0 10 * * 1-5', '2026-10-23T00:00Z', '2026-10-27T00:00Z')).toEqual([
       '2026-10-23T08:00',
       '2026-10-26T09:00',
     ]);
   });
 
-  it('do not come round where clocks skip them, and come round as the server has it where they are shown twice', () => {
+  it('are skipped with the skipped hour, and follow the server in a repeated hour', () => {
     expect(times('30 2 * * *', '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
       '2026-03-28T01:30',
       '2026-03-30T00:30',
@@ -37,7 +37,7 @@ describe('the times of a schedule', () => {
     ]);
   });
 
-  it('that come every so often are counted from 1970', () => {
+  it('of an interval are counted from 1970', () => {
     const every = scheduleTimes({ everyMs: 6 * HOUR_MS, timeZone: 'UTC' }, HOUR_MS, 13 * HOUR_MS);
     expect(every).toEqual([6 * HOUR_MS, 12 * HOUR_MS]);
   });
@@ -74,14 +74,14 @@ function week(promotions: readonly Planned[], canary = CANARY): string[] {
 }
 
 describe('a plan', () => {
-  it('says that a judge decides, and what follows if it is inconclusive', () => {
+  it('shows that a judge decides, and what follows if it is inconclusive', () => {
     const one = { ...promotion('one', 'staging', 'canary', '0 12 17 * *'), judge: 'ask' } as const;
     expect(week([one])[1]).toBe(
       '11-17T12:00 one is judged against what serves on canary; if that is inconclusive, a person is asked',
     );
   });
 
-  it('goes along a chain: what is released on one target soaks there before it goes on', () => {
+  it('follows a chain: a release on one target soaks there before it continues', () => {
     expect(
       week([
         promotion('one', 'staging', 'canary', '0 12 16,17 * *'),
@@ -100,7 +100,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('waits out a freeze, bakes, and leaves out what comes round meanwhile', () => {
+  it('waits for the end of a freeze, bakes, and skips the times meanwhile', () => {
     const quiet = {
       name: 'quiet',
       timeZone: 'UTC',
@@ -121,7 +121,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('says where nothing comes of a time, and why', () => {
+  it('shows why a time leads to no release', () => {
     const planned = (changes: Partial<Planned['request']> = {}) =>
       promotion('one', 'staging', 'canary', '0 12 16 * *', changes);
     const held = week([planned()], { ...CANARY, hold: HOLD });

@@ -13,7 +13,7 @@ function isTimeAt(when: When, instant: string | number, watch?: { of: 'soak' | '
 }
 
 describe('the time of an injection', () => {
-  it('counts a duration from the beginning of the rehearsal, its end not included', () => {
+  it('counts a duration from the beginning of the rehearsal, its end exclusive', () => {
     const when = {
       kind: 'since',
       of: 'rehearsal',
@@ -27,7 +27,7 @@ describe('the time of an injection', () => {
     expect(firstTime(when, BERLIN)).toBe(STARTED + 26 * HOUR_MS);
   });
 
-  it('counts a duration of the soak from when a promotion began to soak, and from nothing else', () => {
+  it('counts a duration of the soak only from the start of a promotion’s soak', () => {
     const when = { kind: 'since', of: 'soak', from: 3 * HOUR_MS, until: null, once: true } as const;
     const since = STARTED + 50 * HOUR_MS;
     expect(isTimeAt(when, since + 3 * HOUR_MS, { of: 'soak', since })).toBe(true);
@@ -37,7 +37,7 @@ describe('the time of an injection', () => {
     expect(firstTime(when, BERLIN)).toBeUndefined();
   });
 
-  it('comes round every night on the clocks of the time zone', () => {
+  it('recurs every night on the clocks of the time zone', () => {
     const when = { kind: 'clock', from: '22:00', until: '06:00', once: false } as const;
     expect(isTimeAt(when, '2026-11-23T20:59:00Z')).toBe(false);
     expect(isTimeAt(when, '2026-11-23T21:00:00Z')).toBe(true);
@@ -50,7 +50,7 @@ describe('the time of an injection', () => {
     ['08:00', '2026-11-24T07:00:00Z'],
     ['Mon 08:00', '2026-11-30T07:00:00Z'],
     ['2026-12-23 18:00', '2026-12-23T17:00:00Z'],
-  ])('of a moment alone (%s) is the first that comes, and what follows', (from, instant) => {
+  ])('of a moment only (%s) is the first occurrence, and the later ones', (from, instant) => {
     const when = { kind: 'clock', from, until: null, once: true } as const;
     const first = Date.parse(instant);
     expect(firstTime(when, BERLIN)).toBe(first);
@@ -58,7 +58,7 @@ describe('the time of an injection', () => {
     expect(isTimeAt(when, first)).toBe(true);
   });
 
-  it('of a moment that has passed for good never comes', () => {
+  it('of a past moment never comes', () => {
     const when = { kind: 'clock', from: '2026-11-01', until: null, once: true } as const;
     expect(firstTime(when, BERLIN)).toBeUndefined();
     expect(isTimeAt(when, STARTED + HOUR_MS)).toBe(false);

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { configDifferences, fieldDifferences } from '../../../src/domain/release/fieldDifferences.ts';
 
 describe('the differences of two configurations', () => {
-  it('are none where they say the same, in whatever order', () => {
+  it('are none if they are equal, in any order', () => {
     expect(fieldDifferences({ a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 })).toEqual([]);
   });
 
-  it('are told by the paths of the fields, with what is set on one side alone', () => {
+  it('have the paths of the fields, and both sides', () => {
     const from = { soakMs: 0, target: { source: 'internal_source' }, onError: { then: 'stop' } };
     const to = { soakMs: 60_000, target: { source: 'internal_source', agentUrl: 'http://a' } };
     expect(fieldDifferences(from, to)).toEqual([
@@ -17,7 +17,7 @@ describe('the differences of two configurations', () => {
     ]);
   });
 
-  it('name what has a name by it, wherever it stands in its list', () => {
+  it('identify list items by name, at any position', () => {
     const from = { checks: [{ name: 'greets', timeoutMs: 1 }] };
     const to = {
       checks: [
@@ -35,7 +35,7 @@ describe('the differences of two configurations', () => {
     );
   });
 
-  it('compare a list of single values, and one in which a name comes twice, as a whole', () => {
+  it('compare a list of values, and one with duplicate names, as a whole', () => {
     const twice = [
       { name: 'a', v: 1 },
       { name: 'a', v: 2 },
@@ -58,7 +58,7 @@ const CANARY = {
   soakMs: 0,
 } as const;
 
-it('each difference is told with both sides; of a secret its reference', () => {
+it('show each difference with both sides, and references instead of secrets', () => {
   const production = {
     ...CANARY,
     soakMs: 60_000,

@@ -37,19 +37,19 @@ const PATHS = pathsOf(FULL_REQUEST);
 const TOO_DEEP_FOR_JSON = nested(50_000);
 const LONGEST_WAIT_MS = 30 * 86_400_000;
 
-it('a request that has every field is taken, and everything that is done with it works', () => {
+it('a request with every field is accepted, and every function accepts it', () => {
   expect(releaseRequestProblem(FULL_REQUEST)).toBeUndefined();
   useAll(FULL_REQUEST);
 });
 
 it.each(PATHS.map((path) => [path.join('.'), path] as const))(
-  'whatever stands at "%s", a request is refused or everything that is done with it works',
+  'with any value at "%s", a request is rejected or every function accepts it',
   (_, path) => {
     for (const value of [...HOSTILE_VALUES, TOO_DEEP_FOR_JSON]) refusedOrUsable(path, value);
   },
 );
 
-it('whatever stands at several places at once, a request is refused or everything that is done with it works', () => {
+it('with any values at several places, a request is rejected or every function accepts it', () => {
   const change = fc.tuple(
     fc.constantFrom(...PATHS),
     fc.oneof(fc.constantFrom(...HOSTILE_VALUES), fc.jsonValue(), fc.string({ unit: 'binary' })),
@@ -65,7 +65,7 @@ it('whatever stands at several places at once, a request is refused or everythin
 });
 
 it.each(['', 'target', 'checks.0', 'steps', 'steps.patch', 'steps.patch.retry', 'requestedBy', 'notify.0'])(
-  'a field that only a newer command knows is ignored in "%s"',
+  'a field of a newer command is ignored in "%s"',
   (path) => {
     const at = path === '' ? [] : path.split('.');
     expect(

@@ -35,7 +35,7 @@ describe('instructions', () => {
     );
   });
 
-  it('give the commands that put the newest verified revision back, with Slipway, and without Temporal or Slipway', () => {
+  it('have the commands that restore the newest verified revision, with Slipway, and without Temporal or Slipway', () => {
     expect(told()).toContain('slipway rollback production --to new --reason');
     expect(told()).toContain('slipway rollback production --to new --break-glass --reason');
     expect(told()).toContain('slipway unhold production --reason');
@@ -44,7 +44,7 @@ describe('instructions', () => {
     );
   });
 
-  it('of a revision that serves and failed its checks lead to the cause, and to no other revision', () => {
+  it('of a serving revision that failed its checks lead to the cause, and to no other revision', () => {
     const text = told({ restored: 'new', code: 'SLIPWAY_CHECK_FAILED' });
     expect(text).toContain('Revision new serves');
     expect(text).toContain('slipway show latest production');
@@ -53,7 +53,7 @@ describe('instructions', () => {
     expect(text).not.toContain('redeploy');
   });
 
-  it('name where the key is, never a key', () => {
+  it('name the key’s reference, never a key', () => {
     const inFile = told({ target: { ...TARGET, apiKey: { from: 'file:/run/secrets/key' } } });
     expect(inFile).toContain('"X-Api-Key: $(cat /run/secrets/key)"');
     const secret = 'sk-very-secret';
@@ -65,14 +65,14 @@ describe('instructions', () => {
     expect(noReference).not.toContain(secret);
   });
 
-  it('ask as the tenant that the target names', () => {
+  it('use the tenant of the target', () => {
     const tenantId = '1b9e2f7c-7d5e-4f4e-8a53-111111111111';
     expect(told({ target: { ...TARGET, tenantId } })).toContain(
       `curl -X POST -H "X-Api-Key: $CONTROL_KEY" -H "X-Tenant-Id: ${tenantId}" https`,
     );
   });
 
-  it('go by the newest word on each revision, and leave out what a person rolled back from', () => {
+  it('follow the newest verdict on each revision, and skip one that a person rolled back from', () => {
     const news: KnownRevision[] = [
       { revisionId: 'old', verified: true, at },
       { revisionId: 'new', verified: true, at },
@@ -82,14 +82,14 @@ describe('instructions', () => {
     expect(told({ known: news })).toContain('--to old');
   });
 
-  it('fall back on the baseline, and without one on a new release', () => {
+  it('fall back to the baseline, and without one to a new release', () => {
     expect(told({ known: [], baseline: { revisionId: 'base', verified: false } })).toContain('--to base');
     expect(told({ known: [] })).toContain('release a good artifact');
     expect(told({ known: [] })).toContain('slipway release production --reason');
     expect(told({ known: [] })).not.toContain('curl -X POST');
   });
 
-  it('say how to find the deployment where it is not known, and leave the call that needs it out', () => {
+  it('explain how to find an unknown deployment, and omit the call that needs it', () => {
     const text = told({ deploymentId: null });
     expect(text).toContain('slipway rollback production --to new');
     expect(text).toContain('"https://control.test/v2/deployments?name_contains=agent"');
@@ -98,7 +98,7 @@ describe('instructions', () => {
     expect(named).toContain('/v2/deployments/given/revisions/new/redeploy');
   });
 
-  it('prefer what was not tried in vain, and say of what failed that it may succeed now', () => {
+  it('prefer revisions that have not failed, and say that a failed one may work now', () => {
     expect(told({ attempted: ['new'] })).toContain('--to old');
     expect(told({ attempted: ['new', 'old'] })).toContain('Put revision new back, which failed before');
   });
@@ -116,7 +116,7 @@ describe('instructions', () => {
     ['SLIPWAY_CHECK_FAILED', 'Revision tried was put back, came up, and failed its checks', '2. '],
     ['SLIPWAY_OUTCOME_UNKNOWN', 'may have been carried out', '/revisions?limit=5"'],
     [null, 'Nobody knows what serves', 'deployments/deployment"'],
-  ])('begin with what stands in the way: %s', (code, words, place) => {
+  ])('begin with the obstacle: %s', (code, words, place) => {
     const [, first = '', second = ''] = told({ code, attempted: ['tried'] }).split('\n');
     expect(first).toContain('1. ');
     expect(first).toContain(words);

@@ -8,7 +8,7 @@ import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/hist
 
 const STORED = fileURLToPath(new URL('../../histories/approvals.1.release.json', import.meta.url));
 
-it('a release is told from its own history alone, ended or under way', () => {
+it('a release is reconstructed from its own history, ended or running', () => {
   const { history } = JSON.parse(readFileSync(STORED, 'utf8'), asFetched) as AuditedHistory;
   const past = (events: AuditedHistory['history']['events']) => {
     const own = { workflowId: 'target:t/release-1', history: { events } } as AuditedHistory;

@@ -23,24 +23,24 @@ function steps(change: Partial<ReleaseRequest>, around = EXISTS): string[] {
   );
 }
 
-describe('the steps that are planned', () => {
+describe('the planned steps', () => {
   it('are those of a release in their order', () => {
     expect(steps({})).toEqual(['find', 'upload', 'patch', 'deployed', 'serving', 'check greets', 'record']);
   });
 
-  it('create the deployment where there is none, and check what nobody knows', () => {
+  it('create a missing deployment, and check an unknown baseline', () => {
     const created = steps({}, { exists: false, unknownBaseline: false });
     expect(created.slice(0, 3)).toEqual(['find', 'create', 'upload']);
     expect(steps({}, { exists: true, unknownBaseline: true })[1]).toBe('baseline greets');
   });
 
-  it('upload nothing for an image, and look twice where its deployment may not be made yet', () => {
+  it('upload nothing for an image, and read twice if its deployment may not exist yet', () => {
     const image = { kind: 'image', uri: 'x:1' } as const;
     expect(steps({ artifact: image })).not.toContain('upload');
     expect(steps({ artifact: image, approval: { required: 1, withinMs: MINUTE } })[0]).toBe('find × 2');
   });
 
-  it('watch the revision while it soaks, and look at freezes', () => {
+  it('include the soak, and the freezes', () => {
     const night = { name: 'night', timeZone: 'UTC', from: '22:00', until: '06:00', then: 'wait' } as const;
     const planned = steps({ soakMs: 10 * MINUTE, freezes: [night] });
     expect(planned).toContain('soak');
@@ -55,7 +55,7 @@ describe('the steps that are planned', () => {
     expect(planned.find(({ step }) => step === 'deployed')?.policy.scheduleToCloseMs).toBe(2 * MINUTE);
   });
 
-  it('put a revision back with more patience', () => {
+  it('restore a revision with longer deadlines', () => {
     const [redeploy, , , restored] = restoringSteps(request);
     expect(redeploy?.step).toBe('redeploy');
     const forward = plannedSteps(request, EXISTS).find(({ step }) => step === 'check');
@@ -64,7 +64,7 @@ describe('the steps that are planned', () => {
   });
 });
 
-describe('what changes of a deployment', () => {
+describe('the planned changes of a deployment', () => {
   const now = {
     source: 'internal_source',
     source_config: { build_command: 'make', install_command: 'npm ci', custom_url: 'http://agent' },
@@ -76,14 +76,14 @@ describe('what changes of a deployment', () => {
     sourceConfig: { build_command: 'make all', install_command: 'npm ci' },
   };
 
-  it('is each field that is sent and differs; what is not sent stays', () => {
+  it('are the sent fields that differ; others stay', () => {
     expect(plannedChange({ ...request, target }, now).fields).toEqual([
       { path: 'source_config.build_command', from: 'make', to: 'make all' },
       { path: 'source_revision_config.graph_config_path', from: 'old.json', to: 'graph.json' },
     ]);
   });
 
-  it('names what cannot change after creation', () => {
+  it('name immutable fields', () => {
     const sourceConfig = { deployment_type: 'prod' };
     const { fields, immutable } = plannedChange(
       { ...request, target: { ...target, source: 'repo_host', sourceConfig } },
@@ -96,11 +96,11 @@ describe('what changes of a deployment', () => {
     ]);
   });
 
-  it('carries secrets over where the file names none', () => {
+  it('keep secrets if the file names none', () => {
     expect(plannedChange(request, now).secrets).toBeNull();
   });
 
-  it('names secrets with their references; the list is replaced whole', () => {
+  it('name secrets with their references; the list is replaced as a whole', () => {
     const secrets = [
       { name: 'KEPT', from: 'env:KEPT' },
       { name: 'NEW', from: 'file:/new' },
@@ -112,7 +112,7 @@ describe('what changes of a deployment', () => {
     ]);
   });
 
-  it('is everything where there is no deployment yet', () => {
+  it('are all fields if there is no deployment yet', () => {
     const { fields, secrets } = plannedChange({ ...request, target }, null);
     expect(fields.map(({ path, from }) => [path, from])).toEqual([
       ['source', undefined],

@@ -20,16 +20,16 @@ describe('a request for a release', () => {
     ['checks', []],
     ['target.secrets', undefined],
     ['notify', undefined],
-  ])('may have as its "%s": %j', (path, value) => {
+  ])('accepts for "%s": %j', (path, value) => {
     expect(problemWith(path, value)).toBeUndefined();
   });
 
-  it('may not say itself that who asks was proved', () => {
+  it('may not claim that its requester is verified', () => {
     const proved = { issuer: 'https://login.example.com', subject: '1' };
     expect(problemWith('requestedBy.proved', proved)).toContain('"requestedBy.proved"');
   });
 
-  it.each([undefined, null, 7, 'request', [], [FULL_REQUEST]])('that is %j is refused', (garbage) => {
+  it.each([undefined, null, 7, 'request', [], [FULL_REQUEST]])('that is %j is rejected', (garbage) => {
     expect(releaseRequestProblem(garbage)).toBe('the request is not an object');
   });
 
@@ -37,7 +37,7 @@ describe('a request for a release', () => {
     ...['requestKey', 'target.name', 'target.controlPlane', 'target.deployment', 'target.source'],
     ...['target.apiKey.from', 'artifact.kind', 'artifact.digest', 'artifact.store', 'recordStore'],
     ...['requestedBy.who', 'requestedBy.from'],
-  ])('without a text for "%s" is refused', (path) => {
+  ])('without a text for "%s" is rejected', (path) => {
     for (const value of [undefined, null, 7, {}, [], '', 'x'.repeat(1_001)]) {
       expect(problemWith(path, value)).toContain(`"${path}"`);
     }
@@ -73,7 +73,7 @@ describe('a request for a release', () => {
     ['steps.find.retry.maximumIntervalMs', [0]],
     ['steps.find.retry.backoffCoefficient', [0.5]],
     ['steps.find.retry.maximumAttempts', [-1, 1.5]],
-  ])('with a wrong "%s" is refused', (path, values) => {
+  ])('with an invalid "%s" is rejected', (path, values) => {
     for (const value of values) expect(problemWith(path, value)).toBeTypeOf('string');
   });
 
@@ -88,11 +88,11 @@ describe('a request for a release', () => {
     [[{ ...DEPLOYMENTS, apiUrl: undefined }], '"notify.0.apiUrl" is not text'],
     [[{ ...DEPLOYMENTS, repository: 7 }], '"notify.0.repository" is not text'],
     [Array(21).fill(SLACK), '"notify" has more than 20 entries'],
-  ])('with the receivers %j is refused', (notify, problem) => {
+  ])('with the receivers %j is rejected', (notify, problem) => {
     expect(problemWith('notify', notify)).toContain(problem);
   });
 
-  it('that is too large to be carried from run to run is refused', () => {
+  it('that is too large for Continue-As-New is rejected', () => {
     expect(problemWith('checks.0.input', { text: 'x'.repeat(200_000) })).toContain('larger than');
   });
 });

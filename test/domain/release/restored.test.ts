@@ -7,14 +7,14 @@ const redeploy = (subject: string, status: 'done' | 'failed' = 'done') =>
   sampleStep({ step: 'redeploy', subject, restoring: true, status });
 const ada = { who: 'ada', from: 'cli' };
 
-it('a baseline that was restored had served before', () => {
+it('a restored baseline is described as having served before', () => {
   const result = sampleResult({ baseline: { revisionId: 'r1', verified: true }, steps: [redeploy('r1')] });
   expect(restoredRevisions({ ...result, preemptedBy: null })).toEqual([
     { revisionId: 'r1', done: true, why: 'it served before this release, and had passed its checks' },
   ]);
 });
 
-it('the next one was chosen because the one before could not be restored', () => {
+it('the next revision is described as chosen because the earlier one could not be restored', () => {
   const steps = [redeploy('r1', 'failed'), redeploy('r0')];
   const result = sampleResult({ baseline: { revisionId: 'r1', verified: true }, steps });
   const [, second] = restoredRevisions({ ...result, preemptedBy: null });
@@ -22,7 +22,7 @@ it('the next one was chosen because the one before could not be restored', () =>
   expect(second?.why).toContain('could not be restored');
 });
 
-it('a revision that a person named was named', () => {
+it('a revision that a person named is described as named', () => {
   const preemptedBy = { requestId: 'q', to: 'r0', requestedBy: ada };
   const result = sampleResult({ steps: [redeploy('r0')], preemptedBy });
   expect(restoredRevisions(result)[0]?.why).toBe('ada named it');

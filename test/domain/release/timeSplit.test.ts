@@ -20,7 +20,7 @@ const approved = (seconds: number) =>
     note: '',
   }) as const;
 
-it('time between two steps in which a person said something was a wait for people', () => {
+it('time between two steps with a person’s message counts as waiting for people', () => {
   const steps = [step('find', 0, 2), step('patch', 12, 13), step('check', 13, 20)];
   const timed = { startedAt: at(0), endedAt: at(20), steps, interventions: [approved(12)], waiting: null };
   expect(splitTime(timed, 0)).toEqual({
@@ -32,7 +32,7 @@ it('time between two steps in which a person said something was a wait for peopl
   });
 });
 
-it('time after a look at freezes was a freeze', () => {
+it('time after a check of freezes counts as a freeze', () => {
   const steps = [step('freeze', 0, 1), step('patch', 61, 62)];
   const timed = { startedAt: at(0), endedAt: at(62), steps, interventions: [], waiting: null };
   expect(splitTime(timed, 0)).toEqual({
@@ -44,7 +44,7 @@ it('time after a look at freezes was a freeze', () => {
   });
 });
 
-it('what a release waits for now counts up to now, and steps that overlap count once', () => {
+it('a current wait counts up to now, and overlapping steps count once', () => {
   const steps = [step('find', 0, 4), step('baseline', 2, 6)];
   const waiting = { for: 'approval', since: at(6), until: at(99), note: '' } as const;
   const timed = { startedAt: at(0), steps, interventions: [], waiting };
@@ -57,7 +57,7 @@ it('what a release waits for now counts up to now, and steps that overlap count 
   });
 });
 
-it('a soak is a part of its own, and the parts add up to the whole', () => {
+it('a soak is separate, and the parts add up to the total', () => {
   const steps = [
     step('deployed', 0, 60),
     step('check', 60, 70),

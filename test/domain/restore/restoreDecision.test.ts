@@ -50,7 +50,7 @@ describe('after an attempt to restore a revision has failed', () => {
   });
 
   it.each<StayReason>(['same_check', 'no_call', 'everywhere', 'asked_for'])(
-    'says which revision stays, and why: %s',
+    'names the revision that stays, and why: %s',
     (stays) => {
       const text = stayText(stays, 'r1', 'the answer is wrong');
       expect(text).toContain('revision r1 is restored');
@@ -63,12 +63,12 @@ describe('a check', () => {
   const asks = { assistant: 'agent', input: { a: 1, b: 2 }, expect: { contains: 'x' } };
   const one: Check = { name: 'one', ...asks, timeoutMs: 1 };
 
-  it('is the same under another name, with another deadline, and with its fields in another order', () => {
+  it('is the same with another name, another deadline, and its fields in another order', () => {
     const other = { ...one, name: 'other', timeoutMs: 9, input: { b: 2, a: 1 } };
     expect(checkIdentity(other)).toBe(checkIdentity(one));
   });
 
-  it('is another one where its question, its assistant or its expectation differs', () => {
+  it('differs if its question, its assistant or its expectation differs', () => {
     for (const change of [{ input: { a: 2 } }, { assistant: 'b' }, { expect: { contains: 'y' } }]) {
       expect(checkIdentity({ ...one, ...change })).not.toBe(checkIdentity(one));
     }
@@ -98,7 +98,7 @@ function baselineOf(name: string): Baseline | null {
   return name === '' ? null : { revisionId: name.replace('?', '') || null, verified: !name.endsWith('?') };
 }
 
-describe('what a restore may put back', () => {
+describe('the choice of a restore', () => {
   it.each<[string, string, string | undefined, string[], string[]]>([
     [
       'the verified baseline, then the verified, newest first',
@@ -122,7 +122,7 @@ describe('what a restore may put back', () => {
     expect(candidates({ baseline: baselineOf(baseline), to, known: known(...names) })).toEqual(expected);
   });
 
-  it('is never what failed, unless a person asks for it by name', () => {
+  it('is never a failed revision, unless a person names it', () => {
     const failed = { baseline: baselineOf('b'), known: known('a', 'b'), avoid: ['b'] };
     expect(candidates(failed)).toEqual(['a']);
     expect(candidates({ to: 'b', ...failed })).toEqual(['b', 'a']);

@@ -61,7 +61,7 @@ function left(state: TargetState): string[] {
   return state.known.filter(({ quarantined }) => quarantined === true).map(({ revisionId }) => revisionId);
 }
 
-describe('a rollback by name', () => {
+describe('a rollback to a named revision', () => {
   const another = (other: RollbackRequest) => serving({ rollbacks: [other] });
 
   it.each<[string, TargetState, Running | null, string]>([
@@ -73,11 +73,11 @@ describe('a rollback by name', () => {
     ['while the same waits', another(rollback('r', 'R1')), null, 'joined r: R1'],
     ['while one without a name runs', another(leaving('R2', 'r')), ROLLBACK, 'queued: R1'],
     ['to what serves', serving({ activeRevisionId: 'R1' }), null, 'queued: R1'],
-  ])('%s is taken as it should', (_, state, running, expected) => {
+  ])('%s is handled correctly', (_, state, running, expected) => {
     expect(took(state, running, rollback('id', 'R1'))).toBe(expected);
   });
 
-  it('that only a promotion has named goes to an earlier revision, if a person has left that one', () => {
+  it('that only a promotion has named goes to an earlier revision, if a person has rolled back from that one', () => {
     const asked = { ...leaving('R2'), to: 'R1' };
     expect(took(serving(), null, asked)).toBe('queued: R1');
     const [R0, R1, R2] = KNOWN as [KnownRevision, KnownRevision, KnownRevision];
@@ -86,12 +86,12 @@ describe('a rollback by name', () => {
     expect(took(serving({ known }), null, rollback('id', 'R1'))).toBe('queued: R1');
   });
 
-  it('needs no look at what serves', () => {
+  it('does not need to know what serves', () => {
     expect(dependsOnWhatServes({ state: serving(), running: null }, rollback('id', 'R1'))).toBe(false);
   });
 });
 
-describe('a rollback that says what it leaves', () => {
+describe('a rollback that names what it leaves', () => {
   const first = serving({ rollbacks: [{ ...leaving('R2', 'r'), to: 'R1' }] });
   const copied = serving({ known: [...KNOWN, COPY] });
   const restoring = { ...RELEASE, restores: 'R2' };
@@ -113,7 +113,7 @@ describe('a rollback that says what it leaves', () => {
     ['a copy', copied, null, "R1'", "R1'", 'queued: R0'],
     ['the original of the copy that serves', copied, null, 'R1', "R1'", 'queued: R0'],
     ['just after a restore', restored('R2'), null, 'R2', 'R2', 'queued: R1'],
-  ])('%s is taken as it should', (_, state, running, from, active, expected) => {
+  ])('%s is handled correctly', (_, state, running, from, active, expected) => {
     expect(took(state, running, leaving(from), active)).toBe(expected);
   });
 
@@ -126,7 +126,7 @@ describe('a rollback that says what it leaves', () => {
     expect(left(ask(state, leaving(from), active).state)).toEqual(marked);
   });
 
-  it('holds the target, also where that serves no longer, and rejects what waits', () => {
+  it('holds the target, even if that revision no longer serves, and rejects waiting releases', () => {
     const waiting = submitRelease(serving(), RELEASE, request('key'), NOW).state;
     for (const active of ['R2', 'R1']) {
       const { state } = ask(waiting, leaving('R2'), active);
@@ -134,7 +134,7 @@ describe('a rollback that says what it leaves', () => {
     }
   });
 
-  it('is told to the release that runs, with where to go', () => {
+  it('is sent to the running release, with the destination', () => {
     const situation = { state: serving(), running: RELEASE, now: NOW, active: 'R2' };
     const taken = requestRollback(situation, leaving('R2'));
     expect(taken.preempt).toMatchObject({ requestId: 'id', from: 'R2', to: 'R1' });
@@ -142,7 +142,7 @@ describe('a rollback that says what it leaves', () => {
   });
 });
 
-describe('a rollback that says neither', () => {
+describe('a rollback that names neither', () => {
   const joining = serving({ rollbacks: [rollback('r', 'R0')] });
   const restoring = { ...RELEASE, restores: 'R1' };
   const after = restored('R1');
@@ -170,14 +170,14 @@ describe('a rollback that says neither', () => {
     expect(took(state, running, leaving(), active, now)).toBe(expected);
   });
 
-  it('that changes nothing neither holds nor rejects nor marks anything', () => {
+  it('that changes nothing sets no hold, rejects nothing and marks nothing', () => {
     const state = submitRelease(after, null, request('a'), NOW).state;
     const taken = requestRollback({ state, running: null, now: LATER, active: 'R1' }, leaving());
     expect(taken.state).toEqual({ ...state, seenRequestIds: ['id'] });
     expect(taken.answer.onHold).toBe(false);
   });
 
-  it('needs a look, unless something settles it that is under way', () => {
+  it('needs to know what serves, unless work in progress decides it', () => {
     const asks = (state: TargetState, running: Running | null): boolean =>
       dependsOnWhatServes({ state, running }, leaving());
     expect([asks(serving(), null), asks(serving(), RELEASE)]).toEqual([true, true]);
@@ -185,8 +185,8 @@ describe('a rollback that says neither', () => {
   });
 });
 
-describe('a rollback that is taken', () => {
-  it('rejects what waits with who asked and why, and puts the target on hold', () => {
+describe('an accepted rollback', () => {
+  it('rejects waiting releases with the requester and the reason, and holds the target', () => {
     const waiting = submitRelease(serving(), runs('release-0'), request('a'), NOW).state;
     const situation = { state: waiting, running: runs('release-0'), now: NOW };
     const reason = 'rejected by a manual rollback, by ada: a reason';
@@ -197,12 +197,12 @@ describe('a rollback that is taken', () => {
     });
   });
 
-  it('keeps the reason of a hold that was there before', () => {
+  it('keeps the reason of an earlier hold', () => {
     const hold = { since: 'before', by: { who: 'bo', from: 'cli' } };
     expect(ask(serving({ hold }), rollback('id', 'R1')).state.hold).toEqual(hold);
   });
 
-  it('twice under one id is one, and says what serves', () => {
+  it('with a repeated id counts once, and the answer says what serves', () => {
     const once = ask(serving(), rollback('id', 'R1')).state;
     expect(took(once, null, rollback('id', 'R1'))).toBe('joined: R1');
     const ending = { outcome: 'rolled_back', servingRevisionId: 'R1' } as const;
@@ -217,7 +217,7 @@ describe('a rollback that is taken', () => {
     );
   });
 
-  it('is not taken where ten wait', () => {
+  it('is rejected if ten wait', () => {
     const asked = Array.from({ length: 12 }, (_, index) => rollback(`${index}`, `revision-${index}`));
     const state = asked.reduce((before, one) => ask(before, one).state, serving());
     expect(state.rollbacks).toHaveLength(10);

@@ -35,12 +35,12 @@ const DECLARED: DeclaredSchedule = {
   },
 };
 
-it('what is there already is left alone, in whatever order its fields come back', () => {
+it('an equal schedule is not changed, with its fields in any order', () => {
   const stored = JSON.parse(JSON.stringify(DECLARED)) as DeclaredSchedule;
   expect(scheduleChanges([DECLARED], [stored])).toMatchObject([{ kind: 'unchanged', differences: [] }]);
 });
 
-it('what is not there is made, and what is not declared is named', () => {
+it('a missing schedule is created, and an undeclared one is named', () => {
   const other = { ...DECLARED, scheduleId: 'promotion:other', request: { ...REQUEST, name: 'other' } };
   expect(scheduleChanges([DECLARED], [other])).toEqual([
     {
@@ -53,7 +53,7 @@ it('what is not there is made, and what is not declared is named', () => {
   ]);
 });
 
-it('each difference is told with both values, of the schedule and of what it does', () => {
+it('each difference is shown with both values, of the schedule and of its action', () => {
   const before = {
     ...DECLARED,
     schedule: { ...DECLARED.schedule, cron: '0 3 * * *' },
@@ -72,7 +72,7 @@ it('each difference is told with both values, of the schedule and of what it doe
 });
 
 it.each(['0 10 * * 1-5', '*/15 8-18 * * MON-FRI', '0 0 29 2 *', '5,10,15 0 1 jan *', '30 2/4 * * 7'])(
-  '%j is right',
+  '%j is valid',
   (cron) => {
     expect(cronProblem(cron)).toBeUndefined();
   },
@@ -95,6 +95,6 @@ it.each([
   ['0 0 31 2 *', 'no month has such a day'],
   ['0 0 31 4,6 *', 'no month has such a day'],
   ['0 0 31 2 MON', 'no month has such a day'],
-])('%j is wrong: %s', (cron, problem) => {
+])('%j is invalid: %s', (cron, problem) => {
   expect(cronProblem(cron)).toContain(problem);
 });

@@ -15,20 +15,20 @@ const HOUR = 3_600_000;
 const IN_AN_HOUR = '2026-01-01T01:00:00.000Z';
 const LATE = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
 
-describe('a release that gave up on revisions', () => {
-  it('has them watched for a while, except the one that serves', () => {
+describe('a release that abandoned revisions', () => {
+  it('has them watched for a while, except the serving one', () => {
     const ended = result('release-1', { givenUpRevisionIds: ['late', 'new'] });
     expect(latenessAfter(seasoned(), ended, HOUR).late).toEqual([
       { revisionId: 'late', deploymentId: 'deployment', restoreTo: 'new', until: IN_AN_HOUR },
     ]);
   });
 
-  it('ends the watch of a revision that serves now on purpose', () => {
+  it('ends the watch of a revision that now serves on purpose', () => {
     const late = [{ ...LATE, revisionId: 'new' }];
     expect(latenessAfter(seasoned({ late }), result('release-2'), HOUR).late).toEqual([]);
   });
 
-  it('has nothing watched where there is nothing to put back', () => {
+  it('has none watched if there is nothing to restore', () => {
     const changes = { givenUpRevisionIds: ['late'], servingRevisionId: null, unansweredUpload: 'uploads/1' };
     const lateness = latenessAfter(seasoned(), result('release-1', changes), HOUR);
     expect(lateness).toMatchObject({ late: [], lateUploads: [] });
@@ -36,18 +36,18 @@ describe('a release that gave up on revisions', () => {
 });
 
 describe('a late revision', () => {
-  it('that came up is countered with what serves now, without a hold', () => {
+  it('that became active is countered with what serves now, without a hold', () => {
     const state = counterLateRevision(seasoned({ late: [LATE], activeRevisionId: 'now' }), LATE, 'id');
     expect(state).toMatchObject({ late: [], hold: null });
     expect(state.rollbacks).toMatchObject([{ requestId: 'id', to: 'now', requestedBy: { who: 'slipway' } }]);
   });
 
-  it('that came up where it is not known what serves is countered with what served then', () => {
+  it('that became active while the serving one is unknown is countered with what served then', () => {
     const { rollbacks } = counterLateRevision(seasoned({ late: [LATE] }), LATE, 'id');
     expect(rollbacks).toMatchObject([{ to: 'then' }]);
   });
 
-  it('that came up is not countered with what a person has left since', () => {
+  it('that became active is not countered with a revision that a person has left since', () => {
     const known = [{ ...verified('now'), quarantined: true as const }];
     const state = seasoned({ late: [LATE], activeRevisionId: 'now', known });
     const [counter] = counterLateRevision(state, LATE, 'id').rollbacks;
@@ -55,13 +55,13 @@ describe('a late revision', () => {
     expect(counter?.to).toBeUndefined();
   });
 
-  it('is forgotten alone', () => {
+  it('is dropped separately', () => {
     const other = { ...LATE, revisionId: 'other' };
     expect(forgetLateRevision(seasoned({ late: [LATE, other] }), LATE).late).toEqual([other]);
   });
 });
 
-describe('an upload whose PATCH went unanswered', () => {
+describe('an upload with an unanswered PATCH', () => {
   const upload = {
     releaseId: 'release-1',
     objectPath: 'uploads/1',
@@ -78,7 +78,7 @@ describe('an upload whose PATCH went unanswered', () => {
     extraRevisionIds: ['twin'],
   });
 
-  it('is watched for a while, with the revisions that are accounted for; extras are told of', () => {
+  it('is watched for a while, with the recorded revisions; extra ones are reported', () => {
     expect(latenessAfter(seasoned(), unanswered, HOUR)).toEqual({
       late: [],
       lateUploads: [{ ...upload, known: ['new', 'twin'] }],
@@ -86,13 +86,13 @@ describe('an upload whose PATCH went unanswered', () => {
     });
   });
 
-  it('takes a copy that a redeploy has made since for what it is, not for what has landed late', () => {
+  it('treats a redeployed copy as a copy, not as a late revision', () => {
     const copied = result('rollback-2', { copyRevisionIds: ['copy'] });
     const { lateUploads } = latenessAfter(seasoned({ lateUploads: [upload] }), copied, HOUR);
     expect(lateUploads).toEqual([{ ...upload, known: ['new', 'copy'] }]);
   });
 
-  it('is not watched once a restore has failed: what comes up then may be better than what serves', () => {
+  it('is not watched after a failed restore, because its revision may be better than what serves', () => {
     const before = seasoned({ lateUploads: [upload] });
     const after = (changes: Parameters<typeof result>[1]) =>
       latenessAfter(before, result('release-2', { unansweredUpload: 'uploads/2', ...changes }), HOUR);
@@ -101,7 +101,7 @@ describe('an upload whose PATCH went unanswered', () => {
     expect(after({ outcome: 'errored' }).lateUploads).toHaveLength(2);
   });
 
-  it('that lands is told of, its revision is watched, and a further one is looked out for', () => {
+  it('that lands is reported, its revision is watched, and the watch continues', () => {
     const before = seasoned({ lateUploads: [upload], known: [verified('another')] });
     const state = landUpload(before, { ...upload, known: ['another'] }, 'landed', NOW);
     expect(state.extras).toEqual([
@@ -113,20 +113,20 @@ describe('an upload whose PATCH went unanswered', () => {
     expect(state.lateUploads).toEqual([{ ...upload, known: ['new', 'landed'] }]);
   });
 
-  it('whose own revision is verified is told of alone: it may be a copy that somebody made by hand', () => {
+  it('whose own revision is verified is only reported, because it may be a manual copy', () => {
     const before = seasoned({ lateUploads: [upload], known: [verified('new')] });
     const state = landUpload(before, upload, 'landed', NOW);
     expect(state.extras).toHaveLength(1);
     expect(state.late).toEqual([]);
   });
 
-  it('is forgotten alone', () => {
+  it('is dropped separately', () => {
     const other = { ...upload, objectPath: 'uploads/2' };
     expect(forgetUpload(seasoned({ lateUploads: [upload, other] }), upload).lateUploads).toEqual([other]);
   });
 });
 
-describe('what a release finds serving', () => {
+describe('the revision that a release finds serving', () => {
   const snapshot = (activeRevisionId: string | null, latestTarballPath: string | null = null) => ({
     deploymentId: 'd',
     name: 'agent',
@@ -147,7 +147,7 @@ describe('what a release finds serving', () => {
     until: 'later',
   };
 
-  it('is no baseline where it was given up on: what was to serve is', () => {
+  it('is no baseline if it was abandoned: the intended one is', () => {
     const known = lateBaselines(seasoned({ late: [LATE], activeRevisionId: 'good' }));
     expect(baselineInstead(known, snapshot('late'))).toBe('good');
     expect(baselineInstead(known, snapshot('good'))).toBeUndefined();
@@ -156,7 +156,7 @@ describe('what a release finds serving', () => {
     expect(baselineInstead(unknown, snapshot('late'))).toBe('then');
   });
 
-  it('is no baseline where it comes from a PATCH that went unanswered, unless it may be a copy made by hand', () => {
+  it('is no baseline if it comes from an unanswered PATCH, unless it may be a manual copy', () => {
     const known = lateBaselines(seasoned({ lateUploads: [upload], activeRevisionId: 'good', known: [] }));
     expect(baselineInstead(known, snapshot('landed', 'uploads/1'))).toBe('good');
     expect(baselineInstead(known, snapshot('landed', 'uploads/2'))).toBeUndefined();

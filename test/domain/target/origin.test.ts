@@ -11,13 +11,13 @@ it.each([
   ['https://*.europe-west1.run.app', 'customers of run.app'],
   ['https://*.com', 'below com'],
   ['http://agents.example.com', 'without encryption'],
-])('of the origin %s it says what is risky: %s', (origin, problem) => {
+])('of the origin %s it reports the risk: %s', (origin, problem) => {
   const found = originProblem(origin);
   if (problem === undefined) expect(found).toBeUndefined();
   else expect(found).toContain(problem);
 });
 
-it('an origin with a wildcard is written for people', () => {
+it('an origin with a wildcard is shown in words', () => {
   expect(originText('https://*.example.com')).toBe('every https host below example.com');
   expect(originText('https://example.com:8443')).toBe('https://example.com:8443');
 });

@@ -16,14 +16,14 @@ const OTHER = `sha256:${'1'.repeat(10)}${'2'.repeat(54)}`;
 describe('a quarantine', () => {
   const shipped = seasoned({ known: [{ ...verified('r1'), artifact: ONE }, verified('r2')] });
 
-  it('marks the revisions that carry the artifact, and only those; its end clears them', () => {
+  it('marks exactly the revisions with the artifact; its end clears them', () => {
     const quarantined = quarantineArtifact(shipped, ONE, ADA, NOW);
     expect(findQuarantined(quarantined, ONE)).toEqual({ artifact: ONE, since: NOW, by: ADA });
     expect(quarantined.known.map((revision) => revision.quarantined)).toEqual([true, undefined]);
     expect(unquarantineArtifact(quarantined, ONE)).toEqual(shipped);
   });
 
-  it('is not all that is held against an artifact: so are failed checks, and a revision that was left', () => {
+  it('is not the only reason against an artifact: failed checks and a rollback from it are others', () => {
     expect(isHeldAgainst(shipped, ONE)).toBe(false);
     expect(isHeldAgainst(quarantineArtifact(shipped, ONE, ADA, NOW), ONE)).toBe(true);
     const failed = { ...shipped, failedChecks: [{ artifact: ONE, releaseIds: ['release-1'] }] };
@@ -39,7 +39,7 @@ describe('a quarantine', () => {
     expect(quarantineArtifact(once, ONE, { who: 'bo', from: 'cli' }, 'later')).toBe(once);
   });
 
-  it('comes by itself with the second release whose checks failed, and no sooner', () => {
+  it('starts automatically with the second release whose checks failed, not before', () => {
     const failed = (releaseId: string) =>
       result(releaseId, { outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
     const once = countFailedChecks(shipped, failed('release-1'), ONE, NOW);
@@ -56,14 +56,14 @@ describe('a quarantine', () => {
     expect(countFailedChecks(shipped, everywhere, ONE, NOW)).toBe(shipped);
   });
 
-  it('does not count what says nothing of the artifact', () => {
+  it('does not count failures unrelated to the artifact', () => {
     for (const code of ['SLIPWAY_UNREACHABLE', 'SLIPWAY_REVISION_FAILED', null] as const) {
       expect(countFailedChecks(shipped, result('release-1', { code }), ONE, NOW)).toBe(shipped);
     }
   });
 });
 
-describe('which artifact a person means', () => {
+describe('the artifact that a person names', () => {
   const state = seasoned({
     known: [{ ...verified('r1'), artifact: ONE }, verified('r2'), { ...verified('r3'), artifact: OTHER }],
   });
@@ -83,7 +83,7 @@ describe('which artifact a person means', () => {
     ['1111111111', 'the beginning of 2 artifacts'],
     ['1111', 'knows no artifact and no revision'],
     ['release-7', 'knows no artifact and no revision'],
-  ])('%s is not clear: %s', (named, why) => {
+  ])('%s is ambiguous: %s', (named, why) => {
     expect(findArtifact(state, named)).toEqual({ problem: expect.stringContaining(why) as string });
   });
 });

@@ -8,7 +8,7 @@ import { ADA, NOW, request, rollback, runs, seasoned } from './targets.ts';
 const BO = { who: 'bo', from: 'test' };
 
 describe('a submission', () => {
-  it('gets the answer that it got before, whatever has happened since', () => {
+  it('gets the same answer as before, whatever has happened since', () => {
     const first = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
     expect(first.answer).toMatchObject({ releaseId: 'release-2', disposition: 'queued' });
     const ended = { ...first.state, queue: [], hold: { since: NOW, by: ADA } };
@@ -17,7 +17,7 @@ describe('a submission', () => {
     expect(takeSubmission(ended, null, 'two', request('a'), NOW).answer.disposition).toBe('rejected');
   });
 
-  it('that was withdrawn before it arrived is rejected under a number of its own, with the reason', () => {
+  it('that was withdrawn before it arrived is rejected with its own number and the reason', () => {
     const { state, releaseId, stops } = withdrawSubmission(seasoned(), null, 'one', ADA, NOW);
     expect({ releaseId, stops }).toEqual({ releaseId: null, stops: false });
     const taken = takeSubmission(state, null, 'one', request('a'), NOW);
@@ -27,7 +27,7 @@ describe('a submission', () => {
     expect(taken.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'aborted', reason }]);
   });
 
-  it('that is withdrawn ends its release where that waits, and stops it where it runs', () => {
+  it('that is withdrawn ends its waiting release, and stops a running one', () => {
     const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
     const waiting = withdrawSubmission(state, runs('release-1'), 'one', BO, NOW);
     expect(waiting).toMatchObject({ releaseId: 'release-2', stops: false, state: { queue: [] } });
@@ -42,7 +42,7 @@ describe('a submission', () => {
     expect(ended).toMatchObject({ releaseId: 'release-2', stops: false, note: 'release-2 has ended' });
   });
 
-  it('that is withdrawn leaves its release to those that joined it, until the last is withdrawn', () => {
+  it('that is withdrawn leaves its release to the submissions that joined it, until the last is withdrawn', () => {
     const submit = (before: TargetState, id: string): TargetState =>
       takeSubmission(before, null, id, request('a'), NOW).state;
     const both = submit(submit(seasoned(), 'one'), 'two');
@@ -52,7 +52,7 @@ describe('a submission', () => {
     expect(withdrawSubmission(one.state, null, 'two', BO, NOW).state.queue).toHaveLength(0);
   });
 
-  it('waits behind a release that is being stopped, and joins one that restores after its own failure', () => {
+  it('waits behind a stopping release, and joins one that restores after its own failure', () => {
     const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
     const started = takeNext(state)?.state ?? state;
     const running = runs('release-2', { requestKey: 'a' });
@@ -67,7 +67,7 @@ describe('a submission', () => {
     expect(submit(started, { ...running, restores: 'R0' })).toMatchObject({ disposition: 'joined' });
   });
 
-  it('that only joined ends no release whose own submission is forgotten', () => {
+  it('that only joined does not end a release whose own submission is forgotten', () => {
     const { state } = takeSubmission(
       seasoned(),
       runs('release-1', { requestKey: 'a' }),

@@ -31,7 +31,7 @@ function answer(state: TargetState, key: string, running: Running | null = null)
 
 const idsOf = ({ queue }: TargetState): string[] => queue.map(({ releaseId }) => releaseId);
 
-describe('a release that is submitted', () => {
+describe('a submitted release', () => {
   it('is queued under the next number, and its request is the newest', () => {
     expect(answer(EMPTY_TARGET, 'a')).toEqual({
       releaseId: 'release-1',
@@ -47,7 +47,7 @@ describe('a release that is submitted', () => {
     });
   });
 
-  it('supersedes what waits under queue: latest, and waits behind it under queue: all', () => {
+  it('supersedes waiting ones under queue: latest, and waits behind them under queue: all', () => {
     const all = waits(waits(EMPTY_TARGET, 'a'), 'b', { queue: 'all' });
     expect(idsOf(all)).toEqual(['release-1', 'release-2']);
     const latest = waits(all, 'c');
@@ -56,7 +56,7 @@ describe('a release that is submitted', () => {
     expect(ends).toEqual(['release-1 superseded', 'release-2 superseded']);
   });
 
-  it('joins one with the same key that waits or runs, whatever else is so', () => {
+  it('joins a waiting or running one with the same key in every case', () => {
     const waiting = waits(EMPTY_TARGET, 'a');
     for (const state of [waiting, { ...waiting, hold: HOLD }]) {
       const joined = submitRelease(state, null, request('a'), NOW);
@@ -66,7 +66,7 @@ describe('a release that is submitted', () => {
     expect(answer(EMPTY_TARGET, 'a', runs('release-7', { requestKey: 'a' })).releaseId).toBe('release-7');
   });
 
-  it('is already released only while its own revision serves and nothing else is on its way', () => {
+  it('is already released only while its own revision serves and no work is pending', () => {
     const released = recordResult(seasoned(), result('release-1', { requestKey: 'a' }), 0);
     expect(answer(released, 'a').disposition).toBe('already_released');
     expect(answer(released, 'a', runs('release-2')).disposition).toBe('queued');
@@ -99,7 +99,7 @@ describe('a release that is submitted', () => {
     expect(idsOf(waits(state, 'a', { overrideHold: true }))).toEqual(['release-2']);
   });
 
-  it('is rejected where too many wait', () => {
+  it('is rejected if too many wait', () => {
     let state: TargetState = seasoned();
     for (let index = 0; index < QUEUE_MAX; index++) state = waits(state, `${index}`, { queue: 'all' });
     const one = submitRelease(state, BEFORE, request('more', { queue: 'all' }), NOW);
@@ -110,7 +110,7 @@ describe('a release that is submitted', () => {
     expect(one.state.queue).toHaveLength(QUEUE_MAX);
   });
 
-  it('waits only if what waits takes no more room together than a target can carry', () => {
+  it('waits only if all waiting ones fit the size limit of a target', () => {
     const target = { ...request('').target, sourceConfig: { text: 'x'.repeat(100_000) } };
     const two = ['a', 'b'].reduce((state, key) => waits(state, key, { queue: 'all', target }), EMPTY_TARGET);
     expect(two.queue).toHaveLength(2);
@@ -128,12 +128,12 @@ describe('a hold', () => {
     expect(releaseHold(held).hold).toBeNull();
   });
 
-  it('of a person takes the place of a rollback’s, which ends with the rollback', () => {
+  it('of a person replaces a rollback’s, which ends with the rollback', () => {
     const rolledBack = seasoned({ hold: { since: NOW, by: { who: 'bo', from: 'cli' }, requestId: 'r1' } });
     expect(setHold(rolledBack, ADA, 'later').hold).toEqual({ since: 'later', by: ADA });
   });
 
-  it('rejects what waits, except what overrides it', () => {
+  it('rejects waiting releases, except those that override it', () => {
     const both = waits(waits(seasoned(), 'a'), 'b', { queue: 'all', overrideHold: true });
     const held = setHold(both, ADA, NOW);
     expect(held.queue.map((waiting) => waiting.request.requestKey)).toEqual(['b']);
@@ -142,10 +142,10 @@ describe('a hold', () => {
   });
 });
 
-describe('what comes next', () => {
+describe('the next work', () => {
   const queued = waits(seasoned(), 'a');
 
-  it('is a rollback before every release, which stays until it has ended', () => {
+  it('is a rollback before every release, and stays until it has ended', () => {
     const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'good', until: NOW };
     const next = takeNext(counterLateRevision(queued, late, 'id'));
     expect(next?.work).toMatchObject({ kind: 'rollback', releaseId: 'rollback-3', request: { to: 'good' } });
@@ -153,16 +153,16 @@ describe('what comes next', () => {
     expect(next?.state.queue).toHaveLength(1);
   });
 
-  it('is the release that has waited longest, and nothing where nothing waits', () => {
+  it('is the oldest waiting release, or nothing', () => {
     const next = takeNext(queued);
     expect(next?.work).toMatchObject({ kind: 'release', releaseId: 'release-2' });
     expect(takeNext(next?.state ?? queued)).toBeUndefined();
   });
 });
 
-describe('whatever is asked of a target, in whatever order', () => {
+describe('any sequence of messages to a target', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
-    'it stays bounded and loses nothing (%i)',
+    'keeps it bounded and loses nothing (%i)',
     (seed) => {
       const random = randomFrom(seed);
       const pick = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)]!;
@@ -232,7 +232,7 @@ describe('whatever is asked of a target, in whatever order', () => {
   );
 });
 
-it('a quarantine rejects the releases of its artifact that wait, with who put it there and why, and no others', () => {
+it('a quarantine rejects only the waiting releases of its artifact, with the person and the reason', () => {
   const both = waits(waits(seasoned(), 'bad'), 'good', { queue: 'all' });
   const quarantined = [{ artifact: 'sha256:bad', since: NOW, by: ADA }];
   const state = rejectQuarantined({ ...both, quarantined }, NOW);

@@ -13,7 +13,7 @@ function after(state: TargetState, ending: Ending, id = 'release-1'): TargetStat
 }
 
 describe('a result', () => {
-  it('becomes a row, what serves, and what is known', () => {
+  it('becomes a row, what serves, and the known revisions', () => {
     const state = after(seasoned({ known: [verified('old')] }), { knownRevisions: [verified('new')] });
     expect(state.history).toMatchObject([{ releaseId: 'release-1', outcome: 'released', revisionId: 'new' }]);
     expect(state.activeRevisionId).toBe('new');
@@ -38,7 +38,7 @@ describe('a result', () => {
     expect(row?.restore).toEqual({ since: NOW, servedAt: NOW });
   });
 
-  it('knows a revision for quarantined whose artifact came into quarantine while it was released', () => {
+  it('marks a revision as quarantined if its artifact was quarantined during the release', () => {
     const artifact = 'sha256:x';
     const knownRevisions = [{ ...verified('new'), artifact }, verified('other')];
     const { known } = after(seasoned({ quarantined: [{ artifact, since: NOW, by: ADA }] }), {
@@ -47,7 +47,7 @@ describe('a result', () => {
     expect(known.map(({ quarantined }) => quarantined)).toEqual([true, undefined]);
   });
 
-  it('keeps the order in which revisions were first known, with the newest word on each', () => {
+  it('keeps the order in which revisions were first known, with the newest verdict on each', () => {
     const knownRevisions = [{ ...verified('b'), verified: false }, verified('d')];
     const { known } = after(seasoned({ known: ['a', 'b', 'c'].map(verified) }), { knownRevisions });
     const told = known.map(({ revisionId, verified: good }) => `${revisionId}${good ? '' : '?'}`);
@@ -59,15 +59,12 @@ describe('a result', () => {
     ['rollback_failed', null],
     ['failed', 'old'],
     ['aborted', 'old'],
-  ] as const)(
-    'that ended %s and does not know what serves leaves %s to be taken for it',
-    (outcome, serves) => {
-      const before = seasoned({ activeRevisionId: 'old' });
-      expect(after(before, { outcome, servingRevisionId: null }).activeRevisionId).toBe(serves);
-    },
-  );
+  ] as const)('that ended %s without knowing what serves makes %s the assumed one', (outcome, serves) => {
+    const before = seasoned({ activeRevisionId: 'old' });
+    expect(after(before, { outcome, servingRevisionId: null }).activeRevisionId).toBe(serves);
+  });
 
-  it('that needs a person says so until one ends well', () => {
+  it('that needs a person is kept until a release ends well', () => {
     const stuck = after(seasoned(), { outcome: 'rollback_failed', instructions: 'do this' });
     expect(stuck.needsPerson).toEqual({ releaseId: 'release-1', since: NOW, instructions: 'do this' });
     expect(after(stuck, { outcome: 'aborted' }).needsPerson).toEqual(stuck.needsPerson);
@@ -75,12 +72,12 @@ describe('a result', () => {
     expect(after(stuck, { outcome: 'rolled_back' }).needsPerson).toBeNull();
   });
 
-  it('with an endless reason keeps the beginning of it', () => {
+  it('with an endless reason keeps its beginning', () => {
     expect(after(seasoned(), { reason: 'x'.repeat(50_000) }).history[0]?.reason).toHaveLength(1_000);
   });
 });
 
-it('the settings for the way back are those that something ended well under', () => {
+it('the settings for a restore are the last ones that worked', () => {
   const { spec: newest } = seasoned();
   const whole = { ...newest!, sourceConfig: { replicas: 2 }, secrets: [] };
   const worked = result('release-1', { settingsWorked: true });
@@ -95,11 +92,11 @@ describe('a hold', () => {
   const held = seasoned({ rollbacks: [waiting], hold });
   const failed = { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE' } as const;
 
-  it('goes with the rollback that set it and changed nothing', () => {
+  it('ends with the rollback that set it and changed nothing', () => {
     expect(after(held, failed, 'rollback-1').hold).toBeNull();
   });
 
-  it('becomes that of the next rollback that a person asked for, where the one that set it changed nothing', () => {
+  it('becomes that of the next requested rollback, if the one that set it changed nothing', () => {
     const next = { ...rollback('r2'), requestedBy: { who: 'cy', from: 'cli' } };
     const counter = { ...rollback('r3'), requestedBy: { who: 'slipway', from: 'watch' } };
     const both = { ...held, rollbacks: [waiting, counter, next] };
@@ -123,14 +120,14 @@ describe('a drift', () => {
   const drift = (state: TargetState, revisionId: string | null) =>
     after(state, { baseline: { revisionId, verified: false } }).drift;
 
-  it('is noticed where something else served than was known to, until a release finds what it expects', () => {
+  it('is recorded if another revision served than the known one, until a release finds the expected one', () => {
     expect(drift(known, 'b')).toMatchObject({ expected: 'a', found: 'b' });
     expect(drift(known, null)).toMatchObject({ expected: 'a', found: null });
     const drifted = { ...known, drift: { at: 'then', expected: 'z', found: 'b' } };
     expect(drift(drifted, 'a')).toBeNull();
   });
 
-  it('is none where it is not known what served, nothing was looked at, or a late revision of ours came up', () => {
+  it('is none if the serving one was unknown or not read, or a late revision of ours became active', () => {
     expect(drift(seasoned(), 'b')).toBeNull();
     expect(after(known, {}).drift).toBeNull();
     const late = [{ revisionId: 'b', deploymentId: 'd', restoreTo: 'a', until: 'then' }];
@@ -188,7 +185,7 @@ describe('the rollbacks that a result settles', () => {
     ['where it was tried in vain', { ...stoppedFor('id'), servingRevisionId: 'a' }, 'b', true],
     ['where nothing earlier is known', { ...stoppedFor('id'), servingRevisionId: 'a' }, undefined, false],
     ['where the release completed', { servingRevisionId: 'b', outcome: 'released' }, 'b', false],
-  ])('include one that says what it leaves %s', (_, ending, to, settles) => {
+  ])('include one that leaves %s', (_, ending, to, settles) => {
     const known = [verified('a'), { ...verified('a2'), copyOf: 'a' }, verified('b')];
     const asked = { ...rollback('id', to), from: 'a' };
     const { rollbacks } = after(seasoned({ known, rollbacks: [asked] }), ending);
@@ -196,7 +193,7 @@ describe('the rollbacks that a result settles', () => {
   });
 });
 
-describe('a revision that a person has left', () => {
+describe('a revision that a person rolled back from', () => {
   const b = { ...verified('b'), quarantined: true as const };
   const known = [verified('a'), b, { ...verified('b2'), copyOf: 'b' }];
   const left = (ending: Ending, asked = rollback('id')): string[] =>
@@ -204,14 +201,14 @@ describe('a revision that a person has left', () => {
       .known.filter(({ quarantined }) => quarantined === true)
       .map(({ revisionId }) => revisionId);
 
-  it('stays left with its copies, whatever becomes known of it', () => {
+  it('stays marked with its copies, whatever is learned about it', () => {
     expect(left({ servingRevisionId: 'a' })).toEqual(['b', 'b2']);
     expect(left({ servingRevisionId: 'b', knownRevisions: [verified('b')] })).toEqual(['b', 'b2']);
     const copy = { ...verified('b3'), copyOf: 'b' };
     expect(left({ servingRevisionId: 'b3', knownRevisions: [copy] })).toEqual(['b', 'b2', 'b3']);
   });
 
-  it('is trusted again once a person has gone back to it by name', () => {
+  it('is trusted again after a person has rolled back to it by name', () => {
     const copy = { ...verified('b3'), copyOf: 'b' };
     expect(left({ servingRevisionId: 'b3', knownRevisions: [copy] }, rollback('id', 'b'))).toEqual([]);
     expect(left({ servingRevisionId: 'a' }, rollback('id', 'b'))).toEqual(['b', 'b2']);

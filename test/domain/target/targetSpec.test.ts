@@ -38,7 +38,7 @@ describe('a target’s workflow id', () => {
     }
   });
 
-  it('is the same for all addresses of a control plane that is named by its id', () => {
+  it('is the same for all addresses of a control plane with one controlPlaneId', () => {
     const named = ['https://eu.control.test', 'http://10.0.0.7:8080'].map((controlPlane) =>
       targetWorkflowId({ controlPlane, controlPlaneId: 'main', deployment: 'agent' }),
     );
@@ -56,7 +56,7 @@ describe('a target’s workflow id', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('differs by tenant where one is named, since names are unique within a tenant', () => {
+  it('differs by tenant if one is given, because names are unique within a tenant', () => {
     const [one, other] = ['1b9e2f7c-7d5e-4f4e-8a53-111111111111', '1b9e2f7c-7d5e-4f4e-8a53-222222222222'];
     const target = { controlPlane: 'https://control.test', deployment: 'agent' };
     expect(targetWorkflowId({ ...target, tenantId: one })).toBe(`target:https://control.test:${one}:agent`);
@@ -65,7 +65,7 @@ describe('a target’s workflow id', () => {
     );
   });
 
-  it('is within that of a promotion to the target, with the tenant', () => {
+  it('is a part of the id of a promotion to the target, with the tenant', () => {
     const to = { controlPlane: 'https://Control.test/', deployment: 'agent' } as TargetSpec;
     const tenantId = '1b9e2f7c-7d5e-4f4e-8a53-111111111111';
     expect(promotionWorkflowId({ name: 'nightly', to })).toBe('promotion:https://control.test:agent:nightly');
@@ -101,7 +101,7 @@ describe("the control plane's key", () => {
     expect(mayHaveKey(target, url)).toBe(may);
   });
 
-  it('may be sent to every name of the loopback if the port is the same', () => {
+  it('may be sent to every loopback name if the port is the same', () => {
     const local = { controlPlane: 'http://localhost:4700' };
     expect(
       ['127.0.0.1:4700', '[::1]:4700', '127.0.0.1:4701'].map((host) => mayHaveKey(local, `http://${host}`)),

@@ -14,12 +14,12 @@ import {
 } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
-describe('looking something up', () => {
+describe('finding an item', () => {
   const running = runs('release-1');
   const first = submitRelease(seasoned(), running, request('a', { queue: 'all' }), NOW).state;
   const state = submitRelease(first, running, request('b', { queue: 'all' }), NOW).state;
 
-  it('tells what runs, what waits and at which place, and what is not known', () => {
+  it('shows what runs, what waits and its position, and what is unknown', () => {
     expect(lookUp(state, running, 'release-1')).toEqual({
       state: 'running',
       releaseId: 'release-1',
@@ -30,7 +30,7 @@ describe('looking something up', () => {
     expect(lookUp(state, running, 'release-99')).toBeUndefined();
   });
 
-  it('leads from a rollback’s request to what carries it out, and then to its row', () => {
+  it('leads from a rollback’s request to the release that executes it, and then to its row', () => {
     const restore = { step: 'redeploy', restoring: true, startedAt: NOW, status: 'done' } as const;
     const asked = requestRollback({ state, running, now: NOW }, rollback('id')).state;
     expect(lookUp(asked, running, 'id')).toMatchObject({ state: 'running', releaseId: 'release-1' });
@@ -40,8 +40,8 @@ describe('looking something up', () => {
   });
 });
 
-describe('what was ignored', () => {
-  it('is listed, the newest twenty', () => {
+describe('the list of ignored messages', () => {
+  it('keeps the newest twenty', () => {
     let state = seasoned();
     for (let index = 0; index < 30; index++) state = ignoreMessage(state, 'rollback', `${index}`, NOW);
     expect(state.ignored.map(({ reason }) => reason)).toEqual(
@@ -51,13 +51,13 @@ describe('what was ignored', () => {
 });
 
 describe('the state that a target keeps in its record store', () => {
-  it('comes back with all that must not be lost, and with fields that are added later', () => {
+  it('restores everything essential, and fields that are added later', () => {
     const state = { ...setHold(EMPTY_TARGET, ADA, NOW), nextNumber: 7, later: 'a field' };
     const record: unknown = JSON.parse(JSON.stringify({ at: NOW, state: stateToKeep(state) }));
     expect(keptStateOf(record)).toEqual({ at: NOW, state });
   });
 
-  it('is without what is long, and what is of the moment', () => {
+  it('omits long and temporary fields', () => {
     const row = { at: NOW, message: 'hold', by: ADA, note: '' };
     const long = endUnstarted(
       { ...EMPTY_TARGET, said: [row] },
@@ -67,7 +67,7 @@ describe('the state that a target keeps in its record store', () => {
     expect(keptStateOf({ at: NOW, state: stateToKeep(long) })).toEqual({ at: NOW, state: EMPTY_TARGET });
   });
 
-  it('is written when the hold, the quarantine or what is verified has changed, and not otherwise', () => {
+  it('is written only if the hold, the quarantine or the verified revisions have changed', () => {
     const other = (changes: Partial<TargetState>): boolean =>
       isToBeKept({ ...EMPTY_TARGET, ...changes }, EMPTY_TARGET);
     expect(other({ hold: { since: NOW, by: ADA } })).toBe(true);
@@ -82,7 +82,7 @@ describe('the state that a target keeps in its record store', () => {
   });
 });
 
-it('a release that its target had begun and that never came to be ends aborted', () => {
+it('a release that its target started but that never existed ends aborted', () => {
   const { history } = endUnstarted(EMPTY_TARGET, runs('release-3', { requestKey: 'key' }), NOW);
   expect(history).toMatchObject([{ releaseId: 'release-3', outcome: 'aborted', requestKey: 'key' }]);
 });

@@ -15,8 +15,8 @@ function routing(current: string, ...versions: readonly RoutedVersion[]): Routin
   return { current, wasEverCurrent: true, ramping: undefined, versions };
 }
 
-describe('the way back leads to', () => {
-  it('the version that stopped taking work last', () => {
+describe('a rollback of worker versions goes to', () => {
+  it('the version that last stopped taking work', () => {
     expect(previousVersion(routing('c', version('c'), version('b', 2), version('a', 1)))).toBe('b');
   });
 
@@ -29,7 +29,7 @@ describe('the way back leads to', () => {
   });
 });
 
-it('a build id is found by its first characters', () => {
+it('a build id is found by a prefix', () => {
   const known = routing('aa1', version('aa1'), version('aa2'), version('b'));
   expect(versionsStartingWith(known, 'aa')).toEqual(['aa1', 'aa2']);
   expect(versionsStartingWith(known, 'b')).toEqual(['b']);

@@ -96,7 +96,7 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('runs Slipway as a user without rights, on a root that it cannot write', async () => {
+  it('runs Slipway as an unprivileged user, on a read-only root', async () => {
     for (const service of ['platform', 'worker', 'dashboard']) {
       const { text } = await composition.exec(
         service,
@@ -106,7 +106,7 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     }
   });
 
-  it('gives Temporal and the platform a role each, which is no superuser and opens no database of the other', async () => {
+  it('gives Temporal and the platform a separate role each, without superuser and without access to the other’s database', async () => {
     const asRole = (role: string, password: string, database: string) =>
       composition.exec(
         'postgres',
@@ -128,7 +128,7 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     }
   });
 
-  it('releases through TLS an agent that reaches PostgreSQL, and not Temporal', async () => {
+  it('releases through TLS an agent that reaches PostgreSQL, but not Temporal', async () => {
     const temporal = [
       ...(await addresses('temporal', ['temporal', 'temporal-database'], [7233, 7234, 7235, 7239])),
       ...(await addresses('temporal-ui', ['temporal'], [8080])),
@@ -151,7 +151,7 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     expect(released.text).toContain('released');
   });
 
-  it('records the client’s own address behind the proxy, and not the one that a client claims', async () => {
+  it('records the client’s own address behind the proxy, not one that a client claims', async () => {
     const url = `https://${HOSTS.platform}/v1/audit?limit=100`;
     const claims = ['-H', 'X-Forwarded-For: 203.0.113.9', '-H', `X-Api-Key: ${ENV.SLIPWAY_API_KEY}`];
     const { code, text } = await composition.exec(
@@ -171,7 +171,7 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     expect(text).not.toContain(CADDY);
   });
 
-  it('counts wrong keys of the page for the client, and lets others sign in', async () => {
+  it('counts wrong keys of the dashboard per client, and lets others sign in', async () => {
     const statuses = [];
     for (let index = 0; index < 11; index++) statuses.push(await signIn('worker', `wrong key ${index}`));
     expect(statuses).toEqual([...Array<string>(10).fill('403'), '429']);
@@ -179,27 +179,24 @@ describe.skipIf(typeof images === 'string')('docker-compose.yml with TLS, in con
     expect(await signIn('platform', ENV.SLIPWAY_DASHBOARD_KEY)).toBe('303');
   });
 
-  it.each(KILLED)(
-    'finishes a release in the middle of which the container of %s is killed',
-    async (service) => {
-      const name = `killed-${service}`;
-      await writeAgent(name, { answers: '"Hello Ada"', expects: { contains: 'Ada' }, takesMs: 4_000 });
-      const queued = await composition.run(
-        'worker',
-        ['slipway', 'release', 'staging', '--no-wait'],
-        `${folder}/${name}`,
-      );
-      expect(queued.code, queued.text).toBe(0);
-      expect(await outcomes([name])).toEqual({ [name]: 'running' });
-      await composition.kill(service);
-      await composition.healthy(service);
-      await ended([name]);
-      const shown = await composition.run('worker', ['slipway', 'show', 'latest'], `${folder}/${name}`);
-      expect(await outcomes([name]), shown.text).toEqual({ [name]: 'released' });
-    },
-  );
+  it.each(KILLED)('finishes a release although the container of %s is killed during it', async (service) => {
+    const name = `killed-${service}`;
+    await writeAgent(name, { answers: '"Hello Ada"', expects: { contains: 'Ada' }, takesMs: 4_000 });
+    const queued = await composition.run(
+      'worker',
+      ['slipway', 'release', 'staging', '--no-wait'],
+      `${folder}/${name}`,
+    );
+    expect(queued.code, queued.text).toBe(0);
+    expect(await outcomes([name])).toEqual({ [name]: 'running' });
+    await composition.kill(service);
+    await composition.healthy(service);
+    await ended([name]);
+    const shown = await composition.run('worker', ['slipway', 'show', 'latest'], `${folder}/${name}`);
+    expect(await outcomes([name]), shown.text).toEqual({ [name]: 'released' });
+  });
 
-  it('finishes every release during which the worker is replaced by one of another image', async () => {
+  it('finishes every release although the worker is replaced by one of another image', async () => {
     const changes = join(folder, 'two');
     await mkdir(changes);
     // Another version that replays the histories of the first.

@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
     await rm(home, { recursive: true, force: true });
   });
 
-  it('runs on a root that it cannot write, without rights, within its limits, and sees no engine', async () => {
+  it('runs on a read-only root, without privileges, within its limits, and sees no engine', async () => {
     const id = await deploy('confined');
     const probe = await probed(id);
     expect(probe).toMatchObject({
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
     expect(inspected).toBe('512 true false');
   });
 
-  it('has a network of its own: it reaches no container of another deployment', async () => {
+  it('has a separate network, and reaches no container of another deployment', async () => {
     const [one, other] = [await deploy('one'), await deploy('other')];
     const [ownAddress, otherAddress] = [await addressOf(one), await addressOf(other)];
     expect(await networkOf(one)).not.toBe(await networkOf(other));
@@ -146,13 +146,13 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
     expect(reached[`${otherAddress}:8000`]).not.toBe('done');
   });
 
-  it('does not reach what listens on the machine’s loopback, such as the platform', async () => {
+  it('does not reach listeners on the machine’s loopback, such as the platform', async () => {
     const { host } = new URL(url);
     const { reached } = await probed(await deploy('loopback'), [host]);
     expect(reached).toEqual({ [host]: 'ECONNREFUSED' });
   });
 
-  it('leaves no container and no network behind when it is deleted', async () => {
+  it('leaves no container and no network after its deletion', async () => {
     const id = await deploy('deleted');
     const network = await networkOf(id);
     expect((await call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);

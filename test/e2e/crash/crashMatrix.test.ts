@@ -7,7 +7,7 @@ import { pairwiseCourses } from './pairwise.ts';
 const courses = pairwiseCourses();
 const count = courses.flatMap(({ releases }) => releases.flatMap(({ cells }) => cells)).length;
 
-it(`a release ends as if nothing had been killed, in ${count} cells of the matrix`, async () => {
+it(`a release ends as if no process had been killed, in ${count} cells of the matrix`, async () => {
   const endings = await runCourses(courses, 2);
   const wrong = endings
     .filter(({ problems }) => problems.length > 0)

@@ -13,7 +13,7 @@ const endings: readonly CrashEnding[] = allCells().map((cell, index) => ({
   workflowId: undefined,
 }));
 
-it('the table shows every cell, and is read back as it was written', () => {
+it('the table shows every cell, and reads back unchanged', () => {
   const findings = findingsOf(endings);
   expect(findings.size).toBe(allCells().length);
   expect(readMatrixTable(matrixTable(findings))).toEqual(findings);
@@ -25,13 +25,13 @@ it('a cell that was not run is listed as such, and is no problem', () => {
   expect(readMatrixTable(table).size).toBe(0);
 });
 
-it('the counts list duplicates, stuck and wrong releases', () => {
+it('the counts include duplicates, stuck and wrong releases', () => {
   const counts = matrixCounts(findingsOf(endings));
   expect(counts).toContain(`${allCells().length} cells, ${allCells().length - 2} as they should be`);
   expect(counts).toContain('1 duplicate revisions, 1 stuck');
 });
 
-it('each cell has its own name, and each combination that is left out has a reason', () => {
+it('each cell has a unique name, and each omitted combination has a reason', () => {
   expect(new Set(allCells().map(cellName)).size).toBe(allCells().length);
   for (const reason of omissions().keys()) expect(reason).not.toBe('');
 });

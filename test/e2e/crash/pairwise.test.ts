@@ -5,7 +5,7 @@ import { pairsOf, pairwiseCourses } from './pairwise.ts';
 
 const selected = pairwiseCourses().flatMap(({ releases }) => releases.flatMap(({ cells }) => cells));
 
-it('the selection has every pair of step, moment and victim that the matrix has', () => {
+it('the selection covers every pair of step, moment and victim of the matrix', () => {
   const pairs = new Set(selected.flatMap(pairsOf));
   expect(
     allCells()
@@ -14,7 +14,7 @@ it('the selection has every pair of step, moment and victim that the matrix has'
   ).toEqual([]);
 });
 
-it('the selection has only cells of the matrix, and none twice', () => {
+it('the selection contains only cells of the matrix, each once', () => {
   const names = selected.map(cellName);
   const all = new Set(allCells().map(cellName));
   expect(names.filter((name) => !all.has(name))).toEqual([]);

@@ -99,7 +99,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
   it.each([
     ['the least values', LEAST, 7],
     ['everything enabled', EVERYTHING, 15],
-  ])('has no field that the API server does not know, with %s', async (name, values, count) => {
+  ])('has no field that is unknown to the API server, with %s', async (name, values, count) => {
     const rendered = cluster.helm(
       'template',
       'slipway',
@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     }
   });
 
-  it('is installed where pods may have no rights, and all its pods are accepted, scheduled and ready', async () => {
+  it('can be installed in a restricted namespace, and all its pods are accepted, scheduled and ready', async () => {
     cluster.helm(
       'install',
       'slipway',
@@ -140,7 +140,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     expect(new Set(workers.map(({ spec }) => spec.nodeName)).size).toBe(3);
   });
 
-  it('lets one worker at a time be evicted, as a drained node does', async () => {
+  it('allows the eviction of one worker at a time, as during a drain', async () => {
     const budget = `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets/slipway-worker`;
     await eventually(async () => {
       const { status } = await cluster.get<{ status: { disruptionsAllowed: number } }>(budget);
@@ -189,7 +189,7 @@ describe.skipIf(missing !== undefined)('the Helm chart, on a real Kubernetes API
     });
   });
 
-  it('is uninstalled without a rest', async () => {
+  it('is uninstalled completely', async () => {
     cluster.helm('uninstall', 'slipway', '--namespace', NAMESPACE, '--wait', '--timeout', '3m');
     await eventually(async () => {
       for (const [api, kind] of [

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { withControlPlane } from '../../../src/inspection/deployment/deploymentAccess.ts';
 import { testOutput } from '../../cli/testOutput.ts';
 
-it('asks for a key that is not set where the command itself runs, which calls the control plane', async () => {
+it('a key that the command needs is reported as missing where the command runs', async () => {
   const context = { output: testOutput(), home: join(tmpdir(), 'slipway-no-such-home'), environment: {} };
   const target = { controlPlane: 'http://127.0.0.1:4700', apiKey: { from: 'env:SOME_KEY' } };
   const called = withControlPlane(context, target, () => Promise.resolve('called'));

@@ -9,7 +9,7 @@ import { json, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../../cli/testOutput.ts';
 import { runningStep, sampleProgress } from '../../cli/ui/sampleProgress.ts';
 
-it('the newest lines of a build hold no secret of the target', async () => {
+it('the newest lines of a build contain no secret of the target', async () => {
   const line = {
     id: '1',
     stage: 'build',

@@ -36,8 +36,8 @@ function forgetful(): TemporalConnection {
 
 const target = { name: 'production', workflowId: 'target:http://127.0.0.1:1:greeter' };
 
-describe('a release that Temporal has forgotten', () => {
-  it.each(['release-1', 'latest'])('is told from its record, asked for as %s', async (wanted) => {
+describe('a release that Temporal no longer has', () => {
+  it.each(['release-1', 'latest'])('is read from its record, by %s', async (wanted) => {
     const store = openArtifactStore(folder);
     await store.putRecord(
       'production/2026-11-21T11-00-00-000Z-release-11.json',
@@ -48,7 +48,7 @@ describe('a release that Temporal has forgotten', () => {
     expect(found).toMatchObject({ from: 'record', past: { releaseId: 'release-1', outcome: 'released' } });
   });
 
-  it('is not known without a record', async () => {
+  it('is unknown without a record', async () => {
     await expect(
       findRelease(forgetful(), openArtifactStore(folder), target, 'release-1'),
     ).rejects.toMatchObject({ code: 'SLIPWAY_RELEASE_UNKNOWN', hint: 'it has never taken one' });

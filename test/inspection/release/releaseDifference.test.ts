@@ -44,7 +44,7 @@ function recorded(releaseId: string, digest: string): FoundRelease {
   };
 }
 
-it('compares the files of releases that are known by their records alone', async () => {
+it('compares the files of releases that exist only as records', async () => {
   const store = openArtifactStore(join(folder, 'store'));
   const [from, to] = [
     recorded('release-1', await put('a', '{}')),
@@ -54,7 +54,7 @@ it('compares the files of releases that are known by their records alone', async
   expect(files).toMatchObject({ added: [], removed: [], changed: [{ to: { path: 'graph.json' } }] });
 });
 
-it('says which artifact is not in the store any more', async () => {
+it('names an artifact that is no longer in the store', async () => {
   const store = openArtifactStore(join(folder, 'store'));
   const [kept, pruned] = [await put('a', '{}'), await put('b', '[]')];
   await store.removeArtifact(pruned, new Date().toISOString());

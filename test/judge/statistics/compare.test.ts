@@ -19,7 +19,7 @@ function distribution(comparison: MetricComparison) {
 }
 
 describe('a distribution’s comparison', () => {
-  it('tells a ratio as a share of the baseline, whatever the unit', () => {
+  it('expresses a ratio as a share of the baseline, with any unit', () => {
     const slower = LATENCIES.map((value) => value * 1.3);
     const { change, pWorse } = compareDistributions('latency', LATENCIES, slower, AT_95);
     expect(change!.estimate).toBeCloseTo(0.3, 2);
@@ -27,12 +27,12 @@ describe('a distribution’s comparison', () => {
     expect(pWorse).toBeLessThan(0.001);
   });
 
-  it('holds a worsening against what matters, not against nothing', () => {
+  it('compares a worsening with the relevant effect, not with zero', () => {
     const slightly = LATENCIES.map((value) => value * 1.05);
     expect(compareDistributions('latency', LATENCIES, slightly, AT_95).pWorse).toBeGreaterThan(0.5);
   });
 
-  it('tells a difference in the metric’s own unit, and takes the lower one for the worse', () => {
+  it('expresses a difference in the metric’s unit, and counts the lower value as worse', () => {
     const scores = Array.from({ length: 60 }, (_, index) => (index % 10) / 10);
     const worse = scores.map((score) => score - 0.3);
     const { change, pWorse } = compareDistributions('score', scores, worse, AT_95);
@@ -41,7 +41,7 @@ describe('a distribution’s comparison', () => {
     expect(compareDistributions('score', worse, scores, AT_95).pWorse).toBeGreaterThan(0.99);
   });
 
-  it('has what a plot needs: 21 percentiles, and both sides over the same bins, none left out', () => {
+  it('has the data of a plot: 21 percentiles, and both sides over the same bins, none omitted', () => {
     const slower = LATENCIES.map((value) => value * 2);
     const { baseline, histogram, superiority } = distribution(
       compareDistributions('latency', LATENCIES, slower, AT_95),
@@ -58,11 +58,11 @@ describe('a distribution’s comparison', () => {
     expect(superiority).toBe(1);
   });
 
-  it('takes an answer of no characters for one of one', () => {
+  it('counts an answer without characters as one character', () => {
     expect(compareDistributions('outputSize', [0, 0, 0], [0, 1, 0], AT_95).change!.estimate).toBe(0);
   });
 
-  it('says nothing where a side has no runs', () => {
+  it('is empty if a side has no runs', () => {
     expect(compareDistributions('latency', [], LATENCIES, AT_95)).toMatchObject({
       baseline: null,
       change: null,
@@ -70,21 +70,21 @@ describe('a distribution’s comparison', () => {
     });
   });
 
-  it('tests nothing where the metric decides nothing', () => {
+  it('tests nothing if the metric decides nothing', () => {
     const { pWorse, change } = compareDistributions('latency', LATENCIES, LATENCIES, { confidence: 0.95 });
     expect(pWorse).toBeNull();
     expect(change!.estimate).toBe(0);
   });
 });
 
-it('a rate’s comparison says nothing where a side has no runs', () => {
+it('a rate’s comparison is empty if a side has no runs', () => {
   const side = { runs: 10, held: 9 };
   expect(compareRates('success', { runs: 0, held: 0 }, side, { confidence: 0.95 }).change).toBeNull();
   expect(compareRates('success', side, side, { confidence: 0.95 }).pWorse).toBeGreaterThan(0.5);
 });
 
 describe('Fisher’s exact test', () => {
-  it('gives the published values: the lady who tastes tea, and the twins of criminals', () => {
+  it('gives the published values: the lady tasting tea, and the criminal twins', () => {
     expect(fisherFewer({ runs: 4, held: 3 }, { runs: 4, held: 1 })).toBeCloseTo(17 / 70, 12);
     expect(fisherFewer({ runs: 4, held: 4 }, { runs: 4, held: 0 })).toBeCloseTo(1 / 70, 12);
     expect(fisherFewer({ runs: 13, held: 10 }, { runs: 17, held: 2 })).toBeCloseTo(0.0004652, 7);
@@ -96,7 +96,7 @@ describe('Fisher’s exact test', () => {
     }
   });
 
-  it('finds nothing where both sides always hold, or never', () => {
+  it('finds nothing if both sides always succeed, or never', () => {
     expect(fisherFewer({ runs: 50, held: 50 }, { runs: 50, held: 50 })).toBeCloseTo(1, 12);
     expect(fisherFewer({ runs: 50, held: 0 }, { runs: 50, held: 0 })).toBeCloseTo(1, 12);
   });
@@ -113,7 +113,7 @@ describe('the bounds of Clopper and Pearson', () => {
 });
 
 describe('the change of a rate', () => {
-  it('is told as candidate less baseline, within bounds that open as runs get fewer', () => {
+  it('is candidate less baseline, within bounds that widen with fewer runs', () => {
     const of = (runs: number) => rateChange({ runs, held: runs * 0.9 }, { runs, held: runs * 0.8 }, 0.95);
     const [many, few] = [of(1000), of(50)];
     expect(many.estimate).toBeCloseTo(-0.1, 12);
@@ -122,7 +122,7 @@ describe('the change of a rate', () => {
     expect(many.upper).toBeLessThan(0);
   });
 
-  it('has room for a worsening that none of the runs showed', () => {
+  it('allows for a worsening that no run showed', () => {
     const { estimate, lower, upper } = rateChange({ runs: 200, held: 200 }, { runs: 200, held: 200 }, 0.95);
     expect(estimate).toBe(0);
     // Three in 200: the rule of three.

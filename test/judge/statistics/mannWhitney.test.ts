@@ -12,7 +12,7 @@ describe('the Mann-Whitney U test', () => {
     }
   });
 
-  it('finds nothing in values that are all equal', () => {
+  it('finds nothing in equal values', () => {
     expect(mannWhitney(sorted([7, 7, 7]), sorted([7, 7, 7]))).toEqual({ u: 4.5, pLarger: 1 });
   });
 });
@@ -23,16 +23,16 @@ describe('the critical values of U', () => {
     [0.025, [2, 13, 23, 37, 64, 127]],
     [0.01, [1, 9, 19, 31, 56, 114]],
     [0.005, [0, 7, 16, 27, 51, 105]],
-  ])('are those of the published tables at the one-sided level %s', (level, published) => {
+  ])('match the published tables at the one-sided level %s', (level, published) => {
     expect([5, 8, 10, 12, 15, 20].map((n) => criticalU(n, n, level))).toEqual(published);
   });
 
-  it('are those of the published table for samples of different sizes', () => {
+  it('match the published table for samples of different sizes', () => {
     const published = [8, 14, 20, 27, 34, 41, 48, 55, 62, 69, 76, 83, 90, 98, 105, 112, 119, 127];
     expect(published.map((_, index) => criticalU(index + 3, 20, 0.025))).toEqual(published);
   });
 
-  it('are none where the samples are too small to reject anything', () => {
+  it('do not exist if the samples are too small to reject anything', () => {
     expect(criticalU(3, 3, 0.025)).toBe(-1);
     expect(criticalU(1, 30, 0.01)).toBe(-1);
   });
@@ -45,7 +45,7 @@ describe('the shift between two samples', () => {
     }
   });
 
-  it('has the bounds that one finds by inverting SciPy’s test', () => {
+  it('has the bounds of SciPy’s inverted test', () => {
     const untied = SCIPY.mannWhitney.filter(({ bounds }) => bounds !== null);
     expect(untied.length).toBeGreaterThan(15);
     for (const { baseline, candidate, bounds } of untied) {
@@ -55,7 +55,7 @@ describe('the shift between two samples', () => {
     }
   });
 
-  it('lies beyond a value exactly where the test rejects that value', () => {
+  it('excludes a value exactly if the test rejects that value', () => {
     for (const { baseline, candidate } of SCIPY.mannWhitney.slice(0, 18)) {
       const [before, after] = [sorted(baseline), sorted(candidate)];
       const lower = shiftOf(before, after, 0.95).lower!;
@@ -70,7 +70,7 @@ describe('the shift between two samples', () => {
     }
   });
 
-  it('is open where there are too few values to bound it', () => {
+  it('is unbounded with too few values', () => {
     expect(shiftOf(sorted([1, 2]), sorted([2, 4]), 0.95)).toEqual({
       estimate: 1.5,
       lower: null,
@@ -78,7 +78,7 @@ describe('the shift between two samples', () => {
     });
   });
 
-  it('takes samples whose pairs would not fit into memory', () => {
+  it('handles samples whose pairs would not fit into memory', () => {
     const values = Array.from({ length: 50_000 }, (_, index) => index / 1000);
     const { estimate, lower, upper } = shiftOf(
       sorted(values),

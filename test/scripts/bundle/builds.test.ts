@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('the entry names a complete build, without files of the build before it', async () => {
+it('the entry names a complete build, without files of the previous build', async () => {
   write({ 'main.js': 'one', 'old-part.js': '' });
   write({ 'main.js': 'two', 'part.js': '2' });
   const build = await builtNow();
@@ -30,7 +30,7 @@ it('the entry names a complete build, without files of the build before it', asy
   expect(await readFile(join(build, 'main.js'), 'utf8')).toBe('two');
 });
 
-it('the previous build stays, for processes that have not loaded all of it; older ones are removed', async () => {
+it('the previous build stays for processes that have not loaded all of it; older ones are removed', async () => {
   const builds = [];
   for (const text of ['one', 'two', 'three']) {
     write({ 'main.js': text });

@@ -38,7 +38,7 @@ it('each module keeps its own address in the bundle, also after the folder is mo
   });
 });
 
-it('a package of CommonJS that stays outside is loaded once, for the bundle and for others', async () => {
+it('an external CommonJS package is loaded once, for the bundle and for others', async () => {
   await write('node_modules/shared/package.json', JSON.stringify({ name: 'shared', main: 'index.js' }));
   await write('node_modules/shared/index.js', 'exports.Shared = class {}; exports.file = __filename;');
   await write('package.json', '{ "type": "module" }');

@@ -21,7 +21,7 @@ function settingsFor(address: string): TemporalSettings {
 }
 
 describe('connecting to Temporal', () => {
-  it('fails at once if nothing listens', async () => {
+  it('fails immediately if nothing listens', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => closed.once('listening', resolve));
     const { port } = closed.address() as AddressInfo;
@@ -36,14 +36,14 @@ describe('connecting to Temporal', () => {
     });
   });
 
-  it('fails at once if the host does not exist', async () => {
+  it('fails immediately if the host does not exist', async () => {
     await expect(connectTemporal(settingsFor('temporal.invalid:7233'))).rejects.toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
       message: 'the host "temporal.invalid" does not exist',
     });
   });
 
-  it('says so in time where something listens that never answers', async () => {
+  it('fails in time if the server never answers', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as AddressInfo;
@@ -55,7 +55,7 @@ describe('connecting to Temporal', () => {
     silent.close();
   });
 
-  it('that is closed ends a call which waits to be retried', async () => {
+  it('that is closed ends a call that waits for a retry', async () => {
     let isAway = false;
     let refused = 0;
     const temporal = createHttp2Server().on('stream', (stream) => {

@@ -18,7 +18,7 @@ describe('a workflow', () => {
     expect(await findStuckTask(temporal, 'target:t')).toBeUndefined();
   });
 
-  it('whose task failed three times is stuck, and commands say so with the cause and the remedy', async () => {
+  it('whose task failed three times is stuck, and commands report the cause and the remedy', async () => {
     const { temporal } = stuckTemporal({ 'target:t': { attempt: 3, events: [COMPLETED, BROKEN] } });
     expect(await findStuckTask(temporal, 'target:t')).toEqual({
       workflowId: 'target:t',

@@ -32,8 +32,8 @@ function devState(pid: number): DevState {
   };
 }
 
-describe('which Temporal is used', () => {
-  it('is localhost where nobody names one', async () => {
+describe('the Temporal to use', () => {
+  it('is localhost by default', async () => {
     const settings = await temporalSettings(home, noFile);
     expect(settings).toMatchObject({
       address: 'localhost:7233',
@@ -45,7 +45,7 @@ describe('which Temporal is used', () => {
     });
   });
 
-  it("is the one of Temporal's own environment configuration, with its namespace", async () => {
+  it('comes from Temporal’s own environment configuration, with its namespace', async () => {
     await writeDevState(home, devState(process.pid));
     const settings = await temporalSettings(home, {
       ...noFile,
@@ -69,7 +69,7 @@ describe('which Temporal is used', () => {
     'localhost:7233/default',
     'localhost:72333',
     'a b',
-  ])('is refused if its address is %j instead of a host and a port', async (address) => {
+  ])('is rejected if its address is %j instead of a host and a port', async (address) => {
     await expect(temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address })).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_INVALID',
       exitCode: 1,
@@ -78,7 +78,7 @@ describe('which Temporal is used', () => {
   });
 
   it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
-    'is taken if its address is %j',
+    'is accepted if its address is %j',
     async (address) => {
       const settings = await temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address });
       expect(settings.address).toBe(address);
@@ -93,13 +93,13 @@ describe('which Temporal is used', () => {
     expect(settings.connectionOptions.address).toBe('127.0.0.1:7300');
   });
 
-  it('is not the one of a `slipway dev` that is gone', async () => {
+  it('is not the one of a `slipway dev` that has ended', async () => {
     // No process id is as large as this.
     await writeDevState(home, devState(2 ** 30));
     expect((await temporalSettings(home, noFile)).origin).toBe('default');
   });
 
-  it('is refused with the place where a profile does not exist', async () => {
+  it('is rejected with the place if a profile does not exist', async () => {
     const environment = { ...noFile, TEMPORAL_PROFILE: 'nowhere' };
     await expect(temporalSettings(home, environment)).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_INVALID',
@@ -107,22 +107,22 @@ describe('which Temporal is used', () => {
   });
 });
 
-describe('what `slipway dev` leaves', () => {
-  it('is readable by its owner alone', async () => {
+describe('the file of `slipway dev`', () => {
+  it('is readable only by its owner', async () => {
     await writeDevState(home, devState(process.pid));
     expect((await stat(join(home, 'dev.json'))).mode & 0o777).toBe(0o600);
     await removeDevState(home);
     expect(await readDevState(home)).toBeUndefined();
   });
 
-  it('is refused where somebody else wrote the file', async () => {
+  it('is rejected if another user wrote it', async () => {
     await writeFile(join(home, 'dev.json'), '{"pid": "one"}');
     await expect(readDevState(home)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID' });
   });
 });
 
-describe("a workflow's page", () => {
-  it('escapes the id, which holds a URL', () => {
+describe('the URL of a workflow', () => {
+  it('escapes the id, which contains a URL', () => {
     const page = workflowPage({ ui: 'http://ui', namespace: 'default' }, 'target:http://a/b:c');
     expect(page).toBe('http://ui/namespaces/default/workflows/target%3Ahttp%3A%2F%2Fa%2Fb%3Ac');
   });

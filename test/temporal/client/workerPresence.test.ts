@@ -19,7 +19,7 @@ function polledBy(pollers: Readonly<Record<string, readonly string[]>>): Tempora
   } as unknown as TemporalConnection;
 }
 
-it('counts a worker that polls the task queue and those of the activities that wait, and no other', async () => {
+it('counts only workers that poll the task queue, and those of the waiting activities', async () => {
   const temporal = polledBy({
     slipway: ['whole', 'without polls', 'without restores'],
     'slipway-polls': ['whole', 'without restores'],

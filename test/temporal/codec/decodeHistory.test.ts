@@ -29,7 +29,7 @@ afterAll(() => {
 });
 
 describe('an encrypted history', () => {
-  it('has its payloads, failures and their causes back once it is decoded, and none of it before', async () => {
+  it('gets its payloads, failures and their causes back by decoding, and shows none of it before', async () => {
     const error = ApplicationFailure.create({
       message: 'planted-message',
       details: ['planted-detail'],
@@ -58,7 +58,7 @@ describe('an encrypted history', () => {
     expect(asText(history)).toContain('planted-detail');
   });
 
-  it('is told from one without encryption: what is not encrypted stays', async () => {
+  it('is distinguished from one without encryption, which stays unchanged', async () => {
     const history = History.create({
       events: [{ workflowExecutionSignaledEventAttributes: { input: { payloads: [payloadOf('plain')] } } }],
     });
@@ -73,7 +73,7 @@ describe('an encrypted history', () => {
 });
 
 describe('the failures of a workflow', () => {
-  it('keep their message where they are written twice', () => {
+  it('keep their message at both of its places', () => {
     const error = ApplicationFailure.create({ message: 'planted' });
     const once = failures.errorToFailure(error, defaultPayloadConverter);
     const read = failures.failureToError(once, defaultPayloadConverter);
@@ -84,12 +84,12 @@ describe('the failures of a workflow', () => {
     }
   });
 
-  it('stay readable where a query is asked too early: clients know it by its text', () => {
+  it('stay readable for a query that comes too early, because clients match the text', () => {
     const refused = ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
     expect(failures.errorToFailure(refused, defaultPayloadConverter).message).toBe(QUERY_TOO_EARLY);
   });
 
-  it('are written as the SDK writes them where nothing is encrypted', async () => {
+  it('are written as the SDK writes them without encryption', async () => {
     vi.unstubAllGlobals();
     vi.resetModules();
     const { failureConverter } = await import('../../../src/workflows/failureConverter.ts');

@@ -15,14 +15,14 @@ describe('payloads', () => {
   const old = keyOf('2026-05');
   const fresh = keyOf('2026-11');
 
-  it('are encrypted with the first key, whose id they carry', async () => {
+  it('are encrypted with the first key, and carry its id', async () => {
     const [payload] = await new PayloadCipher([fresh, old]).encode([payloadOf('planted')]);
     expect(textOf(payload!)).not.toContain('planted');
     expect(Buffer.from(payload!.metadata!['encoding']!).toString()).toBe('binary/encrypted');
     expect(Buffer.from(payload!.metadata!['encryption-key-id']!).toString()).toBe('2026-11');
   });
 
-  it('are decrypted with whichever key they name, and read as they are where they name none', async () => {
+  it('are decrypted with the key that they name, and read as they are if they name none', async () => {
     const [before] = await new PayloadCipher([old]).encode([payloadOf({ written: 'before' })]);
     const [after] = await new PayloadCipher([fresh, old]).encode([payloadOf({ written: 'after' })]);
     const decoded = await new PayloadCipher([fresh, old]).decode([before!, after!, payloadOf('plain')]);
@@ -33,12 +33,12 @@ describe('payloads', () => {
     ]);
   });
 
-  it('of the same value are never the same bytes', async () => {
+  it('of the same value never have the same bytes', async () => {
     const [one, other] = await new PayloadCipher([old]).encode([payloadOf('same'), payloadOf('same')]);
     expect(textOf(one!)).not.toBe(textOf(other!));
   });
 
-  it('stay as they are without keys, and where there is nothing to hide', async () => {
+  it('stay unchanged without keys, and if there is nothing to encrypt', async () => {
     const payload = payloadOf('plain');
     expect(await NO_KEYS.encode([payload])).toEqual([payload]);
     const nothing = payloadOf(undefined);
@@ -48,7 +48,7 @@ describe('payloads', () => {
   it.each([
     ['no key', [], 'this process has no payload keys'],
     ['other keys', [old], 'this process has "2026-05"'],
-  ])('are refused with %s, naming what to set', async (_, keys, has) => {
+  ])('are rejected with %s, naming what to set', async (_, keys, has) => {
     const encrypted = await new PayloadCipher([fresh]).encode([payloadOf(1)]);
     await expect(new PayloadCipher(keys).decode(encrypted)).rejects.toMatchObject({
       code: 'SLIPWAY_PAYLOAD_KEY_MISSING',
@@ -57,7 +57,7 @@ describe('payloads', () => {
     });
   });
 
-  it('are refused where another key took over the id, where they were changed, or cut off', async () => {
+  it('are rejected if another key has the id, or if they were changed or truncated', async () => {
     const [payload] = await new PayloadCipher([old]).encode([payloadOf('planted')]);
     const changed = Buffer.from(payload!.data!);
     changed[20]! ^= 1;

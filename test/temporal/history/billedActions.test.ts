@@ -42,12 +42,12 @@ describe('billed actions', () => {
     expect(actionsOf(local('4'), local('4'), local('9'))).toEqual({ ...NONE, localActivities: 2 });
   });
 
-  it('are none for a signal that a workflow sent: its sender is billed', () => {
+  it('are none for a signal from a workflow, which is billed to its sender', () => {
     const fromWorkflow = { workflowExecutionSignaledEventAttributes: { externalWorkflowExecution: {} } };
     expect(actionsOf(fromWorkflow)).toEqual(NONE);
   });
 
-  it('are one for all search attributes changed at once, and none for the SDK’s own', () => {
+  it('are one for all search attributes changed together, and none for the SDK’s own', () => {
     const upserted = (indexedFields: object) => ({
       upsertWorkflowSearchAttributesEventAttributes: { searchAttributes: { indexedFields } },
     });
@@ -55,7 +55,7 @@ describe('billed actions', () => {
     expect(actionsOf(upserted({ TemporalChangeVersion: {} }))).toEqual(NONE);
   });
 
-  it('are none for workflow tasks, and for how activities and children end', () => {
+  it('are none for workflow tasks, and for the ends of activities and children', () => {
     for (const event of [
       'workflowTaskCompleted',
       'activityTaskCompleted',
@@ -81,20 +81,20 @@ describe('heartbeats', () => {
       },
     ] as unknown as Events;
 
-  it('are at most one for each attempt, and one each time the SDK passes one on', () => {
+  it('are at most one for each attempt, and one for each that the SDK sends', () => {
     expect(billedActions(activity(60, { seconds: 10 })).heartbeatsAtMost).toBe(1 + 7);
     expect(billedActions(activity(60, { seconds: 10 }, 3)).heartbeatsAtMost).toBe(3 + 7);
     expect(billedActions(activity(600, { seconds: 3_600 })).heartbeatsAtMost).toBe(1 + 10);
   });
 
-  it('are none of an activity without a deadline for silence, or that ends at once', () => {
+  it('are none for an activity without a heartbeat timeout, or that ends immediately', () => {
     expect(billedActions(activity(60, undefined)).heartbeatsAtMost).toBe(0);
     expect(billedActions(activity(0.2, { seconds: 10 })).heartbeatsAtMost).toBe(0);
   });
 });
 
 describe('a stored history', () => {
-  it('of a target has its own start with its first write, and what each of its two releases costs it', async () => {
+  it('of a target has its own start with its first write, and the cost of each of its two releases', async () => {
     const { actions, total } = await costOf('first-release-then-failed-check.0.target');
     expect(actions).toMatchObject({ starts: 1, children: 2, updates: 2, attempts: 3 });
     expect(total - actions.signals).toBe(2 + 2 * ACTIONS_OF_TARGET);

@@ -5,7 +5,7 @@ import type { AuditedHistory } from '../../../src/temporal/history/readFacts.ts'
 
 const AT = 1_763_726_400;
 
-it('what was said after a worker last took the workflow up waits for the next one, whatever it holds', () => {
+it('messages after a worker’s last task wait for the next one, with any content', () => {
   expect(
     messagesOf([
       signal('hold', { who: 'ada' }),
@@ -22,7 +22,7 @@ it('what was said after a worker last took the workflow up waits for the next on
   ]);
 });
 
-it('nothing waits once a worker has taken it up', () => {
+it('nothing waits after a worker has processed it', () => {
   expect(messagesOf([signal('hold', {}), { workflowTaskCompletedEventAttributes: {} }])).toEqual([]);
 });
 

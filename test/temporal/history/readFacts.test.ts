@@ -14,13 +14,13 @@ const TASK_DONE = [
   { workflowTaskCompletedEventAttributes: {} },
 ];
 
-it('a target is idle once it has dealt with the end of what it started, and not as long as that is on its way', () => {
+it('a target is idle after it has processed the end of its child, and not before', () => {
   expect(isIdle(CHILD_STARTED)).toBe(false);
   expect(isIdle([...CHILD_STARTED, CHILD_ENDED, TASK_DONE[0]!])).toBe(false);
   expect(isIdle([...CHILD_STARTED, CHILD_ENDED, ...TASK_DONE])).toBe(true);
 });
 
-it('a target is not idle while it waits for the timer after which it carries on as a new run', () => {
+it('a target is not idle while it waits for the timer of its Continue-As-New', () => {
   const timer = { timerStartedEventAttributes: { timerId: '7' } };
   expect(isIdle([...TASK_DONE, timer])).toBe(false);
   expect(isIdle([...TASK_DONE, timer, { timerFiredEventAttributes: { timerId: '7' } }, ...TASK_DONE])).toBe(
@@ -31,7 +31,7 @@ it('a target is not idle while it waits for the timer after which it carries on 
   ).toBe(true);
 });
 
-it('a target is idle once a notice has begun that it does not wait for', () => {
+it('a target is idle after the start of a notice that it does not wait for', () => {
   const begun = { startChildWorkflowExecutionInitiatedEventAttributes: { parentClosePolicy: 2 } };
   expect(isIdle([begun, ...TASK_DONE])).toBe(false);
   const started = { childWorkflowExecutionStartedEventAttributes: { initiatedEventId: 1 } };
@@ -44,7 +44,7 @@ it('a target that has ended is not idle', () => {
   expect(isIdle([...TASK_DONE, { workflowExecutionTerminatedEventAttributes: {} }])).toBe(false);
 });
 
-it('an activity that its workflow asked to stop is abandoned from then on, whatever came of it', () => {
+it('an activity that its workflow cancelled counts as abandoned, with any result', () => {
   const at = (seconds: number) => ({ eventTime: { seconds } });
   const scheduled = { activityTaskScheduledEventAttributes: { activityType: { name: 'awaitLateSuccess' } } };
   const asked = { activityTaskCancelRequestedEventAttributes: { scheduledEventId: 1 } };
@@ -61,7 +61,7 @@ it('an activity that its workflow asked to stop is abandoned from then on, whate
   expect(activities[1]?.abandonedAt).toBeUndefined();
 });
 
-it('an activity within a workflow task is read from the marker that it left', () => {
+it('an activity within a workflow task is read from its marker', () => {
   const json = (value: unknown): object => ({
     payloads: [
       { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) },
@@ -106,7 +106,7 @@ it('an activity within a workflow task is read from the marker that it left', ()
 it.each([
   ['a buffer, as the client hands it out', (text: string) => Buffer.from(text)],
   ['bytes', (text: string) => new TextEncoder().encode(text)],
-])('the text of every history, also of a promotion’s, holds what its payloads say: %s', (_, encode) => {
+])('the text of every history, also of a promotion’s, contains its payloads: %s', (_, encode) => {
   const input = { payloads: [{ metadata: {}, data: encode('{"key":"it says this"}') }] };
   const history = {
     events: [{ workflowExecutionStartedEventAttributes: { input } }],
@@ -120,7 +120,7 @@ it.each([
   for (const { text } of texts) expect(text).toContain('it says this');
 });
 
-it('tells a workflow task that failed from the last one, after which workers could not continue', () => {
+it('distinguishes a workflow task that failed from the last one, after which workers could not continue', () => {
   const failed = (message: string, cause = 24): object => ({
     workflowTaskFailedEventAttributes: { cause, failure: { message } },
   });

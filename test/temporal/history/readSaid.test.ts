@@ -6,7 +6,7 @@ import { readMessages } from '../../../src/temporal/history/readMessages.ts';
 const AT = 1_763_726_400;
 const TARBALL = { kind: 'tarball', digest: 'sha256:x', sizeBytes: 1, store: 'file:///a' };
 
-it('what a target was asked for and took is read over all its runs, in its order, each thing once', () => {
+it('a target’s accepted requests are read over all its runs, in order, each once', () => {
   const queued = { disposition: 'queued', releaseId: 'release-1' };
   const first = [
     ...update('submitRelease', 'one', { artifact: TARBALL }, queued),
@@ -24,7 +24,7 @@ it('what a target was asked for and took is read over all its runs, in its order
   ]);
 });
 
-it('a rollback that is sent again under its id counts once, also where it says something else', () => {
+it('a rollback with a repeated id counts once, even with another content', () => {
   const queued = { disposition: 'queued' };
   const named = { requestId: 'ada-1', to: 'release-1' };
   const again = { requestId: 'ada-1', serving: 'R2' };
@@ -38,13 +38,13 @@ it('a rollback that is sent again under its id counts once, also where it says s
   ).toEqual(['rollback', 'rollback']);
 });
 
-it('a number that two runs gave stands for two submissions', () => {
+it('a number that two runs gave belongs to two submissions', () => {
   const queued = { disposition: 'queued', releaseId: 'release-1' };
   const submitted = (id: string): object[] => update('submitRelease', id, { artifact: TARBALL }, queued);
   expect(kindsOf(submitted('one'), submitted('two'))).toEqual(['queued', 'queued']);
 });
 
-it('what is sent again to a run that was reset counts once', () => {
+it('a message that is sent again to a reset run counts once', () => {
   const before = [signal('hold', {})];
   const reset = { workflowTaskFailedEventAttributes: { newRunId: 'again' } };
   const again = [...before, reset, signal('hold', {}), { workflowTaskStartedEventAttributes: {} }];

@@ -57,12 +57,15 @@ const FOUND = {
   'all-went-well': [],
 } satisfies Readonly<Record<string, readonly string[]>>;
 
-it.each(Object.entries(FOUND))('the audit finds in "%s" just that', async (name, found) => {
-  const violations = await violationsIn(name);
-  expect(violations.map((violation) => shortened(name, violation))).toEqual(found);
-});
+it.each(Object.entries(FOUND))(
+  'the audit finds in "%s" exactly the expected problem',
+  async (name, found) => {
+    const violations = await violationsIn(name);
+    expect(violations.map((violation) => shortened(name, violation))).toEqual(found);
+  },
+);
 
-it('every stored history is read, and none holds a path of the machine on which it was made', async () => {
+it('every stored history is readable, and contains no path of the machine that recorded it', async () => {
   const files = await readdir(FOLDER);
   expect(files.sort()).toEqual(Object.keys(FOUND).map(fileOf).sort());
   for (const file of files) {

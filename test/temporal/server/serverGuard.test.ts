@@ -9,7 +9,7 @@ const GUARD = fileURLToPath(new URL('../../../src/temporal/server/serverGuard.ts
 const SERVER = 'process.stdout.write(process.pid + "\\n"); setInterval(() => {}, 1000);';
 
 describe('the guard of a server', () => {
-  it('ends the server when whoever started it is gone', async () => {
+  it('ends the server when its starter is gone', async () => {
     const guard = spawn(process.execPath, ['--import', 'tsx', GUARD, process.execPath, '-e', SERVER], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -22,7 +22,7 @@ describe('the guard of a server', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('ends with the exit code of a server that ends by itself', async () => {
+  it('exits with the code of a server that ends by itself', async () => {
     const guard = spawn(
       process.execPath,
       ['--import', 'tsx', GUARD, process.execPath, '-e', 'process.exit(7)'],

@@ -18,14 +18,14 @@ async function buildIdOf(code: string): Promise<string> {
   return (await workerVersion('slipway', path)).buildId;
 }
 
-it('the build id changes with the workflow code, and with nothing else', async () => {
+it('the build id changes only with the workflow code', async () => {
   const one = await buildIdOf('one');
   expect(one).toMatch(/^[0-9a-f]{12}$/);
   expect(await buildIdOf('another')).not.toBe(one);
   expect(await buildIdOf('one')).toBe(one);
 });
 
-it('the deployment is named after the task queue, if Temporal takes the name', () => {
+it('the deployment is named after the task queue, if Temporal accepts the name', () => {
   expect(deploymentName('slipway-eu')).toBe('slipway-eu');
   expect(() => deploymentName('team.slipway')).toThrow('cannot be versioned');
   expect(() => deploymentName('team:slipway')).toThrow('cannot be versioned');
@@ -36,7 +36,7 @@ describe('workers are versioned', () => {
     expect(isVersioned({ SLIPWAY_WORKER_VERSIONING: text })).toBe(false);
   });
 
-  it('with 1, and every other text is refused', () => {
+  it('with 1; every other text is rejected', () => {
     expect(isVersioned({ SLIPWAY_WORKER_VERSIONING: '1' })).toBe(true);
     expect(() => isVersioned({ SLIPWAY_WORKER_VERSIONING: 'yes' })).toThrow('not valid');
   });

@@ -13,7 +13,7 @@ describeWorkflows('the lock of a deployment', (harness) => {
     return { first, second: harness.newTargetIn(first.world, {}, ':8080') };
   };
 
-  it('refuses a second target, and names the owner', async () => {
+  it('rejects a second target, and names the owner', async () => {
     const { first, second } = await two();
     const serving = first.world.active;
     const refused = await second.release('b');
@@ -29,14 +29,14 @@ describeWorkflows('the lock of a deployment', (harness) => {
     expect(await first.release('c')).toMatchObject({ outcome: 'released' });
   });
 
-  it('goes to another target once its owner is ended, and not back to it', async () => {
+  it('goes to another target after its owner has ended, and not back to it', async () => {
     const { first, second } = await two();
     await first.handle.terminate('by hand');
     expect(await second.release('b')).toMatchObject({ outcome: 'released' });
     expect(await first.release('c')).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_DEPLOYMENT_OWNED' });
   });
 
-  it('stays with an owner that was ended while a release of it still puts back what it changed', async () => {
+  it('stays with an ended owner while a release of it still restores', async () => {
     const { first, second } = await two();
     const polls = first.world.count('awaitDeployed');
     const gate = first.world.gate('redeployRevision');
@@ -51,14 +51,14 @@ describeWorkflows('the lock of a deployment', (harness) => {
     expect(await second.release('d')).toMatchObject({ outcome: 'released' });
   });
 
-  it('gives no worker anything to do', async () => {
+  it('creates no work for workers', async () => {
     const owner = harness.newTarget();
     await owner.release('a');
     const [lock] = await owner.lockHistories();
     expect(lock?.history.events).toHaveLength(1);
   });
 
-  it('is claimed once by a target, however often it releases', async () => {
+  it('is claimed once by a target for all of its releases', async () => {
     const first = harness.newTarget();
     for (const artifact of ['a', 'b']) await first.release(artifact);
     const tried = (await first.histories()).flatMap(({ history }) => (history.events ?? []).map(triedIn));

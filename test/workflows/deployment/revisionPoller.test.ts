@@ -5,14 +5,14 @@ import type { Harness } from '../harness.ts';
 import { identity, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-describeWorkflows('a revision that takes long', (harness) => {
+describeWorkflows('a revision that deploys slowly', (harness) => {
   it('is waited for without an activity, and its status is shown', async () => {
     const target = await waitingTarget(harness);
     target.world.slow.delete(identity('a'));
     expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
   });
 
-  it('does not keep its release from being aborted at once', async () => {
+  it('does not prevent an immediate abort of its release', async () => {
     const { target: serving } = harness.newServingTarget();
     const { servingRevisionId } = await serving.release('a');
     const target = await waitingTarget(harness, 'b', serving);
@@ -20,7 +20,7 @@ describeWorkflows('a revision that takes long', (harness) => {
     expect(await target.result('release-2')).toMatchObject({ outcome: 'aborted', servingRevisionId });
   });
 
-  it('is given up on at the deadline of its step', async () => {
+  it('is abandoned at the deadline of its step', async () => {
     const deployed = { ...QUICK.deployed, scheduleToCloseMs: 3_000 };
     const target = await waitingTarget(harness, 'a', harness.newTarget(), { ...QUICK, deployed });
     expect(await target.result('release-1')).toMatchObject({ code: 'SLIPWAY_STEP_TIMED_OUT' });

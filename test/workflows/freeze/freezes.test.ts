@@ -15,7 +15,7 @@ const frozen = (then: 'wait' | 'refuse', forMs: number) => ({
 });
 
 describeWorkflows('a release on a target with freezes', (harness) => {
-  it('goes its way where none is in force', async () => {
+  it('is not delayed if none is in force', async () => {
     const { target } = harness.newServingTarget();
     const result = await target.release('b', { freezes: FREEZES });
     expect(result.outcome).toBe('released');
@@ -36,7 +36,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(Date.parse(last!.startedAt) - Date.parse(first!.startedAt)).toBeGreaterThanOrEqual(190);
   });
 
-  it('ends where the freeze refuses, with nothing changed, and says why', async () => {
+  it('ends if the freeze rejects, with nothing changed, and with the reason', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.frozen = frozen('refuse', 60_000);
     const result = await target.release('b', { freezes: FREEZES });
@@ -45,7 +45,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(target.world.count('uploadArtifact')).toBe(0);
   });
 
-  it('goes on where it was asked for with an override, which stands in the record', async () => {
+  it('continues if it was requested with an override, which is recorded', async () => {
     const { target } = harness.newServingTarget();
     target.world.frozen = frozen('refuse', 60_000);
     const requestedBy = { who: 'ada', from: 'test', reason: 'incident 42' };
@@ -56,7 +56,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     );
   });
 
-  it('goes on when a person says so while it waits', async () => {
+  it('continues on a person’s override while it waits', async () => {
     const { target } = harness.newServingTarget();
     target.world.frozen = frozen('wait', 60_000);
     const { releaseId } = await target.submit('b', { freezes: FREEZES });
@@ -68,7 +68,7 @@ describeWorkflows('a release on a target with freezes', (harness) => {
     expect(result.interventions).toMatchObject([{ kind: 'skip', by: { reason: 'incident 42' } }]);
   });
 
-  it('makes way for a rollback, which no freeze holds up', async () => {
+  it('makes way for a rollback, which no freeze delays', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b', { freezes: FREEZES });
     target.world.frozen = frozen('wait', 60_000);

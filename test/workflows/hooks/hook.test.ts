@@ -45,7 +45,7 @@ describe('a hook', () => {
   const ROLLBACK = `{ name: worse, match: { labels.alertname: AnswersWorse }, do: rollback, targets: [production]`;
 
   describe.concurrent('tests', () => {
-    test('rolls back what an alert is about, and holds the target as a person would', async () => {
+    test('rolls back the revision of an alert, and holds the target like a manual rollback', async () => {
       const { target, good, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1h }`);
       const { status, events } = await hook.send([{}]);
       expect(status).toBe(202);
@@ -60,7 +60,7 @@ describe('a hook', () => {
       });
     });
 
-    test('counts a redelivered alert once, whichever listener hears it, and tells what became of the first', async () => {
+    test('counts a redelivered alert once, through any listener, and answers with the first decision', async () => {
       const { target, hook } = await released(`${ROLLBACK} }`);
       const alert = { startsAt: new Date().toISOString() };
       const first = await hook.send([alert]);
@@ -75,7 +75,7 @@ describe('a hook', () => {
       expect(state.history.filter(({ kind }) => kind === 'rollback')).toHaveLength(1);
     });
 
-    test('leaves a release alone that is too old, or younger than the alert', async () => {
+    test('does not act on a release that is too old, or younger than the alert', async () => {
       const { target, hook } = await released(`${ROLLBACK}, ifYoungerThan: 1h }`);
       const stale = new Date(Date.now() - HOUR_MS).toISOString();
       const { events } = await hook.send([{ startsAt: stale }]);
@@ -91,7 +91,7 @@ describe('a hook', () => {
         expect(state.history).toMatchObject([{ kind: 'release' }]);
     });
 
-    test('acts only if the alert names what serves', async () => {
+    test('acts only if the alert names the serving revision', async () => {
       const { target, hook } = await released(`${ROLLBACK}, ifRevision: labels.revision }`);
       const serves = (await target.view()).state.activeRevisionId ?? '';
       const other = await hook.send([{ fingerprint: 'a', labels: { revision: randomUUID() } }]);
@@ -116,7 +116,7 @@ describe('a hook', () => {
       expect(state.hold).toBeNull();
     });
 
-    test('counts events, whichever listener hears them, and acts at most once in a while', async () => {
+    test('counts events through any listener, and acts at most once in a time', async () => {
       const { target, hook } = await released(
         `{ name: worse, do: hold, targets: [production], atLeast: { count: 2, within: 1h }, atMostOnePer: 1h }`,
       );
@@ -133,7 +133,7 @@ describe('a hook', () => {
       expect((await send('c')).note).toMatch(/^the rule acted .* ago: at most once per 1h00m$/);
     });
 
-    test('asks a person during the hours, and acts once one approves', async () => {
+    test('requests approval during the hours, and acts after it', async () => {
       const { target, hook } = await released(
         `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: 1h } }`,
       );
@@ -150,7 +150,7 @@ describe('a hook', () => {
       await expect(hook.answer(id, true)).rejects.toThrow();
     });
 
-    test('does nothing if a person rejects, or nobody approves in time', async () => {
+    test('does nothing if a person rejects, or none approves in time', async () => {
       const asks = (within: string): string =>
         `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: ${within} } }`;
       const isRejected = ({ state }: { readonly state: string }): boolean => state === 'rejected';
@@ -169,7 +169,7 @@ describe('a hook', () => {
         expect(state.history).toHaveLength(1);
     });
 
-    test('releases, with the event as the one who asks', async () => {
+    test('releases, with the event as the requester', async () => {
       const { target } = harness.newServingTarget();
       const rules = `      - { name: again, do: release, targets: [production] }`;
       const hook = hooks.make({ target, rules, requests: { release: target.request('c') } });
@@ -181,7 +181,7 @@ describe('a hook', () => {
       });
     });
 
-    test('aborts the release that runs, or says that none does', async () => {
+    test('aborts the running release, or reports that none runs', async () => {
       const { target } = harness.newServingTarget();
       const hook = hooks.make({ target, rules: `      - { name: stop, do: abort, targets: [production] }` });
       const { releaseId } = await target.submit('b', { soakMs: HOUR_MS });
@@ -194,7 +194,7 @@ describe('a hook', () => {
       expect(await hook.decided(idle.events[0]!.id)).toMatchObject({ note: 'no release runs' });
     });
 
-    test('keeps what no rule is for, and resolved alerts', async () => {
+    test('keeps unmatched events, and resolved alerts', async () => {
       const { target } = harness.newServingTarget();
       const hook = hooks.make({ target, rules: `      - ${ROLLBACK} }` });
       const { status, events } = await hook.send([
@@ -206,7 +206,7 @@ describe('a hook', () => {
       expect((await hook.view()).rows).toHaveLength(2);
     });
 
-    test('begins a promotion, or joins the one under way', async () => {
+    test('starts a promotion, or joins the running one', async () => {
       const { target: canary } = harness.newServingTarget();
       const { target } = harness.newServingTarget();
       await canary.release('b');
@@ -235,7 +235,7 @@ describe('a hook', () => {
       expect(again.events).toMatchObject([{ disposition: 'duplicate' }]);
     });
 
-    test('knows in a new run what it was told before', async () => {
+    test('keeps its state in a new run', async () => {
       const { target } = harness.newServingTarget();
       const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 30, within: 1h } }`;
       const hook = hooks.make({ target, rules });
@@ -267,7 +267,7 @@ describe('a hook', () => {
     });
   });
 
-  test('what these tests made replays', async () => {
+  test('runs of these tests replay', async () => {
     const histories = await hooks.histories();
     expect(histories.length).toBeGreaterThan(10);
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);

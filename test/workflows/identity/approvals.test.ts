@@ -14,8 +14,8 @@ import { keep } from './keep.ts';
 
 const IDENTITY = { required: 1, withinMs: 60_000, identity: 'oidc' } as const;
 
-describeWorkflows('approvals that ask for a proof of who gives them', (harness) => {
-  it('lets a release go on, and records who was proved', async () => {
+describeWorkflows('approvals that require proof of identity', (harness) => {
+  it('lets a release continue, and records the verified person', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     const answer = await target.say(releaseId, 'approve', approval(target, releaseId, 'bo'));
@@ -81,7 +81,7 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     }
   });
 
-  it('refuses one without a proof, whatever name it claims; a signal is recorded and not taken', async () => {
+  it('rejects one without a proof, under any name; a signal is recorded and ignored', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     await expect(target.say(releaseId, 'approve', { who: 'bo@example.com' })).rejects.toMatchObject({
@@ -99,7 +99,7 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     expect(still).toMatchObject({ for: 'approval' });
   });
 
-  it('refuses the person who released, under another claimed name, and takes it from another one', async () => {
+  it('rejects the person who released, under another name, and accepts another person', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     const own = { ...approval(target, releaseId, 'ada'), who: 'bo' };
@@ -110,7 +110,7 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('refuses a proof that was used already, and one of another release', async () => {
+  it('rejects a used proof, and one of another release', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     const other = approval(target, 'release-999', 'bo');
@@ -125,14 +125,14 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     });
   });
 
-  it('takes a signal with a proof', async () => {
+  it('accepts a signal with a proof', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     await target.child(releaseId).signal('approve', approval(target, releaseId, 'bo'));
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('ends a release whose releaser proved nothing, before anything is changed', async () => {
+  it('ends a release whose requester has no proof, before anything is changed', async () => {
     const { target, good } = harness.newServingTarget();
     const { releaseId } = await target.submit('b', { approval: IDENTITY });
     const result = await target.result(releaseId);
@@ -141,7 +141,7 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('makes way for a rollback at once, while an issuer does not answer', async () => {
+  it('makes way for a rollback immediately, while an issuer does not answer', async () => {
     const { target, good } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     const gate = target.world.gate('proveIdentity');
@@ -172,8 +172,8 @@ describeWorkflows('approvals that ask for a proof of who gives them', (harness) 
   });
 });
 
-describeWorkflows('anything else that is said with a proof of who says it', (harness) => {
-  it('a rejection ends the release under the proved name, whatever name it claims', async () => {
+describeWorkflows('other messages with proof of identity', (harness) => {
+  it('a rejection ends the release under the verified name, not the claimed one', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     const answer = await target.say(releaseId, 'reject', said(target, releaseId, 'reject', 'bo'));
@@ -188,7 +188,7 @@ describeWorkflows('anything else that is said with a proof of who says it', (har
     expect(noProofs(target)).toBe(true);
   });
 
-  it('a rejection is taken although its proof is refused, and the record has the claimed name', async () => {
+  it('a rejection with an invalid proof is accepted, and the record has the claimed name', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     await target.say(releaseId, 'reject', { ...said(target, releaseId, 'pause', 'bo') });
@@ -210,7 +210,7 @@ describeWorkflows('anything else that is said with a proof of who says it', (har
     gate.open();
   });
 
-  it('a pause holds at once, and the record says later who was proved', async () => {
+  it('a pause applies immediately, and the record gets the verified person later', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await waiting(target, 'ada');
     const gate = target.world.gate('proveIdentity');
@@ -228,8 +228,8 @@ describeWorkflows('anything else that is said with a proof of who says it', (har
   });
 });
 
-describeWorkflows('rollbacks that come with a proof of who asks', (harness) => {
-  it('records who was proved on an idle target', async () => {
+describeWorkflows('rollbacks with proof of identity', (harness) => {
+  it('records the verified person on an idle target', async () => {
     const { target } = harness.newServingTarget();
     await target.release('b');
     const gate = target.world.gate('redeployRevision');
@@ -243,7 +243,7 @@ describeWorkflows('rollbacks that come with a proof of who asks', (harness) => {
     });
   });
 
-  it('goes on while an issuer does not answer, or says no, and records a claimed name', async () => {
+  it('continues while an issuer does not answer, or rejects, and records a claimed name', async () => {
     const { target } = harness.newServingTarget();
     await target.release('b');
     const gate = target.world.gate('proveIdentity');
@@ -254,7 +254,7 @@ describeWorkflows('rollbacks that come with a proof of who asks', (harness) => {
     expect(result.requestedBy).not.toHaveProperty('proved');
   });
 
-  it('records who was proved in the release that makes way', async () => {
+  it('records the verified person in the release that makes way', async () => {
     const { target } = harness.newServingTarget();
     const checking = target.world.gate('runCheck');
     const { releaseId } = await target.submit('b');

@@ -9,8 +9,8 @@ import { keep } from './keep.ts';
 
 const approval = { required: 1, withinMs: 60_000, identity: 'oidc' } as const;
 
-describePromotions('a promotion to a target that asks for proofs', (under) => {
-  it('goes on once another person has proved to approve it, and records who was proved', async () => {
+describePromotions('a promotion to a target that requires proofs', (under) => {
+  it('continues after another person’s verified approval, and records that person', async () => {
     const { canary, production } = await under.line();
     const changes = { approval, ...asked(production, 'cy') };
     const promotion = await waiting(await under.promotions.start(canary, production, changes));
@@ -34,14 +34,14 @@ describePromotions('a promotion to a target that asks for proofs', (under) => {
     expect(lastRequest?.approval).toMatchObject({ required: 0, identity: 'oidc' });
   });
 
-  it('ends before it soaks if a person asked for it without a proof', async () => {
+  it('ends before it soaks if a person requested it without a proof', async () => {
     const { canary, production } = await under.line();
     const result = await under.promotions.promote(canary, production, { approval, soakMs: 3_600_000 });
     expect(result).toMatchObject({ outcome: 'aborted', reason: expect.stringContaining('cannot be proved') });
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('needs no proof of its schedule', async () => {
+  it('requires no proof of its schedule', async () => {
     const { canary, production } = await under.line();
     const schedule = {
       jitterMs: 0,

@@ -9,7 +9,7 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 const BO = { who: 'bo', reason: 'a reason' };
 const WAIT = { then: 'wait', waitMs: 60_000 } as const;
 
-describeWorkflows('what people say to a release under way', (harness) => {
+describeWorkflows('people’s messages to a running release', (harness) => {
   it('abort while polling: it stops, and the baseline serves again', async () => {
     const { target, good } = harness.newServingTarget();
     const releaseId = await polling(target);
@@ -43,7 +43,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('pause begins no further step until resume', async () => {
+  it('pause prevents the next step until resume', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b');
@@ -57,7 +57,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('pause during the last check keeps the release from its end until resume', async () => {
+  it('pause during the last check delays the release’s end until resume', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('runCheck');
     const { releaseId } = await target.submit('b');
@@ -73,7 +73,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('a pause that nobody ends is over at its deadline: the release is aborted, and nothing was changed', async () => {
+  it('an unresumed pause ends at its deadline: the release is aborted, and nothing was changed', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b', { pauseMs: 50 });
@@ -98,7 +98,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('approve by as many as must lets it go on, and nothing is changed before', async () => {
+  it('the required approvals let it continue, and nothing is changed before', async () => {
     const { target } = harness.newServingTarget();
     const approval = { required: 2, approvers: ['bo', 'cy', 'ada'], withinMs: 60_000 };
     const { releaseId } = await target.submit('b', { approval });
@@ -118,7 +118,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('approve is waited for before a deployment of an image is created, since that deploys it', async () => {
+  it('the approval comes before the creation of a deployment of an image, because that deploys it', async () => {
     const target = harness.newTarget();
     const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
     const { releaseId } = await target.submit('a', {
@@ -143,14 +143,14 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('approval that does not come in time ends it aborted', async () => {
+  it('a missing approval ends it aborted at the deadline', async () => {
     const { target } = harness.newServingTarget();
     const result = await target.release('b', { approval: { required: 1, withinMs: 50 } });
     expect(result.outcome).toBe('aborted');
     expect(result.reason).toContain('approved by 0 of 1');
   });
 
-  it('skip of a check that hangs leaves it out: it is released, unverified', async () => {
+  it('skip of a check that hangs: it is released, unverified', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('runCheck');
     const { releaseId } = await target.submit('b');
@@ -163,7 +163,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(result.knownRevisions.at(-1)).toMatchObject({ verified: false });
   });
 
-  it('skip of a check before it runs leaves it out too', async () => {
+  it('skip of a check before it runs has the same result', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await polling(target);
     await target.say(releaseId, 'skip', { ...BO, what: 'greets' });
@@ -185,7 +185,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(stepNames(result)).toContain('soak skipped');
   });
 
-  it('retry takes up the step again that nobody could tell the outcome of', async () => {
+  it('retry repeats a step whose outcome is unknown', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('uploadArtifact', notTaken(), notTaken(), notTaken());
     const { releaseId } = await target.submit('b', { onError: WAIT });
@@ -195,7 +195,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('retry of a PATCH that went unanswered looks for its revision first: there is exactly one', async () => {
+  it('retry of an unanswered PATCH looks for its revision first: there is exactly one', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('patchDeployment', unansweredButTaken);
     target.world.next('readDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
@@ -206,21 +206,21 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(1);
   });
 
-  it('nobody decides in time: what served before serves again', async () => {
+  it('without a decision in time, the earlier revision is restored', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('runCheck', notTaken(), notTaken());
     const result = await target.release('b', { onError: { then: 'wait', waitMs: 50 } });
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('a failed check is no matter of waiting: it is taken back at once', async () => {
+  it('a failed check does not wait for a decision: it is rolled back immediately', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     const result = await target.release('b', { onError: WAIT });
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('on_error stop leaves everything as it is, and says what to do', async () => {
+  it('on_error stop changes nothing, and gives instructions', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('runCheck', notTaken(), notTaken());
     const result = await target.release('b', { onError: { then: 'stop', waitMs: 0 } });
@@ -229,7 +229,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('what is said at the wrong moment is refused with the moment, and recorded where it came by signal', async () => {
+  it('a message at the wrong moment is rejected with the reason, and recorded if it came by signal', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await polling(target);
     const isRefused = async (kind: (typeof INTERVENTION_KINDS)[number], moment: string) => {
@@ -253,7 +253,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     await target.result(releaseId);
   });
 
-  it('saying a thing twice is saying it once', async () => {
+  it('a repeated message counts once', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await polling(target);
     const message = { ...BO, requestId: 'once' };
@@ -286,7 +286,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(state.ignored.at(-1)).toMatchObject({ message: 'pause', reason: 'no release runs' });
   });
 
-  it('withdraw ends a release that waits before it begins', async () => {
+  it('withdraw ends a waiting release before it starts', async () => {
     const { target } = harness.newServingTarget();
     const running = await polling(target);
     const { releaseId } = await target.submit('c');

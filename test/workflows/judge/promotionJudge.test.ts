@@ -14,8 +14,8 @@ async function asked(promotion: PromotionUnderTest): Promise<string> {
   return waiting?.note ?? '';
 }
 
-describePromotions('a promotion that is judged', (under) => {
-  it('goes on where the candidate is no worse, and keeps the verdict with the report’s name', async () => {
+describePromotions('a promotion with a judge', (under) => {
+  it('continues if the candidate is no worse, and keeps the verdict with the report’s name', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, {
       judge: judgedBy('ask'),
@@ -55,7 +55,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(history.events?.length).toBeLessThan(60);
   });
 
-  it('ends where it is worse, and nothing is changed', async () => {
+  it('ends if it is worse, and nothing is changed', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'failed');
     const result = await under.promotions.promote(canary, production, { judge: judgedBy('ask') });
@@ -68,7 +68,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('is errored, not failed, where a side is away; or waits for a person, who may have it judged again', async () => {
+  it('is errored, not failed, if a side is unavailable; or waits for a person, who may repeat the judgement', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
     const errored = await under.promotions.promote(canary, production, { judge: judgedBy('ask') });
@@ -83,7 +83,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(await waits.result()).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
   });
 
-  it('that is inconclusive never promotes by itself: a person has it judged again, or goes on without', async () => {
+  it('that is inconclusive never continues by itself: a person repeats the judgement, or continues without it', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
     const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
@@ -109,7 +109,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('that is inconclusive is judged again later, so often at most, and all together are as sure as one', async () => {
+  it('that is inconclusive is repeated later up to a limit, with the error of a single judgement', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
     const later = await under.promotions.promote(canary, production, { judge: judgedBy('wait') });
@@ -124,7 +124,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(never).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_JUDGE_INCONCLUSIVE' });
   });
 
-  it('goes on without the judge while it judges, where a person says so', async () => {
+  it('continues without the judge on a person’s request during the judgement', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'never');
     const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
@@ -135,7 +135,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(await promotion.result()).toMatchObject({ outcome: 'released', judgement: null });
   });
 
-  it('ends superseded where the candidate does not serve any more', async () => {
+  it('ends superseded if the candidate no longer serves', async () => {
     const { canary, production } = await under.line();
     under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
     const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
@@ -148,7 +148,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('asks where production was changed by hand, and then compares with what serves now', async () => {
+  it('asks if production was changed by hand, and then compares with what serves now', async () => {
     const { canary, production } = await under.line();
     await production.release('a');
     under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
@@ -163,7 +163,7 @@ describePromotions('a promotion that is judged', (under) => {
     expect(result).toMatchObject({ outcome: 'released', judgement: { baselineRevisionId: byHand } });
   });
 
-  it('is left out, and says so, where nothing serves to compare with', async () => {
+  it('is skipped with a reason if nothing serves to compare with', async () => {
     const { target: canary } = under.harness.newServingTarget();
     await canary.release('b');
     const fresh = under.harness.newTarget();

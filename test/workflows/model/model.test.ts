@@ -33,7 +33,7 @@ const MODE =
     : { mode: 'by workers that forget most', first: 0, runs: 0.75 * RUNS, maxCachedWorkflows: 8, workers: 2 };
 
 it(
-  'a target does what the model says, whatever happens to it',
+  'a target behaves like the model under any sequence of events',
   { timeout: LONG ? DAY_MS : 600_000 },
   async () => {
     const { mode, first, runs, ...workerMode } = MODE;

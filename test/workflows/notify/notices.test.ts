@@ -26,7 +26,7 @@ async function told({ world }: TargetUnderTest, times: number): Promise<string[]
 }
 
 describeWorkflows('notices', (harness) => {
-  it('tell every receiver of the beginning and the end of a release, under one id for all of them', async () => {
+  it('report to every receiver the start and the end of a release, with one id for all receivers', async () => {
     const target = harness.newTarget();
     const { revisionId } = await target.release('a', { notify: [OPS, AUDIT], commit: 'c0ffee' });
     expect((await told(target, 4)).sort()).toEqual([
@@ -52,7 +52,7 @@ describeWorkflows('notices', (harness) => {
     });
   });
 
-  it('cost the release nothing: one with a check stays under 90 events, its target told of it under as many', async () => {
+  it('cost the release nothing: one with a check stays under 90 events, and so does its target', async () => {
     const target = harness.newTarget();
     const { releaseId } = await target.release('a', { notify: [OPS, AUDIT] });
     await told(target, 4);
@@ -65,7 +65,7 @@ describeWorkflows('notices', (harness) => {
     expect((await target.handle.fetchHistory()).events?.length).toBeLessThan(90);
   });
 
-  it('are not even begun where nobody wants to be told', async () => {
+  it('are not started without receivers', async () => {
     const target = harness.newTarget();
     await target.release('a', { notify: [{ ...OPS, events: ['errored'] }] });
     const { state } = await target.idle();
@@ -74,7 +74,7 @@ describeWorkflows('notices', (harness) => {
     expect(children).toEqual([target.workflowId, `${target.workflowId}/release-1`]);
   });
 
-  it('carry the instructions of a release that needs a person, word for word', async () => {
+  it('contain the instructions of a release that needs a person, word for word', async () => {
     const { target } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     target.world.next('redeployRevision', refused('SLIPWAY_REFUSED', 422));
@@ -85,7 +85,7 @@ describeWorkflows('notices', (harness) => {
     expect(target.world.noticed[0]?.notice).toMatchObject({ instructions, code: 'SLIPWAY_CHECK_FAILED' });
   });
 
-  it('never delay the end of a release, nor the next one, however long a receiver hangs', async () => {
+  it('never delay the end of a release, nor the next one, even if a receiver hangs', async () => {
     const target = harness.newTarget();
     const gates = [target.world.gate('sendNotice'), target.world.gate('sendNotice')];
     const first = await target.release('a', { notify: [OPS] });
@@ -96,7 +96,7 @@ describeWorkflows('notices', (harness) => {
     await told(target, 2);
   });
 
-  it('that cannot be told are a warning of the target, and nothing more', async () => {
+  it('that cannot be sent are only a warning of the target', async () => {
     const target = harness.newTarget();
     const away = refused('SLIPWAY_NOT_FOUND', 404);
     target.world.next('sendNotice', away);
@@ -121,7 +121,7 @@ describeWorkflows('notices', (harness) => {
     expect(result).toMatchObject({ delivered: [], undelivered: state.undelivered, reported: true });
   });
 
-  it('tell of what waits for a person, of holds, of rollbacks, and of what never starts', async () => {
+  it('report waits for a person, holds, rollbacks, and releases that never start', async () => {
     const { target, good } = harness.newServingTarget();
     const notify = [OPS];
     const { releaseId } = await target.submit('b', { notify, approval: { required: 1, withinMs: 60_000 } });
@@ -147,7 +147,7 @@ describeWorkflows('notices', (harness) => {
     ]);
   });
 
-  it('are begun before a target carries on as a new run, which leaves none of them behind', async () => {
+  it('are started before a target continues as new, and none is lost', async () => {
     const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 60 });
     for (const artifact of ['b', 'c', 'd', 'e']) await target.release(artifact, { notify: [OPS] });
     await target.viewOnce(({ state }) => state.history.length === 4);
@@ -155,7 +155,7 @@ describeWorkflows('notices', (harness) => {
     expect(await target.runCount()).toBeGreaterThan(1);
   });
 
-  it('are warned of by a signal that is read with care', async () => {
+  it('have warnings by a signal, which is validated', async () => {
     const target = harness.newTarget();
     await target.release('a');
     await target.signal('undelivered', { receiver: 7 });

@@ -21,7 +21,7 @@ async function told({ world }: TargetUnderTest, times: number): Promise<string[]
 }
 
 describePromotions('notices of promotions', (under) => {
-  it('tell that one waits for approval, of its release, and that it is done', async () => {
+  it('report that one waits for approval, its release, and its end', async () => {
     const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await under.promotions.start(canary, production, {
@@ -47,7 +47,7 @@ describePromotions('notices of promotions', (under) => {
     ]);
   });
 
-  it('tell why one has stopped, and nothing where there was nothing to promote', async () => {
+  it('report why one has stopped, and nothing if there was nothing to promote', async () => {
     const { canary, production } = await under.line();
     production.world.bad.add(identity('b'));
     const stopped = await under.promotions.promote(canary, production, { release: telling(production) });

@@ -46,7 +46,7 @@ describe('a preview', () => {
   }
 
   describe.concurrent('tests', () => {
-    test('releases a push, says so in one comment, and shows its address', async () => {
+    test('releases a push, reports it in one comment, and shows its address', async () => {
       const preview = newPreview();
       const { world } = preview.target;
       const { releaseId, disposition } = await preview.push('a', LONG_MS);
@@ -64,7 +64,7 @@ describe('a preview', () => {
       });
     });
 
-    test('removes its deployment, its lock and its target at the deadline, with nobody there', async () => {
+    test('removes its deployment, its lock and its target at the deadline, without a CI job', async () => {
       const preview = newPreview();
       const { target } = preview;
       await preview.push('a', LONG_MS);
@@ -108,7 +108,7 @@ describe('a preview', () => {
       });
     });
 
-    test('joins the release of the same push: a job that runs again ends nothing', async () => {
+    test('joins the release of the same push: a repeated job ends nothing', async () => {
       const preview = newPreview();
       const { world } = preview.target;
       const gate = world.gate('patchDeployment');
@@ -139,7 +139,7 @@ describe('a preview', () => {
       expect(await preview.target.ended('release-1')).toMatchObject({ outcome: 'aborted' });
     });
 
-    test('tries its removal again until it succeeds, and shows why it failed', async () => {
+    test('retries its removal until it succeeds, and shows why it failed', async () => {
       const preview = newPreview();
       const { world } = preview.target;
       await preview.push('a', LONG_MS);
@@ -154,7 +154,7 @@ describe('a preview', () => {
       expect(world.count('deleteDeployment')).toBe(3);
     });
 
-    test('is made anew by a push while its removal runs', async () => {
+    test('is recreated by a push while its removal runs', async () => {
       const preview = newPreview();
       const { world } = preview.target;
       await preview.push('a', LONG_MS);
@@ -174,7 +174,7 @@ describe('a preview', () => {
       expect(state.known).toHaveLength(1);
     });
 
-    test('parks what the control plane cannot delete, and says so', async () => {
+    test('parks what the control plane cannot delete, and reports it', async () => {
       const preview = newPreview();
       const { world } = preview.target;
       world.controlPlane.offersDelete = false;
@@ -194,7 +194,7 @@ describe('a preview', () => {
       expect(world.controlPlane.deployments).toHaveLength(1);
     });
 
-    test('goes on without a comment, and says why there is none', async () => {
+    test('continues without a comment, and shows why there is none', async () => {
       const preview = newPreview();
       const { world } = preview.target;
       const missing = () => Promise.reject(failure('SLIPWAY_SECRET_MISSING', { taken: false, final: true }));
@@ -208,7 +208,7 @@ describe('a preview', () => {
       expect((await preview.summary()).problem).toContain('no comment was written');
     });
 
-    test('keeps its deadline when its worker is lost, and when it continues as new', async () => {
+    test('keeps its deadline over the loss of its worker, and over Continue-As-New', async () => {
       const preview = newPreview(10);
       const { expiresAt } = await preview.push('a', LONG_MS);
       await preview.loseWorker();
@@ -228,7 +228,7 @@ describe('a preview', () => {
       expect(preview.target.world.controlPlane.deployments).toEqual([]);
     });
 
-    test('removes what nobody holds: a removal needs no push before it', async () => {
+    test('can be removed without a workflow and without a push before', async () => {
       const preview = newPreview();
       preview.target.world.madeElsewhere('agent');
       await preview.remove('found by an audit');
@@ -236,7 +236,7 @@ describe('a preview', () => {
       expect(preview.target.world.controlPlane.deployments).toEqual([]);
     });
 
-    test('refuses a push to another deployment than its own', async () => {
+    test('rejects a push to another deployment than its own', async () => {
       const preview = newPreview();
       await preview.push('a', LONG_MS);
       const { target } = preview.target.request('a');
@@ -249,7 +249,7 @@ describe('a preview', () => {
     });
   });
 
-  test('what these tests made replays', async () => {
+  test('runs of these tests replay', async () => {
     const histories = await previews.histories();
     expect(histories.length).toBeGreaterThan(10);
     expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);

@@ -60,7 +60,7 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
       }),
     );
 
-    test('what these tests made replays, and no promotion claims what is not so', async () => {
+    test('runs of these tests replay, and no promotion makes a false claim', async () => {
       const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
       const ofPromotions = await promotions.histories();
       const ofTargets = await Promise.all(started.map((target) => target.histories()));

@@ -15,7 +15,7 @@ const FREEZES: readonly FreezeWindow[] = [
 ];
 
 describePromotions('a promotion', (under) => {
-  it('releases on one target the very artifact that is verified on the other', async () => {
+  it('releases on one target the exact artifact that is verified on the other', async () => {
     const { canary, production } = await under.line();
     const result = await under.promotions.promote(canary, production, { soakMs: 50, bakeMs: 50 });
     expect(result).toMatchObject({
@@ -41,7 +41,7 @@ describePromotions('a promotion', (under) => {
     ]);
   });
 
-  it('says so and ends where the other target runs the artifact already', async () => {
+  it('ends with a reason if the other target runs the artifact already', async () => {
     const { canary, production } = await under.line();
     await production.release('b');
     const result = await under.promotions.promote(canary, production, { soakMs: DAY_MS });
@@ -49,7 +49,7 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('already');
   });
 
-  it('is rejected where nothing verified is to be had', async () => {
+  it('is rejected if there is no verified artifact', async () => {
     const fresh = under.harness.newTarget();
     const { canary, production } = await under.line();
     expect(await under.promotions.promote(fresh, production)).toMatchObject({
@@ -69,7 +69,7 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('is not verified');
   });
 
-  it('ends at the first check that fails in the soak, and the other target is not touched', async () => {
+  it('ends at the first check that fails in the soak, and does not touch the other target', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck', 3);
@@ -80,7 +80,7 @@ describePromotions('a promotion', (under) => {
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('costs under 60 history events, however many rounds its soak has', async () => {
+  it('costs under 60 history events with any number of soak rounds', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS, checkEveryMs: 1 });
     await canary.world.called('runCheck', 8);
@@ -90,7 +90,7 @@ describePromotions('a promotion', (under) => {
     expect(history.events?.length).toBeLessThan(60);
   });
 
-  it('ends superseded where another release takes the candidate’s place in the soak', async () => {
+  it('ends superseded if another release replaces the candidate in the soak', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck', 2);
@@ -100,7 +100,7 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('serves on "canary" instead of the candidate');
   });
 
-  it('ends superseded where a person takes the candidate back in the soak, with the reason', async () => {
+  it('ends superseded if a person rolls the candidate back in the soak, with the reason', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck', 2);
@@ -110,7 +110,7 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('taken off "canary" by bo: a reason');
   });
 
-  it('waits for as many as must approve, and neither who released nor who promotes may', async () => {
+  it('waits for the required approvals, and accepts none from the releaser or the promoter', async () => {
     const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await under.promotions.start(canary, production, { approval });
@@ -125,7 +125,7 @@ describePromotions('a promotion', (under) => {
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
   });
 
-  it('ends where it is rejected, or not approved in time; or goes on then, where that is the default', async () => {
+  it('ends if it is rejected, or not approved in time; or continues then, if that is the default', async () => {
     const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: 60_000 };
     const rejected = await under.promotions.start(canary, production, { approval });
@@ -142,7 +142,7 @@ describePromotions('a promotion', (under) => {
     });
   });
 
-  it('waits for the end of a freeze, ends where one refuses, and goes on where a person says so', async () => {
+  it('waits for the end of a freeze, ends if one rejects, and continues on a person’s override', async () => {
     const { canary, production } = await under.line();
     const frozen = { name: 'weekend', timeZone: 'UTC', until: Date.now() + DAY_MS };
     production.world.frozen = { ...frozen, then: 'refuse' };
@@ -157,7 +157,7 @@ describePromotions('a promotion', (under) => {
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
   });
 
-  it('stops and asks where the other target was changed by hand meanwhile', async () => {
+  it('stops and asks if the other target was changed by hand meanwhile', async () => {
     const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: 60_000 };
     const promotion = await under.promotions.start(canary, production, { approval });
@@ -171,7 +171,7 @@ describePromotions('a promotion', (under) => {
     expect(await promotion.result()).toMatchObject({ outcome: 'released' });
   });
 
-  it('takes back what fails in the bake, through the target, and stops the line', async () => {
+  it('rolls back through the target what fails in the bake, and blocks the target', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
     // After the baseline's check and the release's own.
@@ -186,7 +186,7 @@ describePromotions('a promotion', (under) => {
     expect(next.reason).toContain('the line is stopped: "production" is on hold');
   });
 
-  it('takes back to an earlier revision what fails in the bake, if a person has left the one before', async () => {
+  it('rolls back to an earlier revision if a person has rolled back from the one before', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
     const serving = (await production.release('a')).revisionId ?? '';
@@ -199,7 +199,7 @@ describePromotions('a promotion', (under) => {
     expect(production.world.redeployed).toEqual([good]);
   });
 
-  it('stops the line where the release itself is bad', async () => {
+  it('blocks the target if the release itself is bad', async () => {
     const { canary, production } = await under.line();
     production.world.bad.add(identity('b'));
     const result = await under.promotions.promote(canary, production);
@@ -224,7 +224,7 @@ describePromotions('a promotion', (under) => {
     expect(promotions).toMatchObject([{ result }]);
   });
 
-  it('that needs a person fails the turn of the schedule that started it', async () => {
+  it('that needs a person fails the scheduled run that started it', async () => {
     const { canary, production } = await under.line();
     production.world.bad.add(identity('b'));
     production.world.next('redeployRevision', ...NO_REDEPLOY);
@@ -232,7 +232,7 @@ describePromotions('a promotion', (under) => {
     expect(turn).toMatchObject({ cause: { cause: { type: 'rollback_failed' } } });
   });
 
-  it('does not move where a target further down the line is on hold', async () => {
+  it('does not start if a later target of the chain is on hold', async () => {
     const { canary, production } = await under.line();
     const { target: last } = under.harness.newServingTarget();
     await last.release('a');
@@ -243,7 +243,7 @@ describePromotions('a promotion', (under) => {
     expect(result.reason).toContain('"last" is on hold');
   });
 
-  it('told to stop while the release runs, has the target put back what served', async () => {
+  it('that is stopped while the release runs makes the target restore the earlier revision', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
     production.world.slow.add(identity('b'));
@@ -258,7 +258,7 @@ describePromotions('a promotion', (under) => {
     expect(production.world.active).toBe(good);
   });
 
-  it('of one name is done once at a time, however often its time comes round', async () => {
+  it('of one name runs once at a time, even if its time comes again', async () => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck', 2);

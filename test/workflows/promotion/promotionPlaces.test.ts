@@ -9,7 +9,7 @@ import { IDENTITY } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
 
-describe.concurrent('promotions that are freed at once', () => {
+describe.concurrent('promotions whose slots become free at the same time', () => {
   let harness: Harness;
   let promotions: PromotionsUnderTest;
   let connection: Connection;
@@ -39,7 +39,7 @@ describe.concurrent('promotions that are freed at once', () => {
     await harness.close();
   });
 
-  it('release one after the other, at no price in history, and what is said wrongly to their places changes nothing', async () => {
+  it('release one after the other, without history events, and invalid messages to their slots change nothing', async () => {
     const { target: canary } = harness.newServingTarget();
     await canary.release('b');
     const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
@@ -65,7 +65,7 @@ describe.concurrent('promotions that are freed at once', () => {
 });
 
 it.concurrent(
-  'the places carry on as a new run, with who has one and who waits, and end once nobody does',
+  'the slots continue as new with their holders and waiters, and end without any',
   async ({ skip }) => {
     // Places are checked every minute, so the test skips minutes.
     const server = await openTestServer();

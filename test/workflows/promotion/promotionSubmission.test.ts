@@ -33,7 +33,7 @@ describePromotions('a promotion’s submission', (under) => {
     expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
   });
 
-  it('aborted before its answer arrives tells what its release did, and takes it back', async () => {
+  it('aborted before its answer arrives reports what its release did, and rolls it back', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
     const answer = hold();
@@ -52,7 +52,7 @@ describePromotions('a promotion’s submission', (under) => {
     expect(production.world.active).toBe(good);
   });
 
-  it('aborted while its release runs stops it, also where its answer has not arrived', async () => {
+  it('aborted while its release runs stops it, even if its answer has not arrived', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
     production.world.slow.add(identity('b'));
@@ -96,7 +96,7 @@ describePromotions('a promotion’s submission', (under) => {
     expect(production.world.count('patchDeployment')).toBe(0);
   });
 
-  it('aborted, ends as its release does where that needs a person', async () => {
+  it('aborted, ends like its release if that needs a person', async () => {
     const { canary, production } = await under.line();
     production.world.slow.add(identity('b'));
     for (let calls = 0; calls < 10; calls++) {

@@ -170,7 +170,7 @@ const ARTIFACTS: readonly {
   { kind: 'a git ref', artifact: { kind: 'git', ref: 'main' }, rows: PATCHES.slice(0, 2) },
 ];
 
-describeWorkflows('what is decided where an answer is missing', (harness) => {
+describeWorkflows('the decision after a missing answer', (harness) => {
   const patches = ARTIFACTS.flatMap(({ kind, artifact, rows }) =>
     rows.map(({ withKey, withoutKey, ...row }) => ({
       ...row,

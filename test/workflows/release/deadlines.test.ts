@@ -9,7 +9,7 @@ const SAYS = 'the artifact store answered SlowDown: reduce your request rate';
 const DEADLINE_MS = 2_000;
 
 describeWorkflows('a step whose deadline passes while an attempt hangs', (harness) => {
-  it('says what the attempt before it was answered', async () => {
+  it('reports the answer of the previous attempt', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('uploadArtifact', () => {
       Context.current().heartbeat({ says: SAYS, since: new Date().toISOString() });

@@ -29,9 +29,9 @@ const AFTER_THE_CHANGE: readonly (readonly [step: string, activity: ActivityName
   ['check', 'runCheck'],
 ];
 
-describeWorkflows('a control plane that is down for long', (harness) => {
+describeWorkflows('a long outage of the control plane', (harness) => {
   it.each(BEFORE_THE_CHANGE)(
-    'in the step %s, before anything is changed: fails, whatever on_error says',
+    'in the step %s, before anything is changed: fails with any on_error',
     async (_, activity) => {
       const released = (['rollback', 'wait', 'stop'] as const).map(async (then) => {
         const { target, good } = down(harness, activity);
@@ -44,7 +44,7 @@ describeWorkflows('a control plane that is down for long', (harness) => {
     },
   );
 
-  it.each(AFTER_THE_CHANGE)('in the step %s: rollback puts back what served', async (_, activity) => {
+  it.each(AFTER_THE_CHANGE)('in the step %s: rollback restores the earlier revision', async (_, activity) => {
     const { target, good, comeBack } = down(harness, activity);
     // The restored revision must deploy, serve and pass. The service is down only for the new revision.
     void target.world.called('redeployRevision').then(comeBack);
@@ -53,7 +53,7 @@ describeWorkflows('a control plane that is down for long', (harness) => {
   });
 
   it.each(AFTER_THE_CHANGE)(
-    'in the step %s: stop leaves it as it is, and needs a person',
+    'in the step %s: stop changes nothing, and needs a person',
     async (_, activity) => {
       const { target } = down(harness, activity);
       const result = await release(target, { then: 'stop', waitMs: 0 });
@@ -64,7 +64,7 @@ describeWorkflows('a control plane that is down for long', (harness) => {
   );
 
   it.each([...BEFORE_THE_CHANGE, ...AFTER_THE_CHANGE])(
-    'in the step %s: wait asks a person, and retry goes on from there',
+    'in the step %s: wait asks a person, and retry continues from there',
     async (_, activity) => {
       const { target, comeBack } = down(harness, activity);
       const { releaseId } = await target.submit('b', { onError: WAIT, steps: IMPATIENT });
@@ -76,7 +76,7 @@ describeWorkflows('a control plane that is down for long', (harness) => {
     },
   );
 
-  it('that does not come back for the restore either: rollback_failed, with what to do first', async () => {
+  it('that stays down during the restore: rollback_failed, with instructions', async () => {
     const { target } = down(harness, 'awaitDeployed', 'redeployRevision');
     const result = await release(target, { then: 'rollback', waitMs: 0 });
     expect(result.outcome).toBe('rollback_failed');

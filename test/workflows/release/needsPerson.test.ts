@@ -11,7 +11,7 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
 const STOP = { onError: { then: 'stop', waitMs: 0 } } as const;
 
-describeWorkflows('what needs a person', (harness) => {
+describeWorkflows('a workflow that needs a person', (harness) => {
   it('ends Failed in Temporal, a release that is rollback_failed, with the whole result in its failure', async () => {
     const target = harness.newTarget();
     target.world.bad.add(identity('a'));
@@ -57,7 +57,7 @@ describeWorkflows('what needs a person', (harness) => {
     expect((await target.view()).state.needsPerson).toMatchObject({ instructions: result.instructions });
   });
 
-  it('ends Failed in Temporal also if it was canceled there, since what it changed could not be taken back', async () => {
+  it('ends Failed in Temporal also if it was canceled there, because its change could not be undone', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('redeployRevision', ...NO_REDEPLOY);
     target.world.slow.add(identity('b'));
@@ -68,7 +68,7 @@ describeWorkflows('what needs a person', (harness) => {
     expect(await statusOf(target, releaseId)).toBe('FAILED');
   });
 
-  it('alone ends Failed: a release that was rolled back, or never changed anything, ends Completed', async () => {
+  it('is the only one that ends Failed: a release that was rolled back, or changed nothing, ends Completed', async () => {
     const { target } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     const rolledBack = await target.release('b');
@@ -79,7 +79,7 @@ describeWorkflows('what needs a person', (harness) => {
     expect(await statusOf(target, failed.releaseId)).toBe('COMPLETED');
   });
 
-  it('is known to a target that was terminated meanwhile, by its own words', async () => {
+  it('is known to a target that was terminated meanwhile, with its own message', async () => {
     const target = harness.newTarget();
     await target.release('a');
     target.world.next('redeployRevision', ...NO_REDEPLOY);
@@ -94,7 +94,7 @@ describeWorkflows('what needs a person', (harness) => {
     expect(await statusOf(target, releaseId)).toBe('FAILED');
   });
 
-  it('is read by the audit from the event that ends its history', async () => {
+  it('is read by the audit from the last event of its history', async () => {
     const target = harness.newTarget();
     target.world.bad.add(identity('a'));
     const result = await target.release('a');
@@ -102,7 +102,7 @@ describeWorkflows('what needs a person', (harness) => {
     expect(works).toMatchObject([{ ended: 'failed', result }]);
   });
 
-  it('is not what a terminated release is: that one has no result, and the target says so', async () => {
+  it('does not include a terminated release: it has no result, and the target reports that', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('runCheck');
     const { releaseId } = await target.submit('b');

@@ -55,7 +55,7 @@ function release(target: TargetUnderTest, artifact: Artifact): Promise<ReleaseRe
 
 describeWorkflows('the revision of a release', (harness) => {
   it.each(ARTIFACTS)(
-    'of %s is never one from before, whatever the PATCH’s answer names',
+    'of %s is never an earlier one, whatever the PATCH’s answer names',
     async (_, artifact) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
@@ -73,7 +73,7 @@ describeWorkflows('the revision of a release', (harness) => {
       (['before', 'after'] as const).map((order) => [what, order, artifact] as const),
     ),
   )(
-    'of %s is none of somebody else, whose PATCH came %s ours and whose revision the answer names',
+    'of %s is never another client’s, whose PATCH came %s ours and whose revision the answer names',
     async (_, order, artifact) => {
       const { target } = harness.newServingTarget();
       const { world } = target;
@@ -88,7 +88,7 @@ describeWorkflows('the revision of a release', (harness) => {
   );
 
   it.each(ARTIFACTS.slice(1))(
-    'of %s cannot be known where two new ones carry it, whichever the answer names: what served is restored',
+    'of %s is unknown if two new ones carry it, whichever the answer names: the earlier revision is restored',
     async (_, artifact) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
@@ -104,7 +104,7 @@ describeWorkflows('the revision of a release', (harness) => {
     },
   );
 
-  it('is looked for behind a page of other people’s before its PATCH is sent again', async () => {
+  it('is looked for behind a page of other clients’ before its PATCH is sent again', async () => {
     const { target } = harness.newServingTarget();
     const { world } = target;
     world.next('patchDeployment', overtaken(unansweredButTaken));
@@ -114,7 +114,7 @@ describeWorkflows('the revision of a release', (harness) => {
     expect(world.revisionsOf(tarball('b'))).toEqual([revisionId]);
   });
 
-  it('is reported beside its twin, however many other people’s came after them', async () => {
+  it('is reported beside its twin, although many of other clients came after them', async () => {
     const { target } = harness.newServingTarget();
     const { world } = target;
     world.next('patchDeployment', async (perform) => {
@@ -136,7 +136,7 @@ describeWorkflows('the revision of a release', (harness) => {
     ['taken', unansweredButTaken],
     ['lost', unansweredAndLost],
   ])(
-    'cannot be known without a list, once its PATCH was %s and another one followed: it is not sent again',
+    'is unknown without a list, after its PATCH was %s and another one followed: it is not sent again',
     async (_, call) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
@@ -150,7 +150,7 @@ describeWorkflows('the revision of a release', (harness) => {
   );
 });
 
-describeWorkflows('creating a deployment that is answered with a conflict', (harness) => {
+describeWorkflows('creating a deployment, answered with a conflict', (harness) => {
   it.each(ARTIFACTS)('adopts the deployment of that name, for %s', async (_, artifact) => {
     const target = harness.newTarget();
     const { world } = target;
@@ -160,7 +160,7 @@ describeWorkflows('creating a deployment that is answered with a conflict', (har
     expect(world.count('createDeployment')).toBe(1);
   });
 
-  it('puts back what served on one that somebody else was quicker to make', async () => {
+  it('restores the earlier revision on one that another client created first', async () => {
     const target = harness.newTarget();
     const { world } = target;
     let theirs = '';
@@ -174,7 +174,7 @@ describeWorkflows('creating a deployment that is answered with a conflict', (har
     expect(servingRevisionId).toBe(theirs);
   });
 
-  it('says what to do where there is none of that name', async () => {
+  it('gives advice if there is none of that name', async () => {
     const target = harness.newTarget();
     target.world.next('createDeployment', refused('SLIPWAY_CONFLICT', 409));
     const { outcome, code, reason } = await target.release('b');

@@ -13,7 +13,7 @@ import { identity, QUICK, stepNames, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { World } from '../world.ts';
 
-describeWorkflows('what changes the deployment', (harness) => {
+describeWorkflows('a request that changes the deployment', (harness) => {
   describe('a PATCH', () => {
     it('that was taken but not answered is adopted: one PATCH, one revision', async () => {
       const { target } = harness.newServingTarget();
@@ -32,7 +32,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       ['connection refused', notTaken()],
       ['429 with a delay', notTaken('SLIPWAY_RATE_LIMITED', 30)],
       ['503', notTaken('SLIPWAY_SERVICE_ERROR')],
-    ])('that was surely not taken (%s) is sent again', async (_, fault) => {
+    ])('that was certainly not taken (%s) is sent again', async (_, fault) => {
       const { target } = harness.newServingTarget();
       target.world.next('patchDeployment', fault);
       const result = await target.release('b');
@@ -41,7 +41,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(target.world.revisionsOf(tarball('b'))).toHaveLength(1);
     });
 
-    it('is sent again no sooner than a 429 asks for', async () => {
+    it('is sent again no sooner than a 429 requires', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('patchDeployment', notTaken('SLIPWAY_RATE_LIMITED', 400));
       await target.release('b');
@@ -49,7 +49,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect((second?.startedAt ?? 0) - (first?.endedAt ?? 0)).toBeGreaterThan(350);
     });
 
-    it('that a 429 puts off past the deadline of the step gets one more try before it', async () => {
+    it('that a 429 delays past the deadline of the step gets one more attempt before it', async () => {
       const { target, good } = harness.newServingTarget();
       const later = notTaken('SLIPWAY_RATE_LIMITED', 3_600_000);
       target.world.next('patchDeployment', later, later);
@@ -64,7 +64,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(target.world.redeployed).toEqual([]);
     });
 
-    it('that is turned away each time ends failed, with every attempt counted', async () => {
+    it('that is rejected each time ends failed, with every attempt counted', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('patchDeployment', notTaken(), notTaken(), notTaken());
       const result = await target.release('b');
@@ -88,7 +88,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(result.reason).toContain(`extra revisions: ${extra.join()}`);
     });
 
-    it('that lands between two looks is adopted and never sent again', async () => {
+    it('that lands between two reads is adopted and never sent again', async () => {
       const { target } = harness.newServingTarget();
       target.world.next(
         'patchDeployment',
@@ -102,7 +102,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       });
     });
 
-    it('is not sent a third time, after an unknown and a refused attempt, without another look', async () => {
+    it('is not sent a third time, after an unknown and a rejected attempt, without another read', async () => {
       const { target } = harness.newServingTarget();
       target.world.next(
         'patchDeployment',
@@ -115,7 +115,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(result.outcome).toBe('released');
     });
 
-    it('that is refused only after an unknown attempt may have been taken: the baseline is restored', async () => {
+    it('that is rejected only after an unknown attempt may have been taken: the baseline is restored', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.next('patchDeployment', unansweredAndLost, refused());
       const result = await target.release('b');
@@ -127,7 +127,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(target.world.redeployed).toEqual([good]);
     });
 
-    it('that is never answered and never there restores the baseline', async () => {
+    it('that is never answered and never lands restores the baseline', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, unansweredAndLost);
       const result = await target.release('b');
@@ -140,7 +140,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(target.world.count('patchDeployment')).toBe(3);
     });
 
-    it('that lands only while the baseline is restored is reported, watched, and not taken for the redeploy', async () => {
+    it('that lands only while the baseline is restored is reported, watched, and not mistaken for the redeploy', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.slow.add(identity('b'));
       let land: () => Promise<unknown> = () => Promise.resolve();
@@ -164,7 +164,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect((await target.view()).state.late).toMatchObject([{ revisionId: extra, restoreTo: good }]);
     });
 
-    it('that is answered, and delivered a second time on its way, leaves an extra that is told of and watched', async () => {
+    it('that is answered, and delivered a second time, leaves an extra revision that is reported and watched', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('patchDeployment', async (perform) => {
         const answer = await perform();
@@ -191,7 +191,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         expect((await target.release('b')).outcome).toBe('rolled_back');
       }
 
-      it('is noticed, told of, and countered with what serves once it comes up', async () => {
+      it('is detected, reported, and countered with what serves when it becomes active', async () => {
         const { target, good } = harness.newServingTarget();
         await givenUp(target, 'awaitLateUpload');
         const { state } = await target.viewOnce((view) => view.state.late.length > 0);
@@ -211,7 +211,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         expect(target.world.active).toBe(good);
       });
 
-      it('while another release runs is noticed after that, and countered with the revision that serves then', async () => {
+      it('while another release runs is detected after that, and countered with the revision that serves then', async () => {
         const { target } = harness.newServingTarget();
         await givenUp(target, 'uploadArtifact', 2);
         const { revisionId } = await target.release('c');
@@ -222,7 +222,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         expect(target.world.active).toBe(revisionId);
       });
 
-      it('is not what a redeploy made of the release’s own revision since', async () => {
+      it('is distinguished from a redeployed copy of the release’s own revision', async () => {
         const { target, good } = harness.newServingTarget();
         target.world.controlPlane.redeployMakesRevision = true;
         target.world.bad.add(identity('b'));
@@ -240,7 +240,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         );
       });
 
-      it('is looked out for until a deadline', async () => {
+      it('is watched for until a deadline', async () => {
         const { target } = harness.newServingTarget();
         const steps = { ...QUICK, watch: { ...QUICK.watch, scheduleToCloseMs: 1_000 } };
         target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, unansweredAndLost);
@@ -249,7 +249,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         expect(state.ignored).toEqual([]);
       });
 
-      it('and that cannot be looked out for any longer is named among what was ignored', async () => {
+      it('beyond the limit of watches is listed among the ignored', async () => {
         const { target } = harness.newServingTarget();
         target.world.next('awaitLateUpload', refused('SLIPWAY_UNAUTHORIZED', 401));
         target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, unansweredAndLost);
@@ -261,7 +261,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       });
     });
 
-    it('followed at once by somebody else’s PATCH is followed by its own revision', async () => {
+    it('followed immediately by another client’s PATCH is followed by its own revision', async () => {
       const { target } = harness.newServingTarget();
       target.world.next(
         'patchDeployment',
@@ -274,7 +274,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       });
     });
 
-    it('whose answer shows somebody else’s revision as the latest is found by its upload path', async () => {
+    it('whose answer shows another client’s revision as the latest is found by its upload path', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('patchDeployment', async (perform, world) => {
         await perform();
@@ -289,7 +289,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       });
     });
 
-    it('that was answered is never sent again, however long its revision cannot be seen', async () => {
+    it('that was answered is never sent again, even if its revision stays invisible for long', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.next('patchDeployment', (_, world) => world.readDeployment());
       const result = await target.release('b');
@@ -302,7 +302,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(result.instructions).toContain('needs a person');
     });
 
-    it('that was answered is never sent again, when the deployment cannot be read afterwards', async () => {
+    it('that was answered is never sent again, if the deployment cannot be read afterwards', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('patchDeployment', async (perform, world) => {
         await perform();
@@ -317,7 +317,7 @@ describeWorkflows('what changes the deployment', (harness) => {
   });
 
   describe('creating a deployment', () => {
-    it('that cannot be looked up after an unknown answer is errored, with what to do', async () => {
+    it('that cannot be looked up after an unknown answer is errored, with advice', async () => {
       const target = harness.newTarget();
       target.world.next('findDeployment', (perform) => perform(), refused('SLIPWAY_NOT_FOUND', 404));
       target.world.next('createDeployment', unansweredAndLost);
@@ -332,7 +332,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(target.world.count('createDeployment')).toBe(1);
     });
 
-    it('that is refused ends failed', async () => {
+    it('that is rejected ends failed', async () => {
       const target = harness.newTarget();
       target.world.next('createDeployment', refused('SLIPWAY_CONFLICT', 409));
       const result = await target.release('a');
@@ -340,7 +340,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect(stepNames(result)).toEqual(['find done', 'create failed', 'record done']);
     });
 
-    it('yields a revision of its own, which is never gone back to', async () => {
+    it('creates a first revision, which is never restored', async () => {
       const target = harness.newTarget();
       target.world.broken.set(identity('a'), 'BUILD_FAILED');
       const result = await target.release('a');

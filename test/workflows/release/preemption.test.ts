@@ -55,7 +55,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, givenUpRevisionIds: [] });
   });
 
-  it('before the PATCH, to what serves, ends it aborted: nothing is sent and nothing redeployed', async () => {
+  it('before the PATCH, to the serving revision, ends it aborted: nothing is sent and nothing redeployed', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b');
@@ -70,7 +70,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('before the PATCH of an image, which follows on no upload, sends nothing either', async () => {
+  it('before the PATCH of an image, which follows no upload, sends nothing either', async () => {
     const target = harness.newTarget();
     const gate = target.world.gate('createDeployment');
     const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
@@ -83,7 +83,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('before the PATCH, to a revision by name, ends it aborted, and then redeploys that one', async () => {
+  it('before the PATCH, to a named revision, ends it aborted, and then redeploys that one', async () => {
     const { target } = harness.newServingTarget();
     const older = target.world.patchElsewhere('older');
     target.world.end(older, 'DEPLOYED');
@@ -113,7 +113,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(stepNames(result)).toContain('deployed canceled');
   });
 
-  it('during a PATCH that goes unanswered adopts what came of it, and restores', async () => {
+  it('during an unanswered PATCH adopts its revision, and restores', async () => {
     const { target, good } = servingTheSecond(harness);
     const gate = target.world.gate('patchDeployment', unansweredButTaken);
     const { releaseId } = await target.submit('b');
@@ -125,7 +125,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(1);
   });
 
-  it('while it restores already, without a name, changes nothing more', async () => {
+  it('during its restore, without a name, changes nothing more', async () => {
     const { target, good } = harness.newServingTarget();
     const { releaseId, open } = await restoring(target);
     const { requestId } = await target.rollback();
@@ -137,7 +137,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([good]);
   });
 
-  it('while it restores already, to the revision that it restores, is the same rollback', async () => {
+  it('during its restore, to the same revision, is the same rollback', async () => {
     const { target, good } = harness.newServingTarget();
     const { releaseId, open } = await restoring(target);
     const { requestId } = await target.rollback({ to: good });
@@ -147,7 +147,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([good]);
   });
 
-  it('while it restores already, to another revision, runs next', async () => {
+  it('during its restore, to another revision, runs next', async () => {
     const { target, good } = harness.newServingTarget();
     const older = target.world.patchElsewhere('older');
     target.world.end(older, 'DEPLOYED');
@@ -160,7 +160,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([good, older]);
   });
 
-  it('to a revision that the release tried in vain is not tried again by itself', async () => {
+  it('to a revision that the release tried without success is not retried automatically', async () => {
     const { target, good } = harness.newServingTarget();
     const older = target.world.patchElsewhere('older');
     target.world.broken.set(older, 'DEPLOY_FAILED');
@@ -178,7 +178,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([older, older, good]);
   });
 
-  it('just as the release has completed: a rollback follows it', async () => {
+  it('just after the release has completed: a rollback follows it', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('recordRelease');
     const { releaseId } = await target.submit('b');
@@ -192,7 +192,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.active).toBe(good);
   });
 
-  it('rejects what waits, with the reason, and puts the target on hold', async () => {
+  it('rejects waiting releases with the reason, and holds the target', async () => {
     const { target } = harness.newServingTarget();
     await polling(target);
     const waiting = await target.submit('c', { queue: 'all' });
@@ -207,7 +207,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.revisionsOf(target.request('c').artifact)).toEqual([]);
   });
 
-  it('said twice under one request id is one rollback', async () => {
+  it('repeated under one request id is one rollback', async () => {
     const { target, good } = servingTheSecond(harness);
     const releaseId = await polling(target);
     const first = await target.rollback({ requestId: 'once' });
@@ -220,7 +220,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([good]);
   });
 
-  it('to the same revision under another request id joins the first, and answers whom to follow', async () => {
+  it('to the same revision under another request id joins the first, and the answer names it', async () => {
     const { target, good } = harness.newServingTarget();
     await polling(target);
     const first = await target.rollback({ requestId: 'first', to: good });

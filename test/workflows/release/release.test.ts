@@ -8,7 +8,7 @@ import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
 const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
 
 describeWorkflows('a release', (harness) => {
-  it('takes its steps in order, with one PATCH, and ends released with a verified revision', async () => {
+  it('runs its steps in order, with one PATCH, and ends released with a verified revision', async () => {
     const target = harness.newTarget();
     const result = await target.release('a', { commit: 'c0ffee' });
     const [revisionId] = target.world.revisionsOf(tarball('a'));
@@ -41,7 +41,7 @@ describeWorkflows('a release', (harness) => {
     expect(state).toMatchObject({ activeRevisionId: revisionId, known: [{ revisionId, verified: true }] });
   });
 
-  it('is told in search attributes, in the current details and in its record', async () => {
+  it('has search attributes, current details and a record', async () => {
     const target = harness.newTarget();
     const result = await target.release('a', { commit: 'c0ffee' });
     const handle = target.child(result.releaseId);
@@ -62,7 +62,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.records).toMatchObject([{ releaseId: 'release-1', outcome: 'released' }]);
   });
 
-  it('puts the baseline back when the build fails', async () => {
+  it('restores the baseline if the build fails', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.broken.set(identity('b'), 'BUILD_FAILED');
     const result = await target.release('b');
@@ -80,7 +80,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.active).toBe(good);
   });
 
-  it('puts the baseline back after a check failed, and runs the checks on it', async () => {
+  it('restores the baseline after a failed check, and runs the checks on it', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     const result = await target.release('b');
@@ -107,7 +107,7 @@ describeWorkflows('a release', (harness) => {
   });
 
   it.each(['SKIPPED', 'INTERRUPTED', 'CREATE_FAILED', 'DEPLOY_FAILED'])(
-    'takes a revision that ends %s for a failure of this release',
+    'counts a revision that ends %s as a failure of this release',
     async (status) => {
       const { target, good } = harness.newServingTarget();
       target.world.broken.set(identity('b'), status);
@@ -117,7 +117,7 @@ describeWorkflows('a release', (harness) => {
     },
   );
 
-  it('ends failed and touches nothing when it fails before the PATCH', async () => {
+  it('ends failed without a change if it fails before the PATCH', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('uploadArtifact', refused());
     const result = await target.release('b');
@@ -133,7 +133,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('ends failed and touches nothing when the PATCH is surely refused', async () => {
+  it('ends failed without a change if the PATCH is certainly rejected', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('patchDeployment', refused());
     const result = await target.release('b');
@@ -157,7 +157,7 @@ describeWorkflows('a release', (harness) => {
     ]);
   });
 
-  it('puts a revision made elsewhere back after a bad first release of ours', async () => {
+  it('restores a revision made elsewhere after a bad first release', async () => {
     const target = harness.newTarget();
     const theirs = target.world.madeElsewhere('agent');
     target.world.bad.add(identity('a'));
@@ -170,7 +170,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.active).toBe(theirs);
   });
 
-  it('puts a revision made elsewhere back as it was, unverified, when that fails the checks too', async () => {
+  it('restores a revision made elsewhere as it was, unverified, if it fails the checks too', async () => {
     const target = harness.newTarget();
     const theirs = target.world.madeElsewhere('agent');
     target.world.bad.add(theirs).add(identity('a'));
@@ -185,7 +185,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.redeployed).toEqual([theirs]);
   });
 
-  it('ends failed when a first release fails and nothing of ours serves', async () => {
+  it('ends failed if a first release fails and none of ours serves', async () => {
     const target = harness.newTarget();
     target.world.broken.set(identity('a'), 'BUILD_FAILED');
     const result = await target.release('a');
@@ -199,7 +199,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('ends rollback_failed with instructions when a first release is bad and serves', async () => {
+  it('ends rollback_failed with instructions if a first release is bad and serves', async () => {
     const target = harness.newTarget();
     target.world.bad.add(identity('a'));
     const result = await target.release('a');
@@ -212,7 +212,7 @@ describeWorkflows('a release', (harness) => {
     expect(result.instructions).toContain('release a good artifact');
   });
 
-  it('tries a retryable step again and says how often', async () => {
+  it('retries a step and reports the attempts', async () => {
     const target = harness.newTarget();
     target.world.next('uploadArtifact', notTaken('SLIPWAY_SERVICE_ERROR'));
     const result = await target.release('a');
@@ -220,13 +220,13 @@ describeWorkflows('a release', (harness) => {
     expect(result.steps.find((step) => step.step === 'upload')?.attempts).toBe(2);
   });
 
-  it('lets the soak time pass and runs the checks again', async () => {
+  it('waits for the soak time and runs the checks again', async () => {
     const target = harness.newTarget();
     const result = await target.release('a', { soakMs: 20 });
     expect(stepNames(result).slice(-3)).toEqual(['check done', 'soak done', 'record done']);
   });
 
-  it('puts the baseline back when a check fails only after the soak', async () => {
+  it('restores the baseline if a check fails only after the soak', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.next('runCheck', async (perform, world) => {
       const verdict = await perform();
@@ -239,7 +239,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.count('runCheck')).toBe(3);
   });
 
-  it('keeps its outcome when its record cannot be written, and says so', async () => {
+  it('keeps its outcome if its record cannot be written, and reports it', async () => {
     const target = harness.newTarget();
     target.world.next('recordRelease', refused('SLIPWAY_INTERNAL'));
     const result = await target.release('a');
@@ -248,7 +248,7 @@ describeWorkflows('a release', (harness) => {
     expect(result.servingRevisionId).toBe(target.world.active);
   });
 
-  it('gives up on a revision that does not come up in time, and puts the baseline back', async () => {
+  it('abandons a revision that is not deployed in time, and restores the baseline', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.slow.add(identity('b'));
     const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 } };
@@ -261,14 +261,14 @@ describeWorkflows('a release', (harness) => {
     });
   });
 
-  it('ships an image without uploading anything', async () => {
+  it('ships an image without an upload', async () => {
     const target = harness.newTarget();
     const result = await target.release('a', { artifact: IMAGE, graphConfigPath: null });
     expect(result).toMatchObject({ outcome: 'released', artifact: IMAGE.uri });
     expect(target.world.count('uploadArtifact')).toBe(0);
   });
 
-  it('takes names and overrides that Temporal would choke on', async () => {
+  it('accepts names and overrides that Temporal would reject', async () => {
     const target = harness.newTarget();
     const long = 'ü'.repeat(1_000);
     const artifact = { kind: 'image', uri: `registry.test/${long.slice(20)}` } as const;
@@ -282,7 +282,7 @@ describeWorkflows('a release', (harness) => {
     expect(result.outcome).toBe('released');
   });
 
-  it('canceled before anything was changed, ends aborted and touches nothing', async () => {
+  it('canceled before a change ends aborted without a change', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b');
@@ -306,7 +306,7 @@ describeWorkflows('a release', (harness) => {
     expect(target.world.active).toBe(good);
   });
 
-  it('canceled while the PATCH keeps failing, ends aborted and sends it no more', async () => {
+  it('canceled while the PATCH keeps failing, ends aborted and sends no more', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('patchDeployment', notTaken());
     const { releaseId } = await target.submit('b');

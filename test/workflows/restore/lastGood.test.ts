@@ -10,7 +10,7 @@ const WRONG_URL = 'http://mistyped.test';
 /** Stops waiting early for an agent that does not answer. */
 const SOON = { ...QUICK, serving: { ...QUICK.serving, scheduleToCloseMs: 3_000 } };
 
-describeWorkflows('the settings of a target on the way back', (harness) => {
+describeWorkflows('the settings of a target in a restore', (harness) => {
   it('are the last that worked: a mistyped key does not reach a later rollback', async () => {
     const target = harness.newTarget();
     const { revisionId: good } = await target.release('a');
@@ -24,7 +24,7 @@ describeWorkflows('the settings of a target on the way back', (harness) => {
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('are the newest where the key that worked is refused, and those are kept from then on', async () => {
+  it('are the newest if the key that worked is rejected, and are kept from then on', async () => {
     const target = harness.newTarget();
     const { revisionId: good } = await target.release('a');
     await target.release('b');
@@ -39,7 +39,7 @@ describeWorkflows('the settings of a target on the way back', (harness) => {
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('a mistyped agentUrl lets the release fail, and leaves what served before', async () => {
+  it('a mistyped agentUrl lets the release fail, and leaves the earlier revision', async () => {
     const target = harness.newTarget();
     await target.release('a');
     const { revisionId: newer } = await target.release('b');
@@ -58,7 +58,7 @@ describeWorkflows('the settings of a target on the way back', (harness) => {
     expect(target.world.redeployed).toEqual([newer]);
   });
 
-  it('where no call to the agent works on either revision it stops there, even without settings that worked', async () => {
+  it('if no call to the agent works on either revision it stops there, even without settings that worked', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.deadAddresses.add(WRONG_URL);
     target.world.broken.set(identity('b'), 'BUILD_FAILED');
@@ -69,7 +69,7 @@ describeWorkflows('the settings of a target on the way back', (harness) => {
     expect((await target.view()).state.known).toMatchObject([{ revisionId: good, verified: true }]);
   });
 
-  it('that reach nothing that serves stop no release, which may be what brings it back', async () => {
+  it('that do not reach the serving agent stop no release, because it may fix that', async () => {
     const { target } = harness.newServingTarget();
     target.world.next('askAgent', (perform, world) => {
       world.deadAddresses.clear();
@@ -80,7 +80,7 @@ describeWorkflows('the settings of a target on the way back', (harness) => {
     expect(result).toMatchObject({ outcome: 'released' });
   });
 
-  it('are not tried again on what serves once they have worked', async () => {
+  it('are not tried again on the serving revision after they have worked', async () => {
     const target = harness.newTarget();
     await target.release('a');
     await target.release('b');

@@ -9,8 +9,8 @@ const NAMES_LILAC: Check = { ...GREETS, name: 'names lilac', expect: { contains:
 const NAMES_ASTER: Check = { ...GREETS, name: 'names aster', expect: { contains: 'aster' } };
 const NAMES_ROSE: Check = { ...GREETS, name: 'names rose', expect: { contains: 'rose' } };
 
-describeWorkflows('a restore under the checks of the revision', (harness) => {
-  it('does not ask it what only the new revision was to pass', async () => {
+describeWorkflows('a restore with the revision’s own checks', (harness) => {
+  it('does not run checks that are only for the new revision', async () => {
     const { target, newer } = await twoReleases(harness.newTarget());
     target.world.knownOnlyTo.set('lilac', new Set());
     const result = await target.release('c', { checks: [GREETS, NAMES_LILAC] });
@@ -19,7 +19,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect((await target.view()).state.known).toMatchObject([{ verified: true }, { verified: true }]);
   });
 
-  it('stops where the check fails that failed on the new revision: the provider is away', async () => {
+  it('stops if the check fails that failed on the new revision: the provider is unavailable', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
     target.world.providerIsAway = true;
     const result = await target.release('c');
@@ -51,7 +51,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(await target.release('c')).toMatchObject({ outcome: 'released' });
   });
 
-  it('walks on from a second revision that fails yet another check', async () => {
+  it('continues from a second revision that fails yet another check', async () => {
     const { target, ids } = await threeReleases(harness.newTarget());
     for (const word of ['lilac', 'aster', 'rose']) target.world.knownOnlyTo.set(word, new Set());
     const result = await target.release('d', { checks: [NAMES_ROSE] });
@@ -68,7 +68,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     ]);
   });
 
-  it('stops where a third revision fails what it passed before, and none loses its verification', async () => {
+  it('stops if a third revision fails a check that it passed before, and none loses its verification', async () => {
     const { target, ids } = await threeReleases(harness.newTarget());
     target.world.providerIsAway = true;
     const result = await target.release('d', { checks: [NAMES_ROSE] });
@@ -81,7 +81,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     ]);
   });
 
-  it('stops where a second revision fails the check of the first, and none loses its verification', async () => {
+  it('stops if a second revision fails the check of the first, and none loses its verification', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
     target.world.bad.add(identity('a')).add(identity('b'));
     target.world.knownOnlyTo.set('rose', new Set());
@@ -94,7 +94,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(state.failedChecks).toEqual([]);
   });
 
-  it('walks on from a copy to an earlier release, and not to the original of the copy', async () => {
+  it('continues from a copy to an earlier release, and not to the original of the copy', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
     target.world.controlPlane.redeployMakesRevision = true;
     const back = await target.rollback({ to: newer });
@@ -109,7 +109,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(verified).toEqual([older, result.servingRevisionId]);
   });
 
-  it('tries five revisions at most', async () => {
+  it('tries at most five revisions', async () => {
     const target = harness.newTarget();
     const ids: (string | null)[] = [];
     for (const artifact of ['a', 'b', 'c', 'd', 'e', 'f'])
@@ -121,7 +121,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(target.world.redeployed).toEqual(tried.flatMap((revisionId) => [revisionId, revisionId]));
   });
 
-  it('walks on where another check fails twice, and knows that revision for unverified', async () => {
+  it('continues if another check fails twice, and marks that revision as unverified', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
     target.world.bad.add(newer);
     target.world.knownOnlyTo.set('lilac', new Set());
@@ -134,7 +134,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     ]);
   });
 
-  it('leaves out what a person skipped when it was released', async () => {
+  it('skips the checks that a person skipped in its release', async () => {
     const target = harness.newTarget();
     target.world.knownOnlyTo.set('lilac', new Set());
     const gate = target.world.gate('runCheck');
@@ -179,7 +179,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(await target.world.checksOf(known.at(-1)?.checks)).toEqual([GREETS]);
   });
 
-  it('whose checks cannot be read is deployed, stays verified, and says so; it does not walk on', async () => {
+  it('whose checks cannot be read is deployed, stays verified, and reports it; it does not continue', async () => {
     const { target, newer } = await twoReleases(harness.newTarget());
     target.world.kept.clear();
     target.world.bad.add(identity('c'));
@@ -216,7 +216,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(target.world.redeployed).toEqual([only, only]);
   });
 
-  it('by a person, of one that serves and fails its checks, leaves it there, and needs a person', async () => {
+  it('by a person, of one that serves and fails its checks, stays there, and needs a person', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
     target.world.providerIsAway = true;
     const { requestId } = await target.rollback({ to: older });
@@ -231,7 +231,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     ]);
   });
 
-  it('by a person while a release runs, of one that fails its checks, leaves it there too', async () => {
+  it('by a person while a release runs, of one that fails its checks, stays there too', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
     target.world.slow.add(identity('c'));
     target.world.bad.add(older);

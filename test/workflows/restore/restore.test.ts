@@ -9,7 +9,7 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 import type { Fault } from '../world.ts';
 
 describeWorkflows('a restore', (harness) => {
-  it('walks on to the next verified revision when the baseline does not come up', async () => {
+  it('continues with the next verified revision if the baseline cannot be deployed', async () => {
     const { target, older, newer } = twoVerified(harness);
     target.world.broken.set(newer, 'DEPLOY_FAILED');
     target.world.bad.add(identity('b'));
@@ -19,7 +19,7 @@ describeWorkflows('a restore', (harness) => {
     expect(target.world.active).toBe(older);
   });
 
-  it('walks on when a redeploy is refused for good', async () => {
+  it('continues if a redeploy is rejected permanently', async () => {
     const { target, older, newer } = twoVerified(harness);
     target.world.bad.add(identity('b'));
     target.world.next('redeployRevision', refused('SLIPWAY_NOT_FOUND', 404));
@@ -28,7 +28,7 @@ describeWorkflows('a restore', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older });
   });
 
-  it('never puts back the revision that failed', async () => {
+  it('never restores the revision that failed', async () => {
     const { target, older, newer } = twoVerified(harness);
     target.world.bad.add(identity('b'));
     target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
@@ -37,7 +37,7 @@ describeWorkflows('a restore', (harness) => {
     expect(target.world.redeployed).not.toContain(result.revisionId);
   });
 
-  it('that finds nothing that works ends rollback_failed, with the commands and without a key', async () => {
+  it('without a working revision ends rollback_failed, with the commands and without a key', async () => {
     const { target, older, newer } = twoVerified(harness);
     target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
     target.world.bad.add(identity('b'));
@@ -67,7 +67,7 @@ describeWorkflows('a restore', (harness) => {
     expect(result.instructions).toContain(`--to ${older}`);
   });
 
-  it('follows the new revision that a redeploy makes', async () => {
+  it('follows the new revision that a redeploy creates', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.controlPlane.redeployMakesRevision = true;
     target.world.bad.add(identity('b'));
@@ -84,7 +84,7 @@ describeWorkflows('a restore', (harness) => {
     expect(state.known.at(-1)).toMatchObject({ revisionId: latest, verified: true });
   });
 
-  it('sends a redeploy that was lost again, after reading', async () => {
+  it('sends a lost redeploy again, after a read', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     target.world.next('redeployRevision', unansweredAndLost);
@@ -93,7 +93,7 @@ describeWorkflows('a restore', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('does not send a redeploy again whose new revision can be read', async () => {
+  it('does not send a redeploy again if its new revision can be read', async () => {
     const { target } = harness.newServingTarget();
     target.world.controlPlane.redeployMakesRevision = true;
     target.world.bad.add(identity('b'));
@@ -106,7 +106,7 @@ describeWorkflows('a restore', (harness) => {
     });
   });
 
-  it('tries a redeploy again that was turned away', async () => {
+  it('retries a redeploy that was rejected temporarily', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     target.world.next('redeployRevision', notTaken(), notTaken('SLIPWAY_RATE_LIMITED', 20));
@@ -115,7 +115,7 @@ describeWorkflows('a restore', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('redeploys even where the active revision never moved', async () => {
+  it('redeploys even if the active revision never changed', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.broken.set(identity('b'), 'BUILD_FAILED');
     const result = await target.release('b');
@@ -123,7 +123,7 @@ describeWorkflows('a restore', (harness) => {
     expect(stepNames(result)).toContain('restore redeploy done');
   });
 
-  it('tries a check that cannot be carried out twice as often as a release does before it gives a revision up', async () => {
+  it('retries a check that cannot run twice as often as a release before it abandons a revision', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     target.world.next('runCheck', (perform) => perform(), notTaken(), notTaken(), notTaken());
@@ -131,8 +131,8 @@ describeWorkflows('a restore', (harness) => {
     expect(target.world.redeployed).toEqual([good]);
   });
 
-  describe('a revision that was given up on', () => {
-    it('and comes up later is countered with what serves, without a hold', async () => {
+  describe('an abandoned revision', () => {
+    it('that becomes active later is countered with what serves, without a hold', async () => {
       const { target, good } = harness.newServingTarget();
       const late = await giveUpOn(target);
       target.world.bringUp(late);
@@ -150,7 +150,7 @@ describeWorkflows('a restore', (harness) => {
       expect(state.late).toEqual([]);
     });
 
-    it('and is no longer there is forgotten, and nothing is told of it', async () => {
+    it('that no longer exists is dropped without a report', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('awaitLateSuccess', refused('SLIPWAY_NOT_FOUND', 404));
       await giveUpOn(target);
@@ -159,7 +159,7 @@ describeWorkflows('a restore', (harness) => {
     });
 
     it.each(['confirmServing', 'runCheck'] as const)(
-      'and comes up while another is put back, before its %s, costs that one no turn: it is put back once more',
+      'that becomes active during another restore, before its %s, costs that one no attempt: it is redeployed once more',
       async (activity) => {
         const { target, good } = harness.newServingTarget();
         const comesUp: Fault = (perform, world) => {
@@ -176,7 +176,7 @@ describeWorkflows('a restore', (harness) => {
       },
     );
 
-    it('is watched again after a release that came between, and countered with the revision that serves then', async () => {
+    it('is watched again after a release in between, and countered with the revision that serves then', async () => {
       const { target } = harness.newServingTarget();
       const late = await giveUpOn(target);
       const next = await target.release('c');
@@ -187,7 +187,7 @@ describeWorkflows('a restore', (harness) => {
       expect(target.world.active).toBe(next.revisionId);
     });
 
-    it('is forgotten once it has failed', async () => {
+    it('is dropped after it has failed', async () => {
       const { target } = harness.newServingTarget();
       const late = await giveUpOn(target);
       target.world.end(late, 'INTERRUPTED');
@@ -196,14 +196,14 @@ describeWorkflows('a restore', (harness) => {
       expect(state.history.map((row) => row.kind)).toEqual(['release']);
     });
 
-    it('is forgotten at its deadline', async () => {
+    it('is dropped at its deadline', async () => {
       const { target } = harness.newServingTarget();
       await giveUpOn(target, 2_000);
       await target.viewOnce((view) => view.state.late.length === 0);
       expect(target.world.redeployed).toHaveLength(1);
     });
 
-    it('is watched beside the others: the second to be given up on is countered first', async () => {
+    it('is watched beside the others: the second to be abandoned is countered first', async () => {
       const { target, good } = harness.newServingTarget();
       const first = await giveUpOn(target);
       const second = await giveUpOn(target, 60_000, 'c');
@@ -214,7 +214,7 @@ describeWorkflows('a restore', (harness) => {
       expect(state.late.map(({ revisionId }) => revisionId)).toEqual([first]);
     });
 
-    it('and that cannot be watched any longer is named among what was ignored', async () => {
+    it('beyond the limit of watches is listed among the ignored', async () => {
       const { target } = harness.newServingTarget();
       target.world.next('awaitLateSuccess', refused('SLIPWAY_UNAUTHORIZED', 401));
       await giveUpOn(target);
@@ -223,7 +223,7 @@ describeWorkflows('a restore', (harness) => {
       expect(state.ignored[0]?.reason).toContain('SLIPWAY_UNAUTHORIZED');
     });
 
-    it('is countered on a target that somebody canceled, too', async () => {
+    it('is countered on a canceled target, too', async () => {
       const { target, good } = harness.newServingTarget();
       const late = await giveUpOn(target);
       await target.world.called('awaitLateSuccess');
@@ -232,7 +232,7 @@ describeWorkflows('a restore', (harness) => {
       expect(await rollbackRow(target)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
     });
 
-    it('by a restore, which then put an older one back, is watched and countered too', async () => {
+    it('of a restore, which then restored an older one, is watched and countered too', async () => {
       const { target, older, newer } = twoVerified(harness);
       target.world.slow.add(newer);
       target.world.bad.add(identity('b'));
@@ -250,7 +250,7 @@ describeWorkflows('a restore', (harness) => {
       expect(target.world.active).toBe(older);
     });
 
-    it('is watched too where it was deployed but never served', async () => {
+    it('is watched too if it was deployed but never served', async () => {
       const { target, good } = harness.newServingTarget();
       target.world.next('confirmServing', refused('SLIPWAY_NOT_SERVING'));
       const result = await target.release('b');

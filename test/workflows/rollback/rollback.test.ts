@@ -29,7 +29,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(state.activeRevisionId).toBe(good);
   });
 
-  it('looks for the deployment with the patience of the way back', async () => {
+  it('looks for the deployment with the retries of a restore', async () => {
     const { target } = harness.newServingTarget();
     const pass: Fault = (perform) => perform();
     target.world.next('findDeployment', pass);
@@ -47,7 +47,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(await patience(row.releaseId)).toBe(2 * (await patience(releaseId)));
   });
 
-  it('by name goes back to that revision, and what was left is put back only by name', async () => {
+  it('by name goes back to that revision, and the one it left is restored only by name', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('b');
     const third = await target.release('c');
@@ -71,7 +71,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     ).toEqual(expect.not.objectContaining({ quarantined: true }));
   });
 
-  it('with nothing to go back to ends failed and changes nothing', async () => {
+  it('without an earlier revision ends failed and changes nothing', async () => {
     const target = harness.newTarget();
     const first = await target.release('a');
     const { requestId } = await target.rollback();
@@ -81,7 +81,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('said again within a minute, without what it leaves, changes nothing', async () => {
+  it('repeated within a minute, without what it leaves, changes nothing', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
     await target.ended((await target.rollback()).requestId);
@@ -110,7 +110,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(target.world.redeployed).toEqual([good, second.revisionId]);
   });
 
-  it('whose revision does not come up walks on to an earlier one', async () => {
+  it('whose revision cannot be deployed continues with an earlier one', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('b');
     await target.release('c');
@@ -120,7 +120,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(target.world.redeployed).toEqual([second.revisionId, second.revisionId, good]);
   });
 
-  it('that cannot put anything back ends rollback_failed with instructions, and claims nothing to serve', async () => {
+  it('that cannot restore anything ends rollback_failed with instructions, and does not claim that anything serves', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('b');
     target.world.broken.set(good, 'DEPLOY_FAILED');
@@ -136,7 +136,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect((await target.view()).state.needsPerson).toBeNull();
   });
 
-  it('that cannot even read the deployment ends rollback_failed, and the next release is no join', async () => {
+  it('that cannot even read the deployment ends rollback_failed, and the next release does not join', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
     target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
@@ -152,7 +152,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect((await target.result(again.releaseId)).outcome).toBe('released');
   });
 
-  it('is not stopped halfway by a cancellation', async () => {
+  it('is not interrupted by a cancellation', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
     const gate = target.world.gate('redeployRevision');
@@ -164,7 +164,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('on a target that never took a release is refused by update and ignored by signal', async () => {
+  it('on a target that never took a release is rejected by update and ignored by signal', async () => {
     const { target } = harness.newServingTarget();
     await target.startOnly();
     await expect(target.rollback()).rejects.toThrow();

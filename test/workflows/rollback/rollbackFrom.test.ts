@@ -4,215 +4,227 @@ import { describeWorkflows } from '../describeWorkflows.ts';
 import { identity, QUICK } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-describeWorkflows('a manual rollback without a name leaves what served when the person asked', (harness) => {
-  it('while a release uploads: the release is aborted, and the revision before the one that serves is put back', async () => {
-    const { target, good } = harness.newServingTarget();
-    const bad = await target.release('a');
-    const gate = target.world.gate('uploadArtifact');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('uploadArtifact', 2);
-    const answer = await target.rollback({ reason: 'errors' });
-    expect(answer).toMatchObject({ disposition: 'preempting', serves: { revisionId: good } });
-    expect(await target.result(releaseId)).toMatchObject({
-      outcome: 'aborted',
-      servingRevisionId: bad.revisionId,
+describeWorkflows(
+  'a manual rollback without a name leaves the revision that served at the request',
+  (harness) => {
+    it('while a release uploads: the release is aborted, and the revision before the serving one is restored', async () => {
+      const { target, good } = harness.newServingTarget();
+      const bad = await target.release('a');
+      const gate = target.world.gate('uploadArtifact');
+      const { releaseId } = await target.submit('b');
+      await target.world.called('uploadArtifact', 2);
+      const answer = await target.rollback({ reason: 'errors' });
+      expect(answer).toMatchObject({ disposition: 'preempting', serves: { revisionId: good } });
+      expect(await target.result(releaseId)).toMatchObject({
+        outcome: 'aborted',
+        servingRevisionId: bad.revisionId,
+      });
+      gate.open();
+      expect(await target.ended(answer.requestId)).toMatchObject({
+        kind: 'rollback',
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+      });
+      expect(target.world.active).toBe(good);
+      expect(target.world.redeployed).toEqual([good]);
     });
-    gate.open();
-    expect(await target.ended(answer.requestId)).toMatchObject({
-      kind: 'rollback',
-      outcome: 'rolled_back',
-      servingRevisionId: good,
+
+    it('while a release deploys: neither it nor what served is restored', async () => {
+      const { target, good } = harness.newServingTarget();
+      const bad = await target.release('a');
+      const releaseId = await deploying(target);
+      const serving = bad.revisionId ?? '';
+      const { requestId } = await target.rollback({ serving });
+      expect(await target.result(releaseId)).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+      });
+      expect((await target.ended(requestId)).releaseId).toBe(releaseId);
+      expect(left(await target.idle())).toEqual([serving]);
+      expect(target.world.redeployed).toEqual([good]);
     });
-    expect(target.world.active).toBe(good);
-    expect(target.world.redeployed).toEqual([good]);
-  });
 
-  it('while a release deploys: neither it nor what served is put back', async () => {
-    const { target, good } = harness.newServingTarget();
-    const bad = await target.release('a');
-    const releaseId = await deploying(target);
-    const serving = bad.revisionId ?? '';
-    const { requestId } = await target.rollback({ serving });
-    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    expect((await target.ended(requestId)).releaseId).toBe(releaseId);
-    expect(left(await target.idle())).toEqual([serving]);
-    expect(target.world.redeployed).toEqual([good]);
-  });
-
-  it('on a hold is taken, and says what will serve', async () => {
-    const { target, good } = harness.newServingTarget();
-    const first = await target.release('a', { commit: 'c0ffee' });
-    const second = await target.release('b');
-    await target.handle.executeUpdate('hold', { args: [{ who: 'ada' }] });
-    const answer = await target.rollback({ serving: second.revisionId ?? '' });
-    const serves = {
-      revisionId: first.revisionId,
-      release: first.releaseId,
-      commit: 'c0ffee',
-      artifact: identity('a'),
-    };
-    expect(answer).toMatchObject({ disposition: 'queued', serves });
-    for (const word of [first.revisionId, first.releaseId, 'c0ffee', identity('a').slice(0, 19)]) {
-      expect(answer.reason).toContain(word);
-    }
-    expect((await target.ended(answer.requestId)).servingRevisionId).toBe(first.revisionId);
-    const again = await target.rollback({ serving: first.revisionId ?? '' });
-    expect((await target.ended(again.requestId)).servingRevisionId).toBe(good);
-  });
-
-  it('is done already where that serves no longer, and the answer names what serves', async () => {
-    const { target, good } = harness.newServingTarget();
-    const serving = (await target.release('a')).revisionId ?? '';
-    await target.ended((await target.rollback({ serving })).requestId);
-    const again = await target.rollback({ serving });
-    expect(again).toMatchObject({ disposition: 'done', serves: { revisionId: good } });
-    expect(again.reason).toContain(good);
-    expect(target.world.redeployed).toEqual([good]);
-  });
-
-  it('that a release under way has just replaced: the release goes on, and never puts it back', async () => {
-    const { target, good } = harness.newServingTarget();
-    const serving = (await target.release('a')).revisionId ?? '';
-    const gate = target.world.gate('runCheck');
-    const { releaseId } = await target.submit('b');
-    await target.world.called('runCheck', 2);
-    const answer = await target.rollback({ serving });
-    expect(answer).toMatchObject({ disposition: 'done' });
-    target.world.bad.add(identity('b'));
-    gate.open();
-    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    const { state } = await target.idle();
-    expect(state.hold).toMatchObject({ requestId: answer.requestId });
-    expect(left({ state })).toEqual([serving]);
-  });
-
-  it('holds the target, also where that serves no longer: the next merge does not deploy it again', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.bad.add(identity('a'));
-    const bad = (await target.release('a')).revisionId ?? '';
-    const done = await target.rollback({ serving: bad, reason: 'errors' });
-    expect(done).toMatchObject({ disposition: 'done', onHold: true, serves: { revisionId: good } });
-    const refused = await target.submit('a');
-    expect(refused).toMatchObject({ disposition: 'rejected' });
-    expect(refused.reason).toContain('on hold');
-    expect(target.world.redeployed).toEqual([good]);
-  });
-
-  it('by signal: during a restore, and right after one, changes nothing', async () => {
-    const { target, good } = harness.newServingTarget();
-    const first = (await target.release('a')).revisionId;
-    target.world.bad.add(identity('b'));
-    const gate = target.world.gate('runCheck');
-    target.world.next('runCheck');
-    const redeploying = target.world.gate('redeployRevision');
-    const { releaseId } = await target.submit('b');
-    gate.open();
-    await target.world.called('redeployRevision');
-    await target.signal('rollback', { reason: 'errors' });
-    redeploying.open();
-    expect(await target.result(releaseId)).toMatchObject({ servingRevisionId: first });
-    await target.idle();
-    expect(await target.rollback()).toMatchObject({ disposition: 'done', serves: { revisionId: first } });
-    await target.signal('rollback');
-    const { state } = await target.idle();
-    expect(state.hold).toBeNull();
-    expect(left({ state })).toEqual([]);
-    expect(target.world.redeployed).toEqual([first]);
-    expect(target.world.active).not.toBe(good);
-  });
-
-  it('by signal, long after a restore, leaves what serves then', async () => {
-    const { target, good } = harness.newServingTarget();
-    const second = await target.release('a');
-    const third = await target.release('b');
-    const back = await target.rollback({ serving: third.revisionId ?? '' });
-    await target.ended(back.requestId);
-    const { state } = await target.idle();
-    await target.handle.terminate();
-    const long = state.history.map((row) => ({ ...row, endedAt: '2026-01-01T00:00:00.000Z' }));
-    target.startWith({ state: { ...state, history: long } });
-    await target.startOnly();
-    await target.signal('rollback');
-    await target.world.until(() => target.world.active === good);
-    expect(target.world.redeployed).toEqual([second.revisionId, good]);
-  });
-
-  it('and where a redeploy makes a copy, a second one goes to an earlier release, not to the original of the copy', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.controlPlane.redeployMakesRevision = true;
-    const first = await target.release('a');
-    const second = await target.release('b');
-    const back = await target.rollback({ serving: second.revisionId ?? '' });
-    const copy = (await target.ended(back.requestId)).servingRevisionId ?? '';
-    expect((await target.view()).state.known.at(-1)).toMatchObject({
-      revisionId: copy,
-      copyOf: first.revisionId,
-      release: first.releaseId,
+    it('on a hold is accepted, and the answer says what will serve', async () => {
+      const { target, good } = harness.newServingTarget();
+      const first = await target.release('a', { commit: 'c0ffee' });
+      const second = await target.release('b');
+      await target.handle.executeUpdate('hold', { args: [{ who: 'ada' }] });
+      const answer = await target.rollback({ serving: second.revisionId ?? '' });
+      const serves = {
+        revisionId: first.revisionId,
+        release: first.releaseId,
+        commit: 'c0ffee',
+        artifact: identity('a'),
+      };
+      expect(answer).toMatchObject({ disposition: 'queued', serves });
+      for (const word of [first.revisionId, first.releaseId, 'c0ffee', identity('a').slice(0, 19)]) {
+        expect(answer.reason).toContain(word);
+      }
+      expect((await target.ended(answer.requestId)).servingRevisionId).toBe(first.revisionId);
+      const again = await target.rollback({ serving: first.revisionId ?? '' });
+      expect((await target.ended(again.requestId)).servingRevisionId).toBe(good);
     });
-    const again = await target.rollback({ serving: copy });
-    expect(again).toMatchObject({ serves: { revisionId: good } });
-    await target.ended(again.requestId);
-    expect(target.world.redeployed).toEqual([first.revisionId, good]);
-    expect(left(await target.idle())).toEqual([first.revisionId, second.revisionId, copy]);
-  });
 
-  it('and no later release restores it, also where there is no other revision: it says so', async () => {
-    const target = harness.newTarget();
-    const only = (await target.release('a')).revisionId ?? '';
-    const { requestId } = await target.rollback({ serving: only });
-    expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
-    target.world.bad.add(identity('b'));
-    const result = await target.release('b', { overrideHold: true });
-    expect(result).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: result.revisionId });
-    expect(result.reason).toContain(`revision ${only} served before, but a person rolled back from it`);
-    expect(result.instructions).toContain('No earlier revision is known to be good');
-    expect(target.world.redeployed).toEqual([]);
-  });
+    it('is done already if that one no longer serves, and the answer names what serves', async () => {
+      const { target, good } = harness.newServingTarget();
+      const serving = (await target.release('a')).revisionId ?? '';
+      await target.ended((await target.rollback({ serving })).requestId);
+      const again = await target.rollback({ serving });
+      expect(again).toMatchObject({ disposition: 'done', serves: { revisionId: good } });
+      expect(again.reason).toContain(good);
+      expect(target.world.redeployed).toEqual([good]);
+    });
 
-  it.each(['update', 'signal'] as const)(
-    'and a hold that a person sets by %s meanwhile stays when it changes nothing',
-    async (way) => {
+    it('that a running release has just replaced: the release continues, and never restores it', async () => {
+      const { target, good } = harness.newServingTarget();
+      const serving = (await target.release('a')).revisionId ?? '';
+      const gate = target.world.gate('runCheck');
+      const { releaseId } = await target.submit('b');
+      await target.world.called('runCheck', 2);
+      const answer = await target.rollback({ serving });
+      expect(answer).toMatchObject({ disposition: 'done' });
+      target.world.bad.add(identity('b'));
+      gate.open();
+      expect(await target.result(releaseId)).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+      });
+      const { state } = await target.idle();
+      expect(state.hold).toMatchObject({ requestId: answer.requestId });
+      expect(left({ state })).toEqual([serving]);
+    });
+
+    it('holds the target, even if that one no longer serves: the next merge does not deploy it again', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.bad.add(identity('a'));
+      const bad = (await target.release('a')).revisionId ?? '';
+      const done = await target.rollback({ serving: bad, reason: 'errors' });
+      expect(done).toMatchObject({ disposition: 'done', onHold: true, serves: { revisionId: good } });
+      const refused = await target.submit('a');
+      expect(refused).toMatchObject({ disposition: 'rejected' });
+      expect(refused.reason).toContain('on hold');
+      expect(target.world.redeployed).toEqual([good]);
+    });
+
+    it('by signal: during a restore, and right after one, changes nothing', async () => {
+      const { target, good } = harness.newServingTarget();
+      const first = (await target.release('a')).revisionId;
+      target.world.bad.add(identity('b'));
+      const gate = target.world.gate('runCheck');
+      target.world.next('runCheck');
+      const redeploying = target.world.gate('redeployRevision');
+      const { releaseId } = await target.submit('b');
+      gate.open();
+      await target.world.called('redeployRevision');
+      await target.signal('rollback', { reason: 'errors' });
+      redeploying.open();
+      expect(await target.result(releaseId)).toMatchObject({ servingRevisionId: first });
+      await target.idle();
+      expect(await target.rollback()).toMatchObject({ disposition: 'done', serves: { revisionId: first } });
+      await target.signal('rollback');
+      const { state } = await target.idle();
+      expect(state.hold).toBeNull();
+      expect(left({ state })).toEqual([]);
+      expect(target.world.redeployed).toEqual([first]);
+      expect(target.world.active).not.toBe(good);
+    });
+
+    it('by signal, long after a restore, leaves what serves then', async () => {
+      const { target, good } = harness.newServingTarget();
+      const second = await target.release('a');
+      const third = await target.release('b');
+      const back = await target.rollback({ serving: third.revisionId ?? '' });
+      await target.ended(back.requestId);
+      const { state } = await target.idle();
+      await target.handle.terminate();
+      const long = state.history.map((row) => ({ ...row, endedAt: '2026-01-01T00:00:00.000Z' }));
+      target.startWith({ state: { ...state, history: long } });
+      await target.startOnly();
+      await target.signal('rollback');
+      await target.world.until(() => target.world.active === good);
+      expect(target.world.redeployed).toEqual([second.revisionId, good]);
+    });
+
+    it('and if a redeploy makes a copy, a second one goes to an earlier release, not to the original of the copy', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.controlPlane.redeployMakesRevision = true;
+      const first = await target.release('a');
+      const second = await target.release('b');
+      const back = await target.rollback({ serving: second.revisionId ?? '' });
+      const copy = (await target.ended(back.requestId)).servingRevisionId ?? '';
+      expect((await target.view()).state.known.at(-1)).toMatchObject({
+        revisionId: copy,
+        copyOf: first.revisionId,
+        release: first.releaseId,
+      });
+      const again = await target.rollback({ serving: copy });
+      expect(again).toMatchObject({ serves: { revisionId: good } });
+      await target.ended(again.requestId);
+      expect(target.world.redeployed).toEqual([first.revisionId, good]);
+      expect(left(await target.idle())).toEqual([first.revisionId, second.revisionId, copy]);
+    });
+
+    it('and no later release restores it, even if there is no other revision: it reports that', async () => {
       const target = harness.newTarget();
       const only = (await target.release('a')).revisionId ?? '';
-      const gate = target.world.gate('findDeployment');
-      const looks = target.world.count('findDeployment');
       const { requestId } = await target.rollback({ serving: only });
-      await target.world.called('findDeployment', looks + 1);
-      const hold = { who: 'bo', reason: 'an incident' };
-      if (way === 'update') await target.handle.executeUpdate('hold', { args: [hold] });
-      else await target.signal('hold', hold);
-      gate.open();
       expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
-      expect((await target.idle()).state).toMatchObject({ hold: { by: hold }, ignored: [] });
-    },
-  );
+      target.world.bad.add(identity('b'));
+      const result = await target.release('b', { overrideHold: true });
+      expect(result).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: result.revisionId });
+      expect(result.reason).toContain(`revision ${only} served before, but a person rolled back from it`);
+      expect(result.instructions).toContain('No earlier revision is known to be good');
+      expect(target.world.redeployed).toEqual([]);
+    });
 
-  it('and the release that runs does not restore it, also where there is no other revision', async () => {
-    const target = harness.newTarget();
-    const only = (await target.release('a')).revisionId ?? '';
-    const releaseId = await deploying(target);
-    const { requestId } = await target.rollback({ serving: only });
-    const result = await target.result(releaseId);
-    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: only });
-    expect(result.reason).toContain(`revision ${only} serves`);
-    expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
-    expect(target.world.redeployed).toEqual([]);
-  });
+    it.each(['update', 'signal'] as const)(
+      'and a hold that a person sets by %s meanwhile stays if it changes nothing',
+      async (way) => {
+        const target = harness.newTarget();
+        const only = (await target.release('a')).revisionId ?? '';
+        const gate = target.world.gate('findDeployment');
+        const looks = target.world.count('findDeployment');
+        const { requestId } = await target.rollback({ serving: only });
+        await target.world.called('findDeployment', looks + 1);
+        const hold = { who: 'bo', reason: 'an incident' };
+        if (way === 'update') await target.handle.executeUpdate('hold', { args: [hold] });
+        else await target.signal('hold', hold);
+        gate.open();
+        expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+        expect((await target.idle()).state).toMatchObject({ hold: { by: hold }, ignored: [] });
+      },
+    );
 
-  it('and a release that restores it at that moment does not try it again', async () => {
-    const { target, good } = harness.newServingTarget();
-    const serving = (await target.release('a')).revisionId ?? '';
-    target.world.broken.set(serving, 'DEPLOY_FAILED');
-    const releaseId = await deploying(target);
-    target.world.end(target.world.latest ?? '', 'BUILD_FAILED');
-    const gate = target.world.gate('redeployRevision');
-    await target.world.called('redeployRevision');
-    await target.rollback({ serving });
-    gate.open();
-    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    expect(target.world.redeployed).toEqual([serving, good]);
-  });
-});
+    it('and the running release does not restore it, even if there is no other revision', async () => {
+      const target = harness.newTarget();
+      const only = (await target.release('a')).revisionId ?? '';
+      const releaseId = await deploying(target);
+      const { requestId } = await target.rollback({ serving: only });
+      const result = await target.result(releaseId);
+      expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: only });
+      expect(result.reason).toContain(`revision ${only} serves`);
+      expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+      expect(target.world.redeployed).toEqual([]);
+    });
+
+    it('and a release that restores it at that moment does not try it again', async () => {
+      const { target, good } = harness.newServingTarget();
+      const serving = (await target.release('a')).revisionId ?? '';
+      target.world.broken.set(serving, 'DEPLOY_FAILED');
+      const releaseId = await deploying(target);
+      target.world.end(target.world.latest ?? '', 'BUILD_FAILED');
+      const gate = target.world.gate('redeployRevision');
+      await target.world.called('redeployRevision');
+      await target.rollback({ serving });
+      gate.open();
+      expect(await target.result(releaseId)).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+      });
+      expect(target.world.redeployed).toEqual([serving, good]);
+    });
+  },
+);
 
 /** The revisions that are restored only by name, oldest first. */
 function left({ state }: Pick<Awaited<ReturnType<TargetUnderTest['view']>>, 'state'>): string[] {

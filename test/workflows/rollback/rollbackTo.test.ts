@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 
 import { describeWorkflows } from '../describeWorkflows.ts';
 
-describeWorkflows('a manual rollback to a revision by name', (harness) => {
-  it('that cannot be deployed says that it was not reached, and what serves instead', async () => {
+describeWorkflows('a manual rollback to a named revision', (harness) => {
+  it('that cannot be deployed reports that it was not reached, and what serves instead', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('a');
     await target.release('b');
@@ -16,7 +16,7 @@ describeWorkflows('a manual rollback to a revision by name', (harness) => {
     expect((await target.idle()).state.hold).not.toBeNull();
   });
 
-  it('that cannot be deployed says so, too, where the one that serves instead fails its checks', async () => {
+  it('that cannot be deployed reports it, too, if the one that serves instead fails its checks', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('a');
     await target.release('b');
@@ -29,7 +29,7 @@ describeWorkflows('a manual rollback to a revision by name', (harness) => {
     expect(row.reason).toContain(`revision ${second.revisionId ?? ''} is restored and serves, but failed`);
   });
 
-  it('by the beginning of its id, or by its release, is that revision', async () => {
+  it('by a prefix of its id, or by its release, is that revision', async () => {
     const { target } = harness.newServingTarget();
     const first = await target.release('a');
     const second = await target.release('b');
@@ -50,7 +50,7 @@ describeWorkflows('a manual rollback to a revision by name', (harness) => {
       '7b1f3c5e-0000-4000-8000-000000000000',
       'no revision',
     ],
-  ])('that is %s is refused before anything is held or stopped', async (_, to, because) => {
+  ])('that is %s is rejected before anything is held or stopped', async (_, to, because) => {
     const { target } = harness.newServingTarget();
     const first = await target.release('a');
     const gate = target.world.gate('uploadArtifact');

@@ -58,7 +58,7 @@ it.concurrent.each<[string, Times]>([
   ['shown twice behind UTC', { cron: '30 1 1-7 11 *', timeZone: 'America/New_York' }],
   ['shown twice by half an hour', { cron: '45 1 1-7 4 *', timeZone: 'Australia/Lord_Howe' }],
   ['every so often', { everyMs: 7 * 3_600_000, timeZone: 'UTC' }],
-])('%s: the times that are planned are the times of the server', async (_, schedule) => {
+])('%s: the planned times match the server’s', async (_, schedule) => {
   const next = await nextTimes(schedule);
   expect(next.length).toBeGreaterThan(0);
   const [first = 0, last = 0] = [next[0], next.at(-1)];

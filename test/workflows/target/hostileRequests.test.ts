@@ -28,7 +28,7 @@ function fullRequest(target: TargetUnderTest): ReleaseRequest {
   };
 }
 
-describeWorkflows('a target that is sent hostile messages', (harness) => {
+describeWorkflows('a target with hostile messages', (harness) => {
   it.each(PARTS)(
     'takes the next release after each hostile update about its %s',
     async (part) => {
@@ -49,7 +49,7 @@ describeWorkflows('a target that is sent hostile messages', (harness) => {
   );
 
   it(
-    'takes the next release after each hostile signal, whatever its name',
+    'takes the next release after each hostile signal, with any name',
     async () => {
       const { target } = harness.newServingTarget();
       await target.release('b');

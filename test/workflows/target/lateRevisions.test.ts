@@ -7,8 +7,8 @@ import { identity, QUICK, tarball } from '../requests.ts';
 import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-describeWorkflows('a revision that was given up on and becomes active', (harness) => {
-  it('just before the next release looks at what serves is not its baseline', async () => {
+describeWorkflows('an abandoned revision that becomes active', (harness) => {
+  it('just before the next release reads what serves is not its baseline', async () => {
     const { target, good } = harness.newServingTarget();
     const late = await giveUpOn(target);
     target.world.next('findDeployment', (perform, world) => {
@@ -40,7 +40,7 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     expect([target.world.active, state.hold, state.late]).toEqual([good, null, []]);
   });
 
-  it('when its deadline has passed without a look is countered all the same', async () => {
+  it('after its deadline has passed without a read is countered anyway', async () => {
     const target = harness.newTarget();
     const good = target.world.madeElsewhere('agent');
     const late = target.world.patchElsewhere('late');
@@ -78,7 +78,7 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     expect((await target.idle()).state.history).toHaveLength(2);
   });
 
-  it('while the next release waits for a decision after its PATCH has that release taken back', async () => {
+  it('while the next release waits for a decision after its PATCH makes that release roll back', async () => {
     const { target, good } = harness.newServingTarget();
     const late = await giveUpOn(target);
     target.world.next('awaitDeployed', refused('SLIPWAY_STEP_TIMED_OUT'));
@@ -94,7 +94,7 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     expect((await target.idle()).state.history).toHaveLength(2);
   });
 
-  it('when a release that it did not stop fails unchanged is countered before the next one', async () => {
+  it('if a release that it did not stop fails unchanged is countered before the next one', async () => {
     const { target, good } = harness.newServingTarget();
     const late = await giveUpOn(target);
     const gate = target.world.gate('uploadArtifact', refused());
@@ -148,7 +148,7 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     expect([target.world.active, state.needsPerson]).toEqual([good, null]);
   });
 
-  it('too late is forgotten after a look, also while a release waits', async () => {
+  it('too late is dropped after a read, also while a release waits', async () => {
     const { target } = harness.newServingTarget();
     await giveUpOn(target, 3_000);
     const releaseId = await waitsForApproval(target);

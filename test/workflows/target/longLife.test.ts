@@ -9,8 +9,8 @@ import type { TargetUnderTest } from '../targetUnderTest.ts';
 /** The events that a target adds beyond its limit, and those of one release. */
 const EVENTS_OF_ONE_RELEASE = 40;
 
-describeWorkflows('a target with 5,000 releases behind it', (harness) => {
-  it('is looked at, released to and rolled back as any other, and carries all of it on', async () => {
+describeWorkflows('a target with 5,000 earlier releases', (harness) => {
+  it('can be read, released to and rolled back like any other, and keeps all of it', async () => {
     const { target, good } = harness.newServingTarget();
     target.startWith({ continueAsNewAfterEvents: 30, state: full(target, good) });
     const answer = await target.submit('b');
@@ -26,7 +26,7 @@ describeWorkflows('a target with 5,000 releases behind it', (harness) => {
     expect(jsonBytes(state)).toBeLessThan(STATE_MAX_BYTES);
   });
 
-  it('never has a long history, since it carries on as a new run between two releases', async () => {
+  it('never has a long history, because it continues as new between two releases', async () => {
     const continueAsNewAfterEvents = 40;
     const { target, good } = harness.newServingTarget();
     target.startWith({ continueAsNewAfterEvents, state: full(target, good) });
@@ -39,7 +39,7 @@ describeWorkflows('a target with 5,000 releases behind it', (harness) => {
     expect(Math.max(...lengths)).toBeLessThan(continueAsNewAfterEvents + EVENTS_OF_ONE_RELEASE);
   });
 
-  it('has none either where rollbacks are asked for without end: they are carried over too', async () => {
+  it('does not have one after endless rollbacks either: they are carried over too', async () => {
     const { target, good } = harness.newServingTarget();
     const elsewhere = ['p', 'q', 'r', 's', 't', 'u'].map((name) => target.world.patchElsewhere(name));
     const known = [...elsewhere, good].map((revisionId) => ({

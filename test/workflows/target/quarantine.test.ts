@@ -6,7 +6,7 @@ import { identity } from '../requests.ts';
 const BO = { who: 'bo', reason: 'a reason' };
 
 describeWorkflows('a quarantine', (harness) => {
-  it('by a person: a release of the artifact is rejected before anything is touched', async () => {
+  it('by a person: a release of the artifact is rejected before anything is changed', async () => {
     const { target } = harness.newServingTarget();
     await target.release('b');
     const artifact = identity('b');
@@ -20,7 +20,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.release('b', { requestKey: 'once more' })).toMatchObject({ outcome: 'released' });
   });
 
-  it('names the artifact by a revision or by the beginning of its digest; what is unknown is refused', async () => {
+  it('names the artifact by a revision or by a prefix of its digest; an unknown one is rejected', async () => {
     const { target } = harness.newServingTarget();
     const { revisionId } = await target.release('b');
     const quarantine = (artifact: string): Promise<unknown> =>
@@ -31,7 +31,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect((await target.view()).state.quarantined).toHaveLength(1);
   });
 
-  it('its revisions are not put back by themselves', async () => {
+  it('its revisions are not restored automatically', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
     await target.signal('quarantine', { ...BO, artifact: identity('b') });
@@ -41,7 +41,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('comes by itself when an artifact has failed its checks twice', async () => {
+  it('starts automatically if an artifact has failed its checks twice', async () => {
     const { target } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     await target.release('b');
@@ -57,7 +57,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
   });
 
-  it('does not come for checks that failed before a person took them back', async () => {
+  it('does not start for checks that failed before a person ended it', async () => {
     const { target } = harness.newServingTarget();
     target.world.bad.add(identity('b'));
     await target.release('b');
@@ -66,7 +66,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect((await target.idle()).state.quarantined).toEqual([]);
   });
 
-  it('that is only a revision left by a rollback is ended too: the revision is put back again', async () => {
+  it('that is only a revision left by a rollback can be ended too: the revision is restorable again', async () => {
     const { target } = harness.newServingTarget();
     const { revisionId } = await target.release('b');
     const { requestId } = await target.rollback(BO);
@@ -78,7 +78,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(state.ignored).toHaveLength(1);
   });
 
-  it('rejects what waits of the artifact', async () => {
+  it('rejects waiting releases of the artifact', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const running = await target.submit('b', { queue: 'all' });
@@ -95,7 +95,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.result(other.releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('of what is being released holds for its revision, which is not put back by itself', async () => {
+  it('of a running release’s artifact applies to its revision, which is not restored automatically', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('runCheck');
     const running = await target.submit('b');
@@ -107,7 +107,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 
-  it('is carried over when the target continues as new', async () => {
+  it('is carried over by Continue-As-New', async () => {
     const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 10 });
     await target.release('b');
     await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
@@ -116,7 +116,7 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
   });
 
-  it('garbage by raw signal is ignored, and says why', async () => {
+  it('garbage by raw signal is ignored, with the reason', async () => {
     const { target } = harness.newServingTarget();
     await target.release('b');
     await target.signal('quarantine');

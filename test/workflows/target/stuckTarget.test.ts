@@ -89,7 +89,7 @@ describe('a target that no worker can continue', () => {
     ['quarantine', () => setQuarantine(temporal, target.workflowId, true, { artifact: 'a' })],
     ['abort', () => intervene(temporal, target.workflowId, 'abort', { reason: 'bad' })],
     ['the command that follows it', followed],
-  ])('says so to %s, and what to do', async (_, command) => {
+  ])('is reported by %s, with advice', async (_, command) => {
     await expect(command()).rejects.toMatchObject({
       code: 'SLIPWAY_WORKFLOW_STUCK',
       message: expect.stringContaining('TMPRL1100') as string,
@@ -114,7 +114,7 @@ describe('a target that no worker can continue', () => {
     });
   });
 
-  it('is found with its cause, terminated and started again: it has its hold, its quarantine and what was verified', async () => {
+  it('is found with its cause, terminated and started again: it keeps its hold, its quarantine and its verified revisions', async () => {
     const stuck = (await findStuckTasks(temporal)).find(({ workflowId }) => workflowId === target.workflowId);
     expect(stuck?.cause).toContain('Nondeterminism');
     if (stuck === undefined) return;

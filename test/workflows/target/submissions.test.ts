@@ -24,7 +24,7 @@ describeWorkflows('a submission', (harness) => {
     ]);
   });
 
-  it('that is withdrawn while its release waits ends it, and no other', async () => {
+  it('that is withdrawn while its release waits ends only that release', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const running = await target.submit('a', { queue: 'all' }, 'one');
@@ -39,7 +39,7 @@ describeWorkflows('a submission', (harness) => {
     expect((await target.result(other.releaseId)).outcome).toBe('released');
   });
 
-  it('that is withdrawn while its release runs stops it, and what it changed is put back', async () => {
+  it('that is withdrawn while its release runs stops it, and its change is undone', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.slow.add(identity('b'));
     const { releaseId } = await target.submit('b', {}, 'one');
@@ -51,7 +51,7 @@ describeWorkflows('a submission', (harness) => {
     expect(target.world.active).toBe(good);
   });
 
-  it('that is withdrawn in the moment in which it arrives is stopped before it changes anything', async () => {
+  it('that is withdrawn at the moment of its arrival is stopped before it changes anything', async () => {
     const { target } = harness.newServingTarget();
     await target.startOnly();
     const submitted = target.submit('b', {}, 'one');
@@ -61,7 +61,7 @@ describeWorkflows('a submission', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('that comes again while its release is stopped for the withdrawal is released after it', async () => {
+  it('that is sent again while its release is stopped for the withdrawal is released after it', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('patchDeployment');
     const first = await target.submit('b', {}, 'one');
@@ -89,7 +89,7 @@ describeWorkflows('a submission', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted' });
   });
 
-  it('that has been released already is withdrawn in vain', async () => {
+  it('that has been released already cannot be withdrawn', async () => {
     const { target } = harness.newServingTarget();
     const { releaseId } = await target.submit('b', {}, 'one');
     await target.result(releaseId);
@@ -99,7 +99,7 @@ describeWorkflows('a submission', (harness) => {
     expect(await target.ended(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('is answered by the next run of its target as it was by the one before', async () => {
+  it('is answered by the next run of its target like by the run before', async () => {
     const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 20 });
     target.world.bad.add(identity('b'));
     const first = await target.submit('b', {}, 'one');

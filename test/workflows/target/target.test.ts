@@ -7,7 +7,7 @@ import { identity, tarball } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 describeWorkflows('a target', (harness) => {
-  it('lets the newest of those that wait supersede the others', async () => {
+  it('lets the newest waiting release supersede the others', async () => {
     const target = harness.newTarget();
     const { open, first } = await busy(target);
     const second = await target.submit('b');
@@ -23,7 +23,7 @@ describeWorkflows('a target', (harness) => {
     ]);
   });
 
-  it('under queue: all runs each in the order in which they came, one at a time', async () => {
+  it('under queue: all runs each in order, one at a time', async () => {
     const target = harness.newTarget();
     const { open, first } = await busy(target, 'all');
     const ids = [first];
@@ -37,7 +37,7 @@ describeWorkflows('a target', (harness) => {
     expect(target.world.active).toBe(target.world.revisionsOf(tarball('d'))[0]);
   });
 
-  it('joins a release that runs, one that waits, and one that is what serves', async () => {
+  it('joins a running release, a waiting one, and the serving one', async () => {
     const target = harness.newTarget();
     const { open, first } = await busy(target);
     expect(await target.submit('a')).toMatchObject({ releaseId: first, disposition: 'joined' });
@@ -53,7 +53,7 @@ describeWorkflows('a target', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(2);
   });
 
-  it('does not join a release that served until somebody changed the deployment by hand', async () => {
+  it('does not join a release that served until the deployment was changed by hand', async () => {
     const target = harness.newTarget();
     const first = await target.release('a');
     await target.idle();
@@ -87,7 +87,7 @@ describeWorkflows('a target', (harness) => {
     expect((await target.result(again.releaseId)).outcome).toBe('released');
   });
 
-  it('on hold rejects a release, lets one that overrides it pass, and takes them again afterwards', async () => {
+  it('on hold rejects a release, accepts one that overrides it, and accepts all after the hold', async () => {
     const target = harness.newTarget();
     await target.release('a');
     expect(await hold(target, true)).toBe(true);
@@ -101,7 +101,7 @@ describeWorkflows('a target', (harness) => {
     expect((await target.release('c')).outcome).toBe('released');
   });
 
-  it('put on hold rejects what waits, and lets what runs end', async () => {
+  it('put on hold rejects waiting releases, and lets the running one end', async () => {
     const target = harness.newTarget();
     const { open, first } = await busy(target);
     const waiting = await target.submit('b');
@@ -113,7 +113,7 @@ describeWorkflows('a target', (harness) => {
     await target.viewOnce(({ state }) => state.hold === null);
   });
 
-  it('says where a release and a rollback stand', async () => {
+  it('shows the step of a release and of a rollback', async () => {
     const target = harness.newTarget();
     const { open, first } = await busy(target);
     const waiting = await target.submit('b');
@@ -130,7 +130,7 @@ describeWorkflows('a target', (harness) => {
     expect(await lookUp(first)).toMatchObject({ state: 'ended', row: { outcome: 'released' } });
   });
 
-  it('tells its story in the current details, and what runs and serves in its memo', async () => {
+  it('describes itself in the current details, and what runs and serves in its memo', async () => {
     const target = harness.newTarget();
     const { releaseId, revisionId } = await target.release('a');
     await target.idle();
@@ -140,7 +140,7 @@ describeWorkflows('a target', (harness) => {
     expect((await target.handle.describe()).memo).toEqual({ serves: revisionId });
   });
 
-  it('goes on after a release that was terminated: errored, and nothing is taken to serve', async () => {
+  it('continues after a release that was terminated: errored, and what serves is unknown', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('runCheck');
     const { releaseId } = await target.submit('b');
@@ -158,7 +158,7 @@ describeWorkflows('a target', (harness) => {
   });
 
   describe('garbage', () => {
-    it('by signal never wedges: the target lists what it ignored and still takes a release', async () => {
+    it('by signal never blocks it: the target lists what it ignored and still takes a release', async () => {
       const target = harness.newTarget();
       await target.release('a');
       const malformed = GARBAGE.filter((garbage) => garbage !== null);
@@ -180,7 +180,7 @@ describeWorkflows('a target', (harness) => {
       expect((await target.release('b')).outcome).toBe('released');
     });
 
-    it('that is not even JSON does not wedge the target either', async () => {
+    it('that is not even JSON does not block the target either', async () => {
       const target = harness.newTarget();
       await target.release('a');
       await target.signalRaw('rollback', 'json/plain', '{"to": ');
@@ -201,7 +201,7 @@ describeWorkflows('a target', (harness) => {
       expect((await target.result(first)).outcome).toBe('released');
     });
 
-    it('by update is refused with the reason', async () => {
+    it('by update is rejected with the reason', async () => {
       const target = harness.newTarget();
       await target.release('a');
       const updates = ['submitRelease', 'rollback', 'hold', 'unhold'];
@@ -215,7 +215,7 @@ describeWorkflows('a target', (harness) => {
       expect((await target.release('b')).outcome).toBe('released');
     });
 
-    it('as a release request that Temporal would choke on is refused before it is taken', async () => {
+    it('as a release request that Temporal would reject is rejected before it is accepted', async () => {
       const target = harness.newTarget();
       const right = target.request('a');
       const wrong = [
@@ -237,8 +237,8 @@ describeWorkflows('a target', (harness) => {
     });
   });
 
-  describe('continuing as new', () => {
-    it('carries everything over, and never leaves a running child behind', async () => {
+  describe('Continue-As-New', () => {
+    it('carries everything over, and never leaves a running child', async () => {
       const target = harness.newTarget({ continueAsNewAfterEvents: 30 });
       await target.release('a');
       await target.signal('hold', { who: 'bo', reason: 'freeze' });
@@ -254,7 +254,7 @@ describeWorkflows('a target', (harness) => {
       });
     });
 
-    it('answers every update that comes while it happens', async () => {
+    it('answers every update that arrives meanwhile', async () => {
       const target = harness.newTarget({ continueAsNewAfterEvents: 25 });
       await target.release('a');
       // At most 10 updates may be in flight.
@@ -267,7 +267,7 @@ describeWorkflows('a target', (harness) => {
       expect((await target.release('b')).outcome).toBe('released');
     });
 
-    it('takes up the watch of a revision that was given up on again', async () => {
+    it('resumes the watch of an abandoned revision', async () => {
       const target = harness.newTarget();
       const good = target.world.madeElsewhere('agent');
       const late = target.world.patchElsewhere('late');

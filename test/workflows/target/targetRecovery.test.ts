@@ -8,7 +8,7 @@ import { BO } from '../lives/life.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-describeWorkflows('a target that Temporal’s own tools were used on', (harness) => {
+describeWorkflows('a target changed by Temporal’s own tools', (harness) => {
   /** A target with a verified revision, a quarantine, a hold, and a release that polls. */
   const busy = async (): Promise<{ target: TargetUnderTest; good: string }> => {
     const target = harness.newTarget();
@@ -28,7 +28,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     expect(state.known).toContainEqual(expect.objectContaining({ revisionId: good, verified: true }));
   };
 
-  it('terminated during a release, waits for what it puts back, numbers on, and forgets nothing', async () => {
+  it('terminated during a release, waits for its restore, continues the numbering, and loses nothing', async () => {
     const { target, good } = await busy();
     const gate = target.world.gate('redeployRevision');
     await target.handle.terminate('by hand');
@@ -51,7 +51,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     await remembers(target, good);
   });
 
-  it('terminated while a release waited for its turn, releases it in its next run', async () => {
+  it('terminated while a release was queued, releases it in its next run', async () => {
     const target = harness.newTarget();
     await target.release('a');
     target.world.slow.add(identity('b'));
@@ -63,7 +63,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     expect(await target.result(waiting.releaseId)).toMatchObject({ outcome: 'released' });
   });
 
-  it('terminated again before it had read what its earlier runs did, still finds it', async () => {
+  it('terminated again before it had read its earlier runs, still finds them', async () => {
     const { target, good } = await busy();
     await target.handle.terminate('by hand');
     for (let again = 0; again < 3; again++) {
@@ -75,7 +75,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     await remembers(target, good);
   });
 
-  it('whose earlier runs Temporal has forgotten, reads its state from the record store', async () => {
+  it('whose earlier runs Temporal has deleted, reads its state from the record store', async () => {
     const { target, good } = await busy();
     target.world.slow.clear();
     await target.result('release-2');
@@ -89,7 +89,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     expect((await target.release('d', { overrideHold: true })).releaseId).toBe('release-4');
   });
 
-  it('whose earlier run nobody can read, takes nothing until a person starts it afresh', async () => {
+  it('whose earlier run cannot be read, accepts nothing until a person restarts it', async () => {
     const target = harness.newTarget();
     await target.startElsewhere(`no workers for ${target.workflowId}`);
     await target.handle.terminate('by hand');
@@ -105,7 +105,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
   });
 
   it.each(['last', 'first'] as const)(
-    'reset to its %s task, goes on with all that came after',
+    'reset to its %s task, continues with everything after it',
     async (to) => {
       const { target, good } = await busy();
       await target.reset(to);
@@ -120,7 +120,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     },
   );
 
-  it('canceled, goes on, and so does its release', async () => {
+  it('canceled, continues, and so does its release', async () => {
     const { target, good } = await busy();
     await target.handle.cancel();
     const { state } = await target.viewOnce((view) => view.state.ignored.length > 0);
@@ -130,7 +130,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     await remembers(target, good);
   });
 
-  it.each(['signal', 'update'] as const)('canceled, still takes a rollback by %s', async (way) => {
+  it.each(['signal', 'update'] as const)('canceled, still accepts a rollback by %s', async (way) => {
     const target = harness.newTarget();
     const { revisionId: good } = await target.release('a');
     const { revisionId: left } = await target.release('b');
@@ -144,7 +144,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     expect((await target.handle.describe()).status.name).toBe('RUNNING');
   });
 
-  it('canceled before it takes messages, takes those that wait once it can', async () => {
+  it('canceled before its handlers are ready, takes the waiting messages afterwards', async () => {
     const target = harness.newTarget();
     await target.startElsewhere(`no workers for ${target.workflowId}`);
     await target.handle.terminate('by hand');
@@ -157,7 +157,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     expect(state.quarantined[0]?.artifact).toBe(identity('x'));
   });
 
-  it('new, refuses a wrong request, whichever worker rebuilds it', async () => {
+  it('new, rejects an invalid request, on any worker that replays it', async () => {
     const target = harness.newTarget();
     const wrong = target.request('a', { queue: 'some' as never });
     await expect(target.submit(wrong)).rejects.toThrow();
@@ -176,7 +176,7 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
   });
 });
 
-describe.concurrent('a new target whose worker is slow to begin activities', () => {
+describe.concurrent('a new target whose worker is slow to start activities', () => {
   /** Longer than a worker may take to read the state after it has started. */
   const SLOW_MS = 13_000;
   let harness: Harness;
@@ -197,7 +197,7 @@ describe.concurrent('a new target whose worker is slow to begin activities', () 
     await harness.close();
   });
 
-  it('waits for it, and refuses nothing', async () => {
+  it('waits for it, and rejects nothing', async () => {
     const { target: busy } = harness.newServingTarget();
     const gate = busy.world.gate('findDeployment');
     await busy.submit('a');

@@ -14,7 +14,7 @@ import { BY_SOURCE, CREATES, deployment, createWith, ID, SOURCES, withValue } fr
 describe('Contract 000, Deployment: the answer', () => {
   const answer = deployment('internal_source');
 
-  it('must have what is not nullable, and may have null as the rest', () => {
+  it('requires the non-nullable fields, and allows null in all others', () => {
     expect(placesOf(Deployment, {})).toEqual(
       [
         ...['id', 'tenant_id', 'name', 'source', 'source_config', 'source_revision_config', 'secrets'],
@@ -25,16 +25,16 @@ describe('Contract 000, Deployment: the answer', () => {
     expectAccepted(Deployment, { ...answer, ...nulls });
   });
 
-  it('keeps fields and words that no contract names', () => {
+  it('keeps unknown fields and values', () => {
     const more = { ...answer, status: 'NEW', source: 'new', more: 1, source_config: { more: { deep: 2 } } };
     expect(Deployment.parse(more)).toEqual(more);
   });
 
-  it("may come without its secrets' values", () => {
+  it('may omit the values of secrets', () => {
     expectAccepted(Deployment, { ...answer, secrets: [{ name: 'A' }, { name: 'B', value: null }] });
   });
 
-  it('comes in lists with the offset of the next page', () => {
+  it('is listed in pages, with the offset of the next page', () => {
     expectAccepted(DeploymentsList, { resources: [answer], offset: 1 });
     expectRefused(DeploymentsList, { resources: [answer] }, 'body.offset', 'missing');
   });
@@ -70,7 +70,7 @@ describe('Contract 000, Deployment: create', () => {
   });
 
   it.each(SOURCES.flatMap((source) => BY_SOURCE.map(([path, ...rest]) => [source, path, ...rest] as const)))(
-    'for source %s has, or has not, %s',
+    'for source %s requires or rejects fields: %s',
     (source, path, sources, value) => {
       const request = createWith(source, path, value);
       if (sources.includes(source)) expectAccepted(DeploymentCreate, request);
@@ -79,7 +79,7 @@ describe('Contract 000, Deployment: create', () => {
   );
 
   it.each(SOURCES.flatMap((source) => BY_SOURCE.map(([path]) => [source, path] as const)))(
-    'for source %s takes null as %s, unless it is required',
+    'for source %s treats null as absent: %s, unless the field is required',
     (source, path) => {
       const required =
         path.endsWith('graph_config_path') && ['repo_host', 'internal_source'].includes(source);
@@ -89,7 +89,7 @@ describe('Contract 000, Deployment: create', () => {
     },
   );
 
-  it('has an empty list of references as good as none', () => {
+  it('treats an empty list of references as absent', () => {
     expectAccepted(DeploymentCreate, createWith('internal_source', 'secret_references', []));
   });
 
@@ -118,7 +118,7 @@ describe('Contract 000, Deployment: create', () => {
     ['a\n', false],
     ['@{1}', false],
     ['', false],
-  ])('has a branch as a bare name: %j', (ref, right) => {
+  ])('requires a branch as a bare name: %j', (ref, right) => {
     const place = 'source_revision_config.repo_ref';
     expect(placesOf(DeploymentCreate, createWith('repo_host', place, ref))).toEqual(
       right ? [] : [`body.${place}`],
@@ -134,7 +134,7 @@ describe('Contract 000, Deployment: create', () => {
     ['main', false, true],
     ['main', undefined, true],
     [undefined, true, true],
-  ])('with ref %s and build_on_push %s is right: %s', (ref, push, right) => {
+  ])('with ref %s and build_on_push %s is valid: %s', (ref, push, right) => {
     const request = withValue(
       createWith('repo_host', 'source_revision_config.repo_ref', ref),
       'source_config.build_on_push',
@@ -144,7 +144,7 @@ describe('Contract 000, Deployment: create', () => {
     else expectRefused(DeploymentCreate, request, 'body.source_config.build_on_push', 'tag_builds_on_push');
   });
 
-  it('validates a namespace by its listener, so it needs one', () => {
+  it('requires a listener for a namespace, and validates it by the listener', () => {
     const request = createWith('external_image', 'source_config.listener_config', {
       cluster_namespace: 'agents',
     });
@@ -152,7 +152,7 @@ describe('Contract 000, Deployment: create', () => {
     expectAccepted(DeploymentCreate, withValue(request, 'source_config.listener_id', ID));
   });
 
-  it('tells every broken rule at once', () => {
+  it('reports every broken rule in one answer', () => {
     const request = {
       ...CREATES.repo_host,
       source_config: { build_on_push: true, listener_id: ID, resource_spec: { cpu: 1 } },
@@ -169,7 +169,7 @@ describe('Contract 000, Deployment: create', () => {
 });
 
 describe('The queries of deployments (public relative)', () => {
-  it('list 20 from the beginning', () => {
+  it('return 20 from the first one by default', () => {
     expect(DeploymentsQuery.parse({})).toEqual({ limit: 20, offset: 0 });
     expect(
       DeploymentsQuery.parse({ limit: '100', offset: '7', name_contains: 'a', status: 'READY' }),
@@ -181,7 +181,7 @@ describe('The queries of deployments (public relative)', () => {
     });
   });
 
-  it('take ids with commas between them, or several times, in either case', () => {
+  it('accept ids separated by commas or repeated, in either case', () => {
     const [one, other] = ['0B9E2F7C-7d5e-4f4e-8a53-111111111111', '0b9e2f7c-7d5e-4f4e-8a53-222222222222'];
     const ids = [one.toLowerCase(), other];
     expect(DeploymentsQuery.parse({ deployment_ids: `${one}, ${other},` }).deployment_ids).toEqual(ids);
@@ -198,7 +198,7 @@ describe('The queries of deployments (public relative)', () => {
     ]);
   });
 
-  it('keep the tracing project of a deleted deployment unless asked', () => {
+  it('keep the tracing project of a deleted deployment by default', () => {
     expect(DeploymentDeleteQuery.parse({})).toEqual({ delete_tracing_project: false });
     expect(DeploymentDeleteQuery.parse({ delete_tracing_project: 'true' })).toEqual({
       delete_tracing_project: true,

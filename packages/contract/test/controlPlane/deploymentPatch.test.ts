@@ -15,7 +15,7 @@ function patchIssues(current: Deployment, patch: unknown): string[] {
 }
 
 describe('Contract 000, Deployment: patch', () => {
-  it('may say nothing, or null', () => {
+  it('may be empty, or null', () => {
     for (const field of ['', ...Object.keys(DeploymentPatch.shape)]) {
       expect(patchIssues(deployment('internal_source'), { [field]: null })).toEqual([]);
     }
@@ -43,7 +43,7 @@ describe('Contract 000, Deployment: patch', () => {
   });
 
   it.each(SOURCES.flatMap((source) => BY_SOURCE.map(([path, ...rest]) => [source, path, ...rest] as const)))(
-    'of source %s has, or has not, %s',
+    'of source %s allows or rejects fields: %s',
     (source, path, sources, value) => {
       const issues = patchIssues(deployment(source), withValue({}, path, value));
       const immutable = /integration_id|repo_url|deployment_type|listener_id/u.test(path);
@@ -52,7 +52,7 @@ describe('Contract 000, Deployment: patch', () => {
     },
   );
 
-  it('may send back what was read', () => {
+  it('accepts a document that was read back', () => {
     const current = deployment('internal_source', {
       'source_config.custom_url': 'http://127.0.0.1/agents/x',
     });
@@ -83,7 +83,7 @@ describe('Contract 000, Deployment: patch', () => {
     );
   });
 
-  it('leaves a source that nobody has named to the service', () => {
+  it('lets the service validate an unknown source', () => {
     expect(
       patchIssues(deployment('source_of_tomorrow'), { source_revision_config: { image_uri: 'x' } }),
     ).toEqual([]);
@@ -116,7 +116,7 @@ describe('Contract 000, Revision-creating updates', () => {
     expect(createsRevision(DeploymentPatch.parse(withValue({}, path, null)))).toBe(false);
   });
 
-  it.each(NOT_CREATING)('are not %s', (path, value) => {
+  it.each(NOT_CREATING)('do not include %s', (path, value) => {
     expect(createsRevision(DeploymentPatch.parse(withValue({}, path, value)))).toBe(false);
   });
 });

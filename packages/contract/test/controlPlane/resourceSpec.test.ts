@@ -35,7 +35,7 @@ const INTEGERS = [
 ];
 
 describe('Contract 000, ResourceSpec: fields', () => {
-  it('are nullable and optional, all of them', () => {
+  it('are all nullable and optional', () => {
     expectAccepted(ResourceSpec, {});
     for (const field of Object.keys(ResourceSpec.shape)) expectAccepted(ResourceSpec, { [field]: null });
   });
@@ -47,7 +47,7 @@ describe('Contract 000, ResourceSpec: fields', () => {
     expectRefused(ResourceSpec, { [field]: max + 0.01 }, `body.${field}`, 'less_than_equal');
   });
 
-  it.each(UNBOUNDED_CPUS)('%s has no bound but zero', (field) => {
+  it.each(UNBOUNDED_CPUS)('%s has no bound except zero', (field) => {
     expectAccepted(ResourceSpec, { [field]: 64 });
     expectRefused(ResourceSpec, { [field]: -1 }, `body.${field}`);
   });
@@ -66,7 +66,7 @@ describe('Contract 000, ResourceSpec: fields', () => {
     },
   );
 
-  it.each(INTEGERS)('%s is an integer that is not negative', (field) => {
+  it.each(INTEGERS)('%s is a non-negative integer', (field) => {
     for (const right of [0, 2_147_483_647]) expectAccepted(ResourceSpec, { [field]: right });
     for (const wrong of [1.5, -1, 2_147_483_648]) {
       expectRefused(ResourceSpec, { [field]: wrong }, `body.${field}`);
@@ -90,14 +90,14 @@ describe('Contract 000, ResourceSpec: defaults', () => {
     ['cache_memory_limit_mb', { cache_memory_mb: 256 }, 256],
     ['db_cpu_limit', { db_cpu: 3 }, 6],
     ['db_memory_limit_mb', { db_memory_mb: 300 }, 600],
-  ])('%s comes from %j', (field, spec, value) => {
+  ])('%s defaults to values from %j', (field, spec, value) => {
     expect(withResourceDefaults(ResourceSpec.parse(spec))).toMatchObject({ [field]: value });
     expect(withResourceDefaults(ResourceSpec.parse({ ...spec, [field]: null }))).toMatchObject({
       [field]: value,
     });
   });
 
-  it('never go over a field that is set', () => {
+  it('never overwrite a field that is set', () => {
     const spec = ResourceSpec.parse({ cpu: 2, cpu_limit: 2, queue_cpu: 1, min_scale: 1, queue_min_scale: 0 });
     expect(withResourceDefaults(spec)).toMatchObject({
       cpu_limit: 2,
@@ -107,7 +107,7 @@ describe('Contract 000, ResourceSpec: defaults', () => {
     });
   });
 
-  it('of what is not set is not set', () => {
+  it('of an absent field’s default stay absent', () => {
     expect(withResourceDefaults({})).toEqual({});
     expect(withResourceDefaults({ orchestrator_cpu: 1, executor_memory_mb: 1 })).toEqual({
       orchestrator_cpu: 1,
@@ -121,7 +121,7 @@ describe('Contract 000, ResourceSpec: defaults', () => {
     }
   });
 
-  it('leave the spec that they are asked of as it was', () => {
+  it('do not change the given spec', () => {
     const spec = Object.freeze({ cpu: 1 });
     expect(withResourceDefaults(spec)).not.toBe(spec);
     expect(spec).toEqual({ cpu: 1 });
@@ -145,7 +145,7 @@ describe('Contract 000, ResourceSpec: volumes', () => {
     );
   });
 
-  it.each(['volume_mounts', 'init_containers', 'sidecars'])('are what %s mount', (field) => {
+  it.each(['volume_mounts', 'init_containers', 'sidecars'])('must exist for each of %s', (field) => {
     const mounting = (name: string) =>
       field === 'volume_mounts' ? { name, mountPath: '/data' } : container(name);
     const place = field === 'volume_mounts' ? `${field}.1.name` : `${field}.1.volumeMounts.0.name`;
@@ -178,7 +178,7 @@ describe('Contract 000, nested types', () => {
   it.each([
     ['imagePullPolicy', ['Always', 'Never', 'IfNotPresent'], 'always'],
     ['restartPolicy', ['Always', 'OnFailure'], 'Never'],
-  ])('Container: %s is one of its words', (field, words, wrong) => {
+  ])('Container: %s accepts only the contract’s values', (field, words, wrong) => {
     const container = { name: 'side', image: 'x' };
     for (const word of [...words, null]) expectAccepted(Container, { ...container, [field]: word });
     expectRefused(Container, { ...container, [field]: wrong }, `body.${field}`, 'enum');
@@ -189,7 +189,7 @@ describe('Contract 000, nested types', () => {
     expect(EnvVar.parse({ name: 'A', value: null })).toEqual({ name: 'A', value: '' });
   });
 
-  it('EnvVar: valueFrom, not with a value that is not empty', () => {
+  it('EnvVar: valueFrom is rejected beside a non-empty value', () => {
     const valueFrom = { fieldRef: { fieldPath: 'status.podIP' } };
     expectAccepted(EnvVar, { name: 'A', valueFrom });
     expectAccepted(EnvVar, { name: 'A', value: '', valueFrom });

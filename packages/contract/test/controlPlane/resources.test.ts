@@ -45,7 +45,7 @@ describe('Contract 000, SourceRevisionConfig', () => {
     expect(placesOf(SourceRevisionConfig, { [field]: '' })).toEqual([`body.${field}`]);
   });
 
-  it('has a tag with a name', () => {
+  it('requires a name for a tag', () => {
     expectRefused(SourceRevisionConfig, { repo_ref: 'refs/tags/' }, 'body.repo_ref');
   });
 
@@ -61,7 +61,7 @@ describe('Contract 000, Secret and SecretReference', () => {
     expectRefused(Secret, { name: 'A=B', value: '' }, 'body.name');
   });
 
-  it('has a value that an environment can carry', () => {
+  it('requires a value that an environment variable can hold', () => {
     expectAccepted(Secret, { name: 'A', value: '-----BEGIN\nline\n🚀' });
     expectAccepted(Secret, { name: 'A', value: 'x'.repeat(SECRET_VALUE_MAX_BYTES) });
     expectRefused(Secret, { name: 'A', value: 'ü'.repeat(SECRET_VALUE_MAX_BYTES / 2 + 1) }, 'body.value');
@@ -71,7 +71,7 @@ describe('Contract 000, Secret and SecretReference', () => {
   it.each([
     ['secrets', Secrets, { name: 'A', value: 'x' }],
     ['references', SecretReferences, { name: 'A', secret_name: 's', secret_key: 'k' }],
-  ])('has each name once in a list of %s', (_what, schema, entry) => {
+  ])('rejects duplicate names in a list of %s', (_what, schema, entry) => {
     expectAccepted(schema, []);
     expectAccepted(schema, [entry, { ...entry, name: 'B' }]);
     expectRefused(schema, [entry, { ...entry, name: 'B' }, entry], 'body.2.name', 'duplicate');
@@ -83,12 +83,12 @@ describe('Contract 000, Secret and SecretReference', () => {
 });
 
 describe('Contract 000, Revision', () => {
-  it('needs no more than an id and a status, which may be a new word', () => {
+  it('requires only an id and a status, and accepts unknown statuses', () => {
     expectAccepted(Revision, { id: ID, status: 'A_STATUS_OF_TOMORROW', more: 1 });
     expect(placesOf(Revision, {})).toEqual(['body.id', 'body.status']);
   });
 
-  it('is listed by statuses, separated by commas', () => {
+  it('is filtered by statuses, separated by commas', () => {
     expect(RevisionsQuery.parse({})).toEqual({ limit: 20, offset: 0 });
     expect(RevisionsQuery.parse({ status: 'DEPLOYED, QUEUED,' }).status).toEqual(['DEPLOYED', 'QUEUED']);
   });
@@ -125,7 +125,7 @@ describe('Contract 000, Listener and ListenerConfig', () => {
 });
 
 describe('Contract 000, other endpoints', () => {
-  it('yield integrations with the id that a source_config names', () => {
+  it('return integrations with the id that a source_config uses', () => {
     expectAccepted(IntegrationInstalls, [{ id: ID, installation_id: 7, name: 'account', more: 1 }]);
     expectRefused(IntegrationInstalls, [{}], 'body.0.id', 'missing');
   });
@@ -139,11 +139,11 @@ describe('Contract 000, other endpoints', () => {
     [{ upload_url: 'https://a', object_path: '' }, ['body.object_path']],
     [{ upload_url: 'https://a', object_path: 'a', upload_headers: { a: 1 } }, ['body.upload_headers.a']],
     [{}, ['body.upload_url', 'body.object_path']],
-  ])('yield an upload URL with its object path: %j', (value, places) => {
+  ])('return an upload URL with its object path: %j', (value, places) => {
     expect(placesOf(UploadUrl, value)).toEqual(places);
   });
 
-  it('yield build logs page by page', () => {
+  it('return build logs in pages', () => {
     expect(BuildLogsRequest.parse({})).toEqual({ order: 'asc', limit: 100 });
     expect(placesOf(BuildLogsRequest, { order: 'up', limit: 0, offset: -1 })).toEqual([
       'body.order',

@@ -55,18 +55,18 @@ const LISTENER = {
 };
 
 describe('the two vocabularies', () => {
-  it('are translated at the places of the table and nowhere else', () => {
+  it('are translated only at the places of the table', () => {
     expect(translateResource(CREATE, 'public')).toEqual(PUBLIC_CREATE);
     expect(translateResource(PUBLIC_CREATE, 'contract')).toEqual(CREATE);
   });
 
-  it('come back as they were, field by field in their order', () => {
+  it('survive a translation and back, with the order of the fields', () => {
     expect(JSON.stringify(translateResource(translateResource(CREATE, 'public'), 'contract'))).toBe(
       JSON.stringify(CREATE),
     );
   });
 
-  it('have what is public in the public document', () => {
+  it('use public names in the public document', () => {
     expect(publicRequestProblems('POST', '/v2/deployments', PUBLIC_CREATE)).toEqual([]);
     expect(publicRequestProblems('POST', '/v2/deployments', CREATE)).not.toEqual([]);
     const listeners = translateResource({ resources: [LISTENER], offset: 1 }, 'public');
@@ -77,14 +77,14 @@ describe('the two vocabularies', () => {
   });
 
   it.each(VOCABULARY.values.filter(({ place }) => place[0] === 'source'))(
-    'have source $contract as $public',
+    'translate source $contract to $public',
     (row) => {
       expect(translateResource({ source: row.contract }, 'public')).toEqual({ source: row.public });
       expect(translateResource({ source: row.public }, 'contract')).toEqual({ source: row.contract });
     },
   );
 
-  it('leave what has another shape as it is', () => {
+  it('leave documents of another shape unchanged', () => {
     for (const odd of [
       null,
       'repo_host',
@@ -96,7 +96,7 @@ describe('the two vocabularies', () => {
     }
   });
 
-  it('tell what is wrong with a request in its own words', () => {
+  it('report problems of a request in the request’s own names', () => {
     const issues = [
       {
         loc: ['body', 'source_config', 'resource_spec', 'cache_cpu'],

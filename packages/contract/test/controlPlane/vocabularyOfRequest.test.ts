@@ -13,7 +13,7 @@ const PUBLIC_COMMAND_CREATES = {
   source_revision_config: {},
 };
 
-describe('a request tells its vocabulary', () => {
+describe('the vocabulary of a request', () => {
   it.each([
     ['its source', { source: 'repo_host' }],
     [
@@ -27,7 +27,7 @@ describe('a request tells its vocabulary', () => {
     ['a config path of null', { source_revision_config: { graph_config_path: null } }],
     ['a resource', { source_config: { resource_spec: { cache_cpu: 1 } } }],
     ['a compute type', { compute_type: 'cluster' }],
-  ])('the contract, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBe('contract'));
+  ])('is the contract’s, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBe('contract'));
 
   it.each([
     ['its source', { source: 'github' }],
@@ -37,7 +37,7 @@ describe('a request tells its vocabulary', () => {
     ['a revision source', { revision_source: 'internal_source' }],
     ['a deployment type that only it has', { source_config: { deployment_type: 'serverless' } }],
     ['the shape in which the public command creates', PUBLIC_COMMAND_CREATES],
-  ])('the public one, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBe('public'));
+  ])('is the public one, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBe('public'));
 
   it.each([
     ['a source of both', { source: 'internal_source', source_config: {}, source_revision_config: {} }],
@@ -51,11 +51,11 @@ describe('a request tells its vocabulary', () => {
     ],
     ['no object', ['github']],
     ['nothing', undefined],
-  ])('neither, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBeUndefined());
+  ])('is unknown, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBeUndefined());
 });
 
 describe('a request in both vocabularies', () => {
-  it('is told where the public name stands, and which name of the contract it stands beside', () => {
+  it('is rejected with the place of the public name and of the contract’s name beside it', () => {
     const request = {
       source: 'repo_host',
       source_revision_config: { langgraph_config_path: 'langgraph.json' },
@@ -71,7 +71,7 @@ describe('a request in both vocabularies', () => {
     expect(mixedVocabularyIssues(undefined)).toEqual([]);
   });
 
-  it('is not for a service that speaks the public one alone', () => {
+  it('is rejected by a service that accepts only the public one', () => {
     expect(contractNameIssues({ source: 'repo_host' }).map(({ loc, type }) => [loc.join('.'), type])).toEqual(
       [['body.source', 'vocabulary_unknown']],
     );

@@ -22,12 +22,12 @@ describe('Contract 001, cancelling', () => {
     expect(BulkCancelQuery.parse({ action: 'rollback' })).toEqual({ action: 'rollback' });
   });
 
-  it.each(['pending', 'running', 'all'])('takes many runs of the status %s', (status) => {
+  it.each(['pending', 'running', 'all'])('accepts many runs of the status %s', (status) => {
     expectAccepted(BulkCancelBody, { status });
     expectAccepted(BulkCancelBody, { status, thread_id: null, run_ids: null });
   });
 
-  it('takes many runs of a thread', () => {
+  it('accepts many runs of a thread', () => {
     expectAccepted(BulkCancelBody, { thread_id: ID, run_ids: [ID], status: null });
   });
 
@@ -39,14 +39,14 @@ describe('Contract 001, cancelling', () => {
     ['status with runs', { status: 'all', run_ids: [ID] }, ['body.run_ids not_applicable']],
     ['no run at all', { thread_id: ID, run_ids: [] }, ['body.run_ids too_short']],
     ['another status', { status: 'success' }, ['body.status enum']],
-  ])('refuses %s', (_what, body, expected) => {
+  ])('rejects %s', (_what, body, expected) => {
     expect(issuesOf(BulkCancelBody, body).map(({ loc, type }) => `${loc.join('.')} ${type}`)).toEqual(
       expected,
     );
   });
 });
 
-describe("Contract 001, what a client's going away does", () => {
+describe('Contract 001, a client that disconnects', () => {
   it.each([
     ['cancel', true],
     ['Cancel', true],
@@ -59,7 +59,7 @@ describe("Contract 001, what a client's going away does", () => {
     expect(FollowQuery.parse({ on_disconnect: given }).on_disconnect).toBe(read);
   });
 
-  it('is nothing unless asked for, and refused in any other spelling', () => {
+  it('is ignored by default, and rejected in any other spelling', () => {
     expect(JoinQuery.parse({})).toEqual({ cancel_on_disconnect: false });
     expect(FollowQuery.parse({})).toEqual({});
     expect(placesOf(FollowQuery, { on_disconnect: 'perhaps' })).toEqual(['body.on_disconnect']);
@@ -75,7 +75,7 @@ describe("Contract 001, what a client's going away does", () => {
     expect(disconnectMode(query, body)).toBe(mode);
   });
 
-  it('may come with the modes that a joined stream shows, once or several times', () => {
+  it('accepts the modes of a joined stream, once or repeated', () => {
     const modesOf = (stream_mode: unknown): unknown => JoinStreamQuery.parse({ stream_mode }).stream_mode;
     expect(modesOf('values')).toEqual(['values']);
     expect(modesOf(['values', 'debug'])).toEqual(['values', 'debug']);

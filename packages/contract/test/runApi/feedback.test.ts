@@ -9,7 +9,7 @@ describe('Contract 001, Feedback', () => {
     expect(placesOf(FeedbackLinks, { score: 'tokens/7', other: 7 })).toEqual(['body.score', 'body.other']);
   });
 
-  it('is posted with fields that are all optional and nullable', () => {
+  it('accepts only optional and nullable fields', () => {
     expectAccepted(FeedbackSubmission, {});
     for (const field of Object.keys(FeedbackSubmission.shape))
       expectAccepted(FeedbackSubmission, { [field]: null });
@@ -42,11 +42,11 @@ describe('Contract 001, Feedback submission fields, with GET', () => {
     [{ correction: 'no json' }, 'query.correction'],
     [{ correction: '[1]' }, 'query.correction'],
     [{ metadata: '{}' }, 'query.metadata'],
-  ])('refuses %j', (query, place) => {
+  ])('rejects %j', (query, place) => {
     expect(placesOf(FeedbackQuery, query, 'query')).toEqual([place]);
   });
 
-  it('says that metadata needs POST', () => {
+  it('reports that metadata requires POST', () => {
     expect(issuesOf(FeedbackQuery, { metadata: '{}' })[0]?.msg).toBe('Not supported with GET: use POST');
   });
 });

@@ -19,17 +19,17 @@ describe('Contract 001, Run: the answer', () => {
     multitask_strategy: 'reject',
   };
 
-  it('must have its ids, its times and its status', () => {
+  it('requires its ids, its times and its status', () => {
     const required = ['run_id', 'thread_id', 'assistant_id', 'created_at', 'updated_at', 'status'];
     expect(placesOf(Run, {})).toEqual(required.map((field) => `body.${field}`));
   });
 
-  it('keeps fields and words that no contract names', () => {
+  it('keeps unknown fields and values', () => {
     const more = { ...run, status: 'paused', multitask_strategy: 'queue', more: 1, kwargs: { more: 2 } };
     expect(Run.parse(more)).toEqual(more);
   });
 
-  it('says of a failed run what failed', () => {
+  it('of a failed run contains the error', () => {
     expectAccepted(RunFailure, { __error__: { error: 'TypeError', message: 'x is not a function' } });
     expect(RunFailure.safeParse({ messages: [] }).success).toBe(false);
   });
@@ -38,7 +38,7 @@ describe('Contract 001, Run: the answer', () => {
 describe('Contract 001, Endpoints: the body that creates a run', () => {
   const BODY = { assistant_id: 'agent' };
 
-  it('requires assistant_id alone, a name or an id', () => {
+  it('requires only assistant_id, a name or an id', () => {
     expectRefused(RunCreate, {}, 'body.assistant_id', 'missing');
     expectAccepted(RunCreate, { assistant_id: ID });
     for (const assistant_id of ['', ' ', 'a\nb', null, 1]) {
@@ -67,7 +67,7 @@ describe('Contract 001, Endpoints: the body that creates a run', () => {
     ['webhook', ['hook', 'file:///a', '']],
     ['after_seconds', [-1, '1']],
     ['timeout', [0, 86_401, '60']],
-  ])('%s is refused where it is wrong', (field, wrong) => {
+  ])('%s is rejected if it is invalid', (field, wrong) => {
     for (const value of wrong) {
       expect(placesOf(RunCreate, { ...BODY, [field]: value })[0], JSON.stringify(value)).toMatch(
         new RegExp(`^body\\.${field}(\\.|$)`, 'u'),
@@ -87,17 +87,17 @@ describe('Contract 001, Endpoints: the body that creates a run', () => {
     expect(RunCreate.parse({ ...BODY, stream_mode: given }).stream_mode).toEqual(read);
   });
 
-  it('tells which mode of a list is wrong', () => {
+  it('reports which mode of a list is invalid', () => {
     expectRefused(RunCreate, { ...BODY, stream_mode: ['values', 'x'] }, 'body.stream_mode.1', 'enum');
     expectRefused(RunCreate, { ...BODY, stream_mode: 'x' }, 'body.stream_mode.0', 'enum');
   });
 
-  it('takes null for every field but the assistant, as if it were not there', () => {
+  it('treats null as absent in every field except the assistant', () => {
     const nulls = Object.fromEntries(Object.keys(RunCreate.shape).map((field) => [field, null]));
     expect(RunCreate.parse({ ...nulls, ...BODY })).toMatchObject(RunCreate.parse(BODY));
   });
 
-  it('has each feedback key once, and at most 100', () => {
+  it('rejects duplicate feedback keys, and more than 100', () => {
     expect(RunCreate.parse({ ...BODY, feedback_keys: ['a', 'b', 'a'] }).feedback_keys).toEqual(['a', 'b']);
     const many = Array.from({ length: 101 }, (_, index) => `key-${index}`);
     expectRefused(RunCreate, { ...BODY, feedback_keys: many }, 'body.feedback_keys', 'too_long');
@@ -111,11 +111,11 @@ describe('Contract 001, Endpoints: the body that creates a run', () => {
     [{ input: 1 }, false],
     [[''], false],
     [7, false],
-  ])('takes a command that goes to %j: %s', (goto, right) => {
+  ])('with a command that goes to %j: %s', (goto, right) => {
     expect(placesOf(RunCreate, { ...BODY, command: { goto } }).length === 0).toBe(right);
   });
 
-  it('takes everything that the public client sends', () => {
+  it('accepts everything that the public client sends', () => {
     expectAccepted(RunCreate, {
       assistant_id: 'agent',
       input: null,
@@ -145,7 +145,7 @@ describe('Contract 001, Endpoints: the body that creates a run', () => {
 });
 
 describe('The query that lists runs (public client)', () => {
-  it('means every run unless it is bounded', () => {
+  it('selects every run by default', () => {
     expect(RunsQuery.parse({})).toEqual({ offset: 0 });
     expect(RunsQuery.parse({ limit: '10', offset: '0', status: 'running' })).toEqual({
       limit: 10,

@@ -14,7 +14,7 @@ import {
 import { expectAccepted, placesOf } from '../checking.ts';
 
 describe('Contract 001, Events', () => {
-  it('has an event kind for each stream mode, of the same name but for messages-tuple', () => {
+  it('has an event kind for each stream mode, with the same name except for messages-tuple', () => {
     expect(Object.keys(EVENT_OF_MODE)).toEqual(StreamMode.options);
     for (const mode of StreamMode.options) {
       expect(EVENT_OF_MODE[mode]).toBe(mode === 'messages-tuple' ? 'messages' : mode);
@@ -37,7 +37,7 @@ describe('Contract 001, Events', () => {
     expect(placesOf(MetadataEvent, { attempt: 0 })).toEqual(['body.run_id', 'body.attempt']);
   });
 
-  it('gives feedback links, message chunks and errors their shapes', () => {
+  it('validates feedback links, message chunks and errors', () => {
     expectAccepted(FeedbackEvent, { score: 'http://trace.example/api/v1/feedback/tokens/1' });
     expectAccepted(MessagesEvent, [{ content: 'Hel', type: 'AIMessageChunk' }, { graph_node: 'agent' }]);
     expect(placesOf(MessagesEvent, [{ content: 'x' }])).not.toEqual([]);

@@ -25,11 +25,11 @@ describe('Contract 001, Thread', () => {
     values: null,
   };
 
-  it('is as the contract shows it at creation', () => {
+  it('has the contract’s shape at creation', () => {
     expect(Thread.parse(thread)).toEqual(thread);
   });
 
-  it('must have its id, its times and its status', () => {
+  it('requires its id, its times and its status', () => {
     const required = ['thread_id', 'created_at', 'updated_at', 'status'];
     expect(placesOf(Thread, {})).toEqual(required.map((field) => `body.${field}`));
   });
@@ -38,16 +38,16 @@ describe('Contract 001, Thread', () => {
     ['metadata', {}],
     ['config', {}],
     ['values', null],
-  ])('reads %s as %j where a server leaves it out', (field, read) => {
+  ])('reads an absent %s as %j', (field, read) => {
     const { [field as 'values']: _, ...rest } = thread;
     expect(Thread.parse(rest)).toMatchObject({ [field]: read });
   });
 
-  it('may have statuses that nobody has named yet', () => {
+  it('accepts unknown statuses', () => {
     expectAccepted(Thread, { ...thread, status: 'sleeping' });
   });
 
-  it('is created from an object that may be empty', () => {
+  it('is created from an empty object', () => {
     expectAccepted(ThreadCreate, {});
     expectAccepted(ThreadCreate, {
       thread_id: null,
@@ -58,7 +58,7 @@ describe('Contract 001, Thread', () => {
     });
   });
 
-  it('is changed and searched as the public client does', () => {
+  it('accepts the public client’s updates and searches', () => {
     expectAccepted(ThreadPatch, { metadata: { a: 1 } });
     expect(ThreadSearch.parse({})).toEqual({ limit: 10, offset: 0 });
     expect(placesOf(ThreadSearch, { limit: 0, status: 'x', ids: ['x'] }).sort()).toEqual([
@@ -80,15 +80,15 @@ describe('Contract 001, Thread state', () => {
     parent_checkpoint_id: 'c1',
   };
 
-  it('is as the contract shows it', () => {
+  it('has the contract’s shape', () => {
     expect(ThreadState.parse(state)).toEqual(state);
   });
 
-  it('must have its next nodes and its tasks', () => {
+  it('requires its next nodes and its tasks', () => {
     expect(placesOf(ThreadState, {})).toEqual(['body.next', 'body.tasks']);
   });
 
-  it('has its checkpoint ids lifted to where the contract has them', () => {
+  it('has its checkpoint ids at the places of the contract', () => {
     const { checkpoint_id, parent_checkpoint_id, ...rest } = state;
     const nested = {
       checkpoint: { checkpoint_id },
@@ -98,7 +98,7 @@ describe('Contract 001, Thread state', () => {
     expect(ThreadState.parse(rest)).toMatchObject({ checkpoint_id: null, parent_checkpoint_id: null });
   });
 
-  it('is written and looked back on as the public client does', () => {
+  it('accepts the public client’s updates and history requests', () => {
     expectAccepted(StateUpdate, { values: { a: 1 }, as_node: 'n', checkpoint: null });
     expectAccepted(StateUpdate, {});
     expect(HistoryQuery.parse({})).toEqual({ limit: 10 });

@@ -45,7 +45,7 @@ const make = (request: Partial<ApiKeyCreate>, by = operator) =>
   access.keys.create(by, { name: 'ci', scope: 'deploy', ...request });
 
 describe('a caller', () => {
-  it('shows a key in X-Api-Key or as a bearer token, and the former goes first', async () => {
+  it('sends a key in X-Api-Key or as a bearer token; X-Api-Key takes precedence', async () => {
     for (const credentials of [
       { apiKey: 'the-key' },
       { authorization: 'Bearer the-key' },
@@ -60,7 +60,7 @@ describe('a caller', () => {
     }
   });
 
-  it('without a key is refused with 401, with a wrong one with 403', async () => {
+  it('without a key is rejected with 401, with a wrong one with 403', async () => {
     expect(await statusOf(caller({}))).toBe(401);
     expect(await statusOf(caller({ apiKey: '' }))).toBe(401);
     expect(await statusOf(caller({ authorization: 'Basic dGhlOmtleQ==' }))).toBe(401);
@@ -76,13 +76,13 @@ describe('a caller', () => {
   });
 });
 
-describe('keys that are not valid', () => {
+describe('invalid keys', () => {
   const from = (remoteAddress: string, forwardedFor?: string) => ({
     headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
     socket: { remoteAddress },
   });
 
-  it('are refused with 429 once many came from an address, and lock out no right key', async () => {
+  it('are rejected with 429 after many from one address, while valid keys still work', async () => {
     const { key } = await make({});
     const { key: later } = await make({});
     const address = '192.0.2.7';
@@ -94,7 +94,7 @@ describe('keys that are not valid', () => {
     expect(await statusOf(caller({ apiKey: 'made up', address: '192.0.2.8' }))).toBe(403);
   });
 
-  it('count for the client behind a trusted proxy, as that proxy names it', () => {
+  it('count for the client address that a trusted proxy reports', () => {
     const trusting = createAccess({
       operatorKey: 'the-key',
       kysely: database.kysely,
@@ -113,7 +113,7 @@ describe('keys that are not valid', () => {
 });
 
 describe('an API key', () => {
-  it('is shown once, and stored so that nobody can use what is stored', async () => {
+  it('is shown once, and stored only as a digest', async () => {
     const { key, ...answered } = await make({ name: 'release job' });
     expect(key).toMatch(/^slipway_[\w-]{43}$/);
     expect(key.startsWith(answered.prefix)).toBe(true);
@@ -125,7 +125,7 @@ describe('an API key', () => {
     expect(await statusOf(caller({ apiKey: rows[0]?.key_hash ?? '' }))).toBe(403);
   });
 
-  it('lets its holder in, as what it is and for whom it is', async () => {
+  it('identifies its holder, with role and tenant', async () => {
     const { key, id } = await make({ scope: 'read', name: 'dashboard', tenant_ids: [ALICE] });
     expect(await caller({ apiKey: key, address: '192.0.2.1', userAgent: 'curl' })).toEqual({
       tenantId: ALICE,
@@ -137,14 +137,14 @@ describe('an API key', () => {
     expect(await caller({ authorization: `Bearer ${key}` })).toMatchObject({ keyId: id });
   });
 
-  it('for several tenants is for the one that X-Tenant-Id names, else for the first', async () => {
+  it('for several tenants selects the one in X-Tenant-Id, else the first', async () => {
     const { key } = await make({ tenant_ids: [ALICE, BOB] });
     expect((await caller({ apiKey: key })).tenantId).toBe(ALICE);
     expect((await caller({ apiKey: key, tenantId: BOB })).tenantId).toBe(BOB);
     expect(await statusOf(caller({ apiKey: key, tenantId: randomUUID() }))).toBe(403);
   });
 
-  it('is refused once it has expired, and at once when it is revoked', async () => {
+  it('is rejected after it expires, and immediately after it is revoked', async () => {
     const soon = await make({ expires_at: new Date(Date.now() + 3_600_000).toISOString() });
     expect(await caller({ apiKey: soon.key })).toBeDefined();
     vi.useFakeTimers({ now: Date.now() + 3_600_001, toFake: ['Date'] });
@@ -162,7 +162,7 @@ describe('an API key', () => {
     expect(await statusOf(access.keys.revoke(operator, randomUUID()))).toBe(404);
   });
 
-  it('tells when it was last used', async () => {
+  it('shows when it was last used', async () => {
     const { key, id } = await make({});
     await caller({ apiKey: key });
     await vi.waitFor(async () => {
@@ -171,7 +171,7 @@ describe('an API key', () => {
     });
   });
 
-  it('of a tenant’s admin is for that tenant alone, and what it sees and ends is its own', async () => {
+  it('of a tenant’s admin sees and revokes only keys of that tenant', async () => {
     const alice = await caller({ apiKey: (await make({ scope: 'admin', tenant_ids: [ALICE] })).key });
     expect(await statusOf(make({ tenant_ids: [BOB] }, alice))).toBe(403);
     expect(await statusOf(make({ tenant_ids: [ALICE, BOB] }, alice))).toBe(403);

@@ -16,7 +16,7 @@ async function audit(query = '', headers: Record<string, string> = {}): Promise<
 }
 
 describe('the record of changes', () => {
-  it('tells who changed what, and never to which value', async () => {
+  it('records who changed what, without the values', async () => {
     const made = await platform.call('POST', '/v1/api-keys', { name: 'release job', scope: 'deploy' });
     const as = { 'x-api-key': made.json.key, 'user-agent': 'curl/8' };
     const created = await platform.call(
@@ -62,7 +62,7 @@ describe('the record of changes', () => {
     expect(JSON.stringify(all)).not.toMatch(/hunter2|slipway_/);
   });
 
-  it('has what was refused, with what was answered, and no reading', async () => {
+  it('has rejected requests with their responses, and no reads', async () => {
     const id = randomUUID();
     await platform.call('PATCH', `/v2/deployments/${id}`, {});
     await platform.call('POST', '/v2/deployments', {});
@@ -74,7 +74,7 @@ describe('the record of changes', () => {
     expect(refused.resources).toMatchObject([{ status: 422 }]);
   });
 
-  it('has uploads, as of the key that asked for their URL, and those that were refused', async () => {
+  it('has uploads under the key that requested their URL, also rejected ones', async () => {
     const made = await platform.call('POST', '/v1/api-keys', { name: 'uploader', scope: 'deploy' });
     const as = { 'x-api-key': made.json.key };
     const id = await platform.create('uploaded to');
@@ -99,7 +99,7 @@ describe('the record of changes', () => {
     ]);
   });
 
-  it('is written with the change or not at all', async () => {
+  it('is written in the same transaction as the change', async () => {
     const id = await platform.create('one transaction');
     await sql`alter table audit_entries add constraint broken check (operation <> 'patchDeployment') not valid`.execute(
       platform.kysely,
@@ -110,7 +110,7 @@ describe('the record of changes', () => {
     await sql`alter table audit_entries drop constraint broken`.execute(platform.kysely);
   });
 
-  it('is a tenant’s own, in pages, newest first', async () => {
+  it('is separate for each tenant, in pages, newest first', async () => {
     const tenant = { 'x-tenant-id': randomUUID() };
     for (const name of ['one', 'two', 'three']) {
       await platform.call('POST', '/v1/api-keys', { name, scope: 'read' }, tenant);
@@ -127,7 +127,7 @@ describe('the record of changes', () => {
     expect((await audit(`since=${now}`, tenant)).resources).toEqual([]);
   });
 
-  it('is kept for as long as it was said', async () => {
+  it('is kept for the configured time', async () => {
     await platform.create('kept');
     await removeOldAudit(platform.kysely, 3_600_000);
     expect((await audit()).resources).not.toEqual([]);

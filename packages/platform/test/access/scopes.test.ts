@@ -30,7 +30,7 @@ const endpoints = Object.entries(CONTROL_PLANE_ENDPOINTS).map(([name, { method, 
 }));
 
 describe('a key', () => {
-  it('that sends too much is told when to come back', async () => {
+  it('that sends too many requests gets a Retry-After', async () => {
     await platform.start({
       access: createAccess({
         operatorKey: 'limited',
@@ -50,7 +50,7 @@ describe('a key', () => {
 });
 
 describe('the scope of a key', () => {
-  it.each(endpoints)('lets through to $name from $needed on', async ({ method, path, needed }) => {
+  it.each(endpoints)('allows $name from $needed on', async ({ method, path, needed }) => {
     for (const scope of RANK) {
       const headers = { 'x-api-key': keys.get(scope) ?? '' };
       const { status, json } = await platform.call(method, path, method === 'GET' ? undefined : {}, headers);
@@ -68,7 +68,7 @@ describe('the scope of a key', () => {
     }
   });
 
-  it('is in the table for every route behind a key', () => {
+  it('is in the table for every route that requires a key', () => {
     const routes = platform.app.routes
       .filter(({ method, path }) => method !== 'ALL' && /^\/(?:v1|v2|deployments)\//.test(path))
       .filter(({ method, path }) => operationAt(method, path) === undefined);
@@ -77,7 +77,7 @@ describe('the scope of a key', () => {
     expect(new Set(routes.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set([signed]));
   });
 
-  it('decides whether the values of secrets are shown', async () => {
+  it('decides whether a key sees the values of secrets', async () => {
     const id = await platform.create('shown', { secrets: [{ name: 'TOKEN', value: 'hunter2' }] });
     const shown = async (scope: Scope, path: string) => {
       const headers = { 'x-api-key': keys.get(scope) ?? '' };
@@ -90,7 +90,7 @@ describe('the scope of a key', () => {
     }
   });
 
-  it('does not matter where there is nothing', async () => {
+  it('does not matter for an unknown route', async () => {
     const headers = { 'x-api-key': keys.get('read') ?? '' };
     const { status } = await platform.app.request('/v2/nothing', { headers });
     expect(status).toBe(404);

@@ -102,11 +102,11 @@ const WITHOUT_IDS: Readonly<Record<string, () => { query?: string; body?: unknow
   rotateSecrets: () => ({}),
 };
 
-describe('what belongs to a tenant', () => {
+describe('the resources of a tenant', () => {
   const endpoints: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
 
   it.each(endpoints)(
-    'is neither shown to the key of another, nor changed by it: %s',
+    'are neither visible to the key of another tenant, nor changed by it: %s',
     async (name, endpoint) => {
       const before = await stored(ALICE);
       const ids: Record<string, string> = {
@@ -146,7 +146,7 @@ describe('what belongs to a tenant', () => {
     },
   );
 
-  it('is in no list of another', async () => {
+  it('are in no list of another tenant', async () => {
     expect((await as(BOB, 'GET', '/v2/listeners')).json.resources).toEqual([]);
     expect((await as(BOB, 'GET', '/v1/integrations/github/install')).json).toEqual([]);
     expect((await as(BOB, 'GET', '/v2/deployments')).json.resources).toEqual([]);
@@ -154,7 +154,7 @@ describe('what belongs to a tenant', () => {
     expect(json.resources.map(({ id }) => id)).toEqual([deploymentId]);
   });
 
-  it('takes no name from another: the same one is free there, and taken here', async () => {
+  it('have names of their own: two tenants may use the same name', async () => {
     const twin = await deploy(BOB, 'agent');
     expect(twin.deploymentId).not.toBe(deploymentId);
     const again = await as(ALICE, 'POST', '/v2/deployments', {
@@ -167,7 +167,7 @@ describe('what belongs to a tenant', () => {
     expect(again.status).toBe(409);
   });
 
-  it('is no listener of another’s deployment', async () => {
+  it('do not include another tenant’s listener', async () => {
     const image = { source: 'external_image', source_revision_config: {}, secrets: [] };
     const named = { ...image, name: 'listened', source_config: { listener_id: listenerId } };
     expect((await as(BOB, 'POST', '/v2/deployments', named)).status).toBe(422);
@@ -175,7 +175,7 @@ describe('what belongs to a tenant', () => {
     expect((await as(BOB, 'POST', '/v2/listeners', LISTENER)).status).toBe(201);
   });
 
-  it('is not released from another’s upload', async () => {
+  it('cannot be released from another tenant’s upload', async () => {
     const mine = await deploy(ALICE, 'mine');
     const theirs = await deploy(BOB, 'theirs');
     const { json: offer } = await as(BOB, 'POST', `/deployments/${theirs.deploymentId}/upload-url`);

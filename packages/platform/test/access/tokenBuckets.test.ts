@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createTokenBuckets } from '../../src/access/tokenBuckets.ts';
 
 describe('a bucket of tokens', () => {
-  it('lets a burst through, then as many as come in, and tells how long it is until the next', () => {
+  it('allows a burst, then the refill rate, and reports the wait until the next token', () => {
     let now = 0;
     const take = createTokenBuckets({ perSecond: 2, burst: 3 }, () => now);
     expect([1, 2, 3].map(() => take('a'))).toEqual([0, 0, 0]);
@@ -16,7 +16,7 @@ describe('a bucket of tokens', () => {
     expect(take('a')).toBe(500);
   });
 
-  it('holds no more than its burst, however long nothing is taken', () => {
+  it('holds at most its burst after any pause', () => {
     let now = 0;
     const take = createTokenBuckets({ perSecond: 1, burst: 2 }, () => now);
     take('a');

@@ -28,7 +28,7 @@ const TABLES = [
   'slipway_checkpoints.writes_before_run',
 ];
 
-it('what the agents of a deployment stored is removed from every table, and nothing of another', async () => {
+it('deleting a deployment removes its agents’ data from every table, and no other data', async () => {
   const home = await mkdtemp(join(tmpdir(), 'slipway-agent-data-'));
   const database = await openTestDatabase(home);
   onTestFinished(async () => {

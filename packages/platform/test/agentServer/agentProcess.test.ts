@@ -16,7 +16,7 @@ const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text
 const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
 describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
-  it('asks for the API key everywhere but at /ok and at feedback links, and dies with its parent', async () => {
+  it('requires the API key except at /ok and feedback links, and dies with its parent', async () => {
     const agent = await agents.start('keyed', { SLIPWAY_AGENT_API_KEY: 'open sesame' });
     const withKey = apiOf(agent.url, { 'x-api-key': 'open sesame' });
     expect((await agent.api.send('GET', '/ok')).status).toBe(200);
@@ -41,7 +41,7 @@ describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
   });
 });
 
-describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () => {
+describe.concurrent('an agent that cannot start', { timeout: 180_000 }, () => {
   const agentWith = async (files: Record<string, string>) => {
     const dir = await mkdtemp(join(agents.folder(), 'broken-'));
     await mkdir(dir, { recursive: true });
@@ -75,7 +75,7 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
       { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many' },
       /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
     ],
-  ])('exits 1, and says why in its last line: %s', async (_, files, name, env, reason) => {
+  ])('exits 1 with the reason in its last line: %s', async (_, files, name, env, reason) => {
     const dir = join(await agentWith(files), name);
     const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl(), ...env } });
     expect((await agent.exited).code).toBe(1);
@@ -83,7 +83,7 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
     expect(agent.stdout()).toBe('');
   });
 
-  it('exits 1 before it loads anything if its port is taken', async () => {
+  it('exits 1 before it loads the graph if its port is taken', async () => {
     const dir = await agentWith({
       'graph.json': graphs('./bot.mjs:graph'),
       'bot.mjs': 'console.log("loading"); export const graph = {}',
@@ -101,7 +101,7 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
 });
 
 describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_000 }, () => {
-  it('is served like any other, from TypeScript in a folder that does not say what its modules are', async () => {
+  it('is served from TypeScript in a folder without a module type', async () => {
     const dir = await mkdtemp(join(agents.folder(), 'copy-'));
     const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
     await mkdir(join(dir, 'node_modules', '@langchain'), { recursive: true });

@@ -85,7 +85,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect(bulk.status).toBe(404);
   });
 
-  it('let running runs end at SIGTERM, leave waiting ones to the next, and exit 0', async () => {
+  it('finish running runs at SIGTERM, leave queued ones to the next process, and exit 0', async () => {
     const hold = gate();
     // A short lease is renewed often.
     const first = await agents.start('drained', {

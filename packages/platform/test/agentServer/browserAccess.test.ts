@@ -18,7 +18,7 @@ const preflight = (origin: string, method = 'POST') => ({
   },
 });
 
-describe('pages that may call an agent', () => {
+describe('CORS settings of an agent', () => {
   const allowedFor = async (
     origin: string,
     settings: CorsSettings | undefined,
@@ -55,7 +55,7 @@ describe('pages that may call an agent', () => {
     for (const origin of refused) expect(await allowedFor(origin, given, hasKey)).toBeNull();
   });
 
-  it('get the methods, headers and age that are set', async () => {
+  it('return the configured methods, headers and age', async () => {
     const app = new Hono();
     const settings = {
       allow_methods: ['GET'],
@@ -75,7 +75,7 @@ describe('pages that may call an agent', () => {
     });
   });
 
-  it('cannot be given by what is no regular expression', () => {
+  it('reject an invalid regular expression', () => {
     expect(CorsSettings.safeParse({ allow_origin_regex: '(' }).success).toBe(false);
   });
 });

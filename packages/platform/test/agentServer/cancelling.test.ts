@@ -55,7 +55,7 @@ const PAIRS = [
 ] as const;
 
 describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
-  it('and is cancelled by two clients at once, twice, comes to one end', { timeout: 60_000 }, async () => {
+  it('ends once even if two clients cancel it twice at the same time', { timeout: 60_000 }, async () => {
     await Promise.all(
       PAIRS.map(async ([one, other]) => {
         const made = await MOMENTS[moment]!();
@@ -98,7 +98,7 @@ describe('on a busy thread', () => {
   };
   const enqueue = (thread: string) => create(thread, { ...echo, multitask_strategy: 'enqueue' });
 
-  it('a rollback of the first run leaves the thread as it was made', async () => {
+  it('a rollback of the first run restores the new thread', async () => {
     const { thread, run } = await busy();
     await api.cancel(thread, run.run_id, ROLLBACK);
     expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', values: null });
@@ -106,7 +106,7 @@ describe('on a busy thread', () => {
     expect(await api.json('POST', `/threads/${thread}/history`, {})).toEqual([]);
   });
 
-  it('a run that is rejected, which is the default, leaves no trace', async () => {
+  it('a rejected run, the default, leaves no trace', async () => {
     const { thread, run } = await busy();
     const response = await api.send('POST', `/threads/${thread}/runs`, echo);
     expect([response.status, await response.json()]).toEqual([
@@ -118,7 +118,7 @@ describe('on a busy thread', () => {
     await api.cancel(thread, run.run_id);
   });
 
-  it('runs wait their turn with enqueue, in the order in which they came', async () => {
+  it('runs with enqueue run in the order of their arrival', async () => {
     const hold = gate();
     const { thread, run } = await busy(hold.path);
     const second = await enqueue(thread);
@@ -130,7 +130,7 @@ describe('on a busy thread', () => {
     expect(newestFirst.map((each) => each.run_id)).toEqual([third.run_id, second.run_id, run.run_id]);
   });
 
-  it('a run that waits can be cancelled either way without ever running', async () => {
+  it('a queued run can be cancelled either way without starting', async () => {
     const { thread, run } = await busy();
     const [kept, dropped] = [await enqueue(thread), await enqueue(thread)];
     await api.cancel(thread, kept.run_id);

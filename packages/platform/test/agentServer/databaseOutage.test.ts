@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => way.close());
 
-describe('while the database is away', { timeout: 240_000 }, () => {
-  it('runs wait for it within the lease, and are taken up after a longer time; none is lost', async () => {
+describe('during a database outage', { timeout: 240_000 }, () => {
+  it('runs wait within the lease, are taken over after a longer outage, and none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url,
       SLIPWAY_AGENT_LEASE_MS: '5000',

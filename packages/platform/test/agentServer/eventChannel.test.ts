@@ -23,7 +23,7 @@ function join(channel: EventChannel, options: Parameters<EventChannel['subscribe
 const frame = (id: number, event: string, data: string) => `event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
 
 describe('an event channel', () => {
-  it('gives each reader what is published after it came', async () => {
+  it('delivers to each reader the events published after it subscribed', async () => {
     const channel = new EventChannel();
     const early = join(channel);
     channel.publish('values', '1');
@@ -35,7 +35,7 @@ describe('an event channel', () => {
     expect(await read(join(channel))).toEqual([]);
   });
 
-  it('puts first what a stream begins with, also before events that came meanwhile', async () => {
+  it('delivers the initial events of a stream before events that arrived meanwhile', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
     channel.publish('values', '1');
@@ -44,7 +44,7 @@ describe('an event channel', () => {
     expect(await read(subscriber)).toEqual(['first', frame(1, 'values', '1')]);
   });
 
-  it('leaves out what the stream begins with already, of what came meanwhile', async () => {
+  it('drops events that arrived meanwhile if the initial events contain them', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
     for (const id of [4, 5, 6]) channel.publish('values', String(id), id);
@@ -52,7 +52,7 @@ describe('an event channel', () => {
     expect(await read(subscriber)).toEqual(['1 to 5', frame(6, 'values', '6')]);
   });
 
-  it('gives what waits before it breaks off', async () => {
+  it('delivers buffered events before it disconnects', async () => {
     const channel = new EventChannel();
     const subscriber = join(channel);
     channel.publish('values', '1');
@@ -61,7 +61,7 @@ describe('an event channel', () => {
     await expect(subscriber.next(5)).rejects.toThrow('elsewhere');
   });
 
-  it('leaves out what a reader did not ask for', async () => {
+  it('drops events that a reader did not request', async () => {
     const channel = new EventChannel();
     const subscriber = join(channel, { accepts: (event) => event === 'values' });
     channel.publish('updates', '1');
@@ -69,7 +69,7 @@ describe('an event channel', () => {
     expect(await read(subscriber)).toEqual([frame(2, 'values', '2')]);
   });
 
-  it('cuts off a reader that falls too far behind, and only that one', async () => {
+  it('disconnects only the reader that falls too far behind', async () => {
     const channel = new EventChannel({ readerBytes: 100 });
     const slow = join(channel);
     const quick = join(channel);
@@ -96,7 +96,7 @@ describe('an event channel', () => {
     expect(await read(subscriber)).toEqual([]);
   });
 
-  it('tells a reader that waits when nothing comes, and wakes it when something does', async () => {
+  it('reports idle time to a waiting reader, and wakes it on an event', async () => {
     const channel = new EventChannel();
     const subscriber = join(channel);
     expect(await subscriber.next(1)).toBe('idle');

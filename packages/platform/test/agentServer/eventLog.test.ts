@@ -40,7 +40,7 @@ async function openLog(memory: ReturnType<typeof storeInMemory>, attempt = 1, ke
 }
 
 describe('the log of a resumable run', () => {
-  it('shows an event once it is stored, and stores what came meanwhile in one go', async () => {
+  it('delivers an event after it is stored, and stores waiting events in one batch', async () => {
     const memory = storeInMemory();
     const { log, delivered } = await openLog(memory);
     for (const data of ['1', '2', '3']) log.publish('values', data);
@@ -54,7 +54,7 @@ describe('the log of a resumable run', () => {
     expect(delivered.map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  it('of an attempt that had begun without it goes on behind what readers were sent', async () => {
+  it('of an attempt that began without it continues after the events that readers received', async () => {
     const memory = storeInMemory([{ id: 7, event: 'values', data: '7' }]);
     const delivered: number[] = [];
     let sent = 11;
@@ -76,7 +76,7 @@ describe('the log of a resumable run', () => {
     expect(delivered).toEqual([13, 14]);
   });
 
-  it('goes on where an earlier attempt ended, and says that it is another one', async () => {
+  it('continues after an earlier attempt, and marks a new attempt', async () => {
     const memory = storeInMemory([{ id: 7, event: 'values', data: '7' }]);
     const { log, delivered } = await openLog(memory, 2);
     memory.calls[0]?.answer();
@@ -84,7 +84,7 @@ describe('the log of a resumable run', () => {
     expect(delivered).toEqual([{ id: 8, event: 'metadata', data: '{"run_id":"r","attempt":2}' }]);
   });
 
-  it('keeps no more than its limit, oldest dropped first', async () => {
+  it('keeps at most its limit, and drops the oldest', async () => {
     const memory = storeInMemory();
     const { log } = await openLog(memory, 1, 10);
     for (let id = 1; id <= 4; id++) {
@@ -95,7 +95,7 @@ describe('the log of a resumable run', () => {
     expect(memory.ids()).toEqual([3, 4]);
   });
 
-  it('shows nothing more once the run is another’s', async () => {
+  it('delivers nothing after another process takes the run', async () => {
     const memory = storeInMemory();
     const { log, delivered, lost } = await openLog(memory);
     log.publish('values', '1');
@@ -104,7 +104,7 @@ describe('the log of a resumable run', () => {
     expect([delivered, lost()]).toEqual([[], 1]);
   });
 
-  it('stores again what it could not while the database was away', async () => {
+  it('stores after a database outage what it could not store before', async () => {
     const memory = storeInMemory();
     const { log, delivered } = await openLog(memory);
     log.publish('values', '1');
@@ -115,7 +115,7 @@ describe('the log of a resumable run', () => {
     expect(delivered.map(({ id }) => id)).toEqual([1]);
   });
 
-  it('makes a run wait that is faster than the database', async () => {
+  it('slows down a run that is faster than the database', async () => {
     const memory = storeInMemory();
     const { log } = await openLog(memory);
     log.publish('values', '1');

@@ -201,9 +201,9 @@ const request = fc.constantFrom(...ENDPOINTS).chain((endpoint) => {
   return fc.record({ method: fc.constant(method), segments: fc.tuple(...segments), query, body, headers });
 });
 
-describe('whatever is asked', () => {
+describe('any generated request', () => {
   it(
-    'is answered, without an error of ours, while others are answered too',
+    'is answered without a 5xx, while other requests are answered too',
     { timeout: IS_LONG ? (SECONDS + 60) * 1_000 : 120_000 },
     async () => {
       const asked = { requests: 0, taken: 0 };

@@ -34,7 +34,7 @@ async function failure(files: Record<string, string>): Promise<PlatformError> {
 }
 
 describe('loading graphs', () => {
-  it('takes a compiled graph, a builder, a promise of one, and a function of the configuration', async () => {
+  it('accepts a compiled graph, a builder, a promise of one, and a function of the configuration', async () => {
     const dir = await agentWith({
       'graph.json': JSON.stringify({
         graphs: {
@@ -64,7 +64,7 @@ describe('loading graphs', () => {
     expect(await graphs.get('made')!.resolve({ configurable: { word: 'x' } })).toMatchObject({ made: 'x' });
   });
 
-  it('applies the environment first, and leaves alone what is set', async () => {
+  it('applies the environment first, without overriding variables that are set', async () => {
     process.env['SLIPWAY_TEST_SET'] = 'by the deployment';
     const env = { SLIPWAY_TEST_MARK: 'seen', SLIPWAY_TEST_SET: 'by the source' };
     const dir = await agentWith({
@@ -76,7 +76,7 @@ describe('loading graphs', () => {
     expect(process.env['SLIPWAY_TEST_SET']).toBe('by the deployment');
   });
 
-  it('takes langgraph.json where there is no graph.json, and of both the latter', async () => {
+  it('reads langgraph.json if there is no graph.json, and prefers graph.json', async () => {
     const files = {
       'langgraph.json': graphJson('./public.mjs:graph', { env: ['A_NAME'], http: { cors: {} } }),
       'public.mjs': `export const graph = { ...${COMPILED}, mark: 'public' };`,
@@ -134,14 +134,14 @@ describe('loading graphs', () => {
       { 'graph.json': graphJson('./bot.mjs:graph', { env: 'src' }), 'src/bot.mjs': '' },
       /The env file .* could not be read/,
     ],
-  ])('says so when %s', async (_case, files, reason) => {
+  ])('reports when %s', async (_case, files, reason) => {
     const error = await failure(files);
     expect(error.code).toBe('SLIPWAY_GRAPH_NOT_LOADED');
     expect(error.message).toMatch(reason);
     expect(error.message).not.toContain('\n');
   });
 
-  it('starts without an env file that is not there, and tells where its secrets come from', async () => {
+  it('starts without its env file, and reports where its secrets come from', async () => {
     logged.length = 0;
     const dir = await agentWith({
       'graph.json': graphJson('./bot.mjs:graph', { env: '.env' }),
@@ -152,14 +152,14 @@ describe('loading graphs', () => {
     expect(logged[0]).toMatch(/the env file \.env.*Secrets come from the deployment's secrets/);
   });
 
-  it('does not follow a link out of the agent', async () => {
+  it('rejects a link out of the agent', async () => {
     const dir = await agentWith({ 'graph.json': graphJson('./bot.mjs:graph') });
     await writeFile(join(home, 'outside.mjs'), `export const graph = ${COMPILED};`);
     await symlink(join(home, 'outside.mjs'), join(dir, 'bot.mjs'));
     await expect(loadGraphs(dir, undefined, log)).rejects.toThrow('outside the agent');
   });
 
-  it('names a function that returns no graph when it is used', async () => {
+  it('reports a function that returns no graph when it is used', async () => {
     const dir = await agentWith({
       'graph.json': graphJson('./bot.mjs:graph'),
       'bot.mjs': 'export const graph = () => 1',

@@ -23,7 +23,7 @@ async function runningIn(agent: Agent) {
 }
 
 describe.concurrent('a run', { timeout: 240_000 }, () => {
-  it('is handed over at SIGTERM where it stands, with those that wait behind it, and no attempt is lost', async () => {
+  it('is handed over at SIGTERM with the runs queued behind it, without losing an attempt', async () => {
     const [one, two] = await Promise.all([
       agents.start('drained', { SLIPWAY_AGENT_DRAIN_MS: '50', SLIPWAY_AGENT_MAX_ATTEMPTS: '1' }),
       agents.start('drained', { SLIPWAY_AGENT_MAX_ATTEMPTS: '1' }),
@@ -57,7 +57,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     expect(scene.lines().filter(({ name, pid }) => name === 'queued' && pid === one.pid)).toEqual([]);
   });
 
-  it('of a process that was frozen is another’s when it wakes: it writes nothing more, and says how the run ended', async () => {
+  it('of a frozen process belongs to another when it wakes: it writes nothing more, and reports how the run ended', async () => {
     const [one, two] = await Promise.all([agents.start('frozen', LEASE), agents.start('frozen', LEASE)]);
     const { scene, thread, run } = await runningIn(one);
     const followed = await one.api.send('GET', `${run}/stream`);
@@ -84,7 +84,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     expect(scene.count('last')).toBe(1);
   });
 
-  it('of a process that has died, or is frozen, can be cancelled by another', async () => {
+  it('of a dead or frozen process can be cancelled by another', async () => {
     const [one, two, three] = await Promise.all([
       agents.start('cancelled', LEASE),
       agents.start('cancelled', LEASE),
@@ -125,7 +125,7 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     for (const { scene } of [kept, taken]) expect(scene.count('slow-begun')).toBe(1);
   });
 
-  it('that is resumable is followed on in another process, behind the last event that was seen, at one address', async ({
+  it('that is resumable can be followed from another process after the last event that was seen, at one address', async ({
     onTestFinished,
   }) => {
     const [one, two] = await Promise.all([agents.start('followed'), agents.start('followed')]);

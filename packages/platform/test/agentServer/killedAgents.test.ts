@@ -40,8 +40,8 @@ async function startRuns(
 
 const pathOf = (run: Created) => `/threads/${run.thread_id}/runs/${run.run_id}`;
 
-describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, () => {
-  it('go on from their last checkpoint when it is started again: none is lost, no finished node runs twice', async () => {
+describe.concurrent('many runs of a killed process', { timeout: 240_000 }, () => {
+  it('continue from their last checkpoint after a restart: none is lost, no finished node runs twice', async () => {
     const scene = agents.scene();
     const first = await agents.start('restarted');
     const runs = await startRuns(STANDING, first.api, 'work', scene.input);
@@ -77,7 +77,7 @@ describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, (
     expect(left).toHaveLength((STANDING * 4) / 5);
   });
 
-  it('are taken up by a process that lives beside it, wherever in their steps they were', async () => {
+  it('are taken over by another process from any point of their steps', async () => {
     const scene = agents.scene();
     const [one, two] = await Promise.all([agents.start('beside'), agents.start('beside')]);
     const runs = await startRuns(WALKING, one.api, 'chain', scene.input);
@@ -105,8 +105,8 @@ describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, (
   });
 });
 
-describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () => {
-  it('again and again ends with an error that says so', async () => {
+describe.concurrent('a run of a killed process', { timeout: 240_000 }, () => {
+  it('that is killed repeatedly ends with an error', async () => {
     const scene = agents.scene();
     const env = { SLIPWAY_AGENT_MAX_ATTEMPTS: '2' };
     const first = await agents.start('deadly', env);
@@ -135,7 +135,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
     expect((await third.api.threadOf(thread)).status).toBe('error');
   });
 
-  it('between two questions asks the second one, and does not take the first answer for it', async () => {
+  it('between two interrupts asks the second question, without reusing the first answer', async () => {
     const scene = agents.scene();
     const first = await agents.start('questions');
     const thread = await first.api.thread();
@@ -163,7 +163,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
     expect(back.__interrupt__).toMatchObject([{ value: 'two?' }]);
   });
 
-  it('where it waits for a person waits there still', async () => {
+  it('that waits for a person still waits', async () => {
     const scene = agents.scene();
     const agent = await agents.start('waiting');
     const thread = await agent.api.thread();
@@ -194,7 +194,7 @@ describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () =>
     }
   });
 
-  it('ends with an error where the revision that takes it up does not have its graph', async () => {
+  it('ends with an error if the revision that takes it over does not have its graph', async () => {
     const scene = agents.scene();
     const first = await agents.start('regraphed');
     const thread = await first.api.thread();

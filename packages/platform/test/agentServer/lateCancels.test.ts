@@ -77,8 +77,8 @@ function untilWaiting(statement: string, count: number) {
   }, `${count} statements wait: ${statement}`);
 }
 
-describe('a cancel that arrives when a run’s graph has ended', () => {
-  it('takes effect where the end is not stored yet: the run is interrupted', async () => {
+describe('a cancel that arrives after a run’s graph has ended', () => {
+  it('takes effect if the end is not stored yet: the run is interrupted', async () => {
     const { path, thread } = await ending();
     const { status } = await api.send('POST', `${path}/cancel${INTERRUPT}`);
     await holder.query('COMMIT');
@@ -89,7 +89,7 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
     expect(left).toMatchObject({ status: 'idle', values: { log: ['first', 'second'] } });
   });
 
-  it('takes effect where the end is not stored yet: the run is rolled back', async () => {
+  it('takes effect if the end is not stored yet: the run is rolled back', async () => {
     const { path, thread } = await ending();
     const { status } = await api.send('POST', `${path}/cancel${ROLLBACK}`);
     await holder.query('COMMIT');
@@ -102,7 +102,7 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
   });
 
   it.each([INTERRUPT, ROLLBACK])(
-    'is refused (%s) where the end is stored first, and changes nothing',
+    'is rejected (%s) if the end is stored, and changes nothing',
     async (action) => {
       const { path, run } = await ending();
       await runHolder.query('BEGIN');

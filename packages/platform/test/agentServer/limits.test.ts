@@ -18,7 +18,7 @@ const odd = (text: string, many = 0) => ({ assistant_id: 'odd', input: { text, m
 const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
 describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
-  it('executes so many runs at once, lets so many wait, and refuses the next with 429', async () => {
+  it('limits running and queued runs, and rejects the next with 429', async () => {
     const { api } = await agents.start('crowded', {
       SLIPWAY_AGENT_CONCURRENT_RUNS: '1',
       SLIPWAY_AGENT_PENDING_RUNS: '2',
@@ -47,7 +47,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     expect(await api.json('GET', path)).toMatchObject({ status: 'interrupted', attempt: 0 });
   });
 
-  it('sends webhooks only where it may, and signs them; goes on after process.exit; keeps little of what is streamed', async () => {
+  it('signs webhooks and sends them only to allowed addresses; survives process.exit; bounds what it keeps of streams', async () => {
     const told: { body: string; signature: string }[] = [];
     const hook = createServer((request, response) => {
       let body = '';
@@ -100,7 +100,7 @@ describe.concurrent('an agent server with limits', { timeout: 600_000 }, () => {
     expect(agent.child.exitCode).toBeNull();
   });
 
-  it('stops what runs longer than it lets, however long the run asked for, and itself where a graph blocks it', async () => {
+  it('stops a run at its own time limit, and restarts itself if a graph blocks it', async () => {
     const { api, ...agent } = await agents.start('hurried', {
       SLIPWAY_AGENT_RUN_SECONDS: '0.2',
       SLIPWAY_AGENT_STALL_SECONDS: '1',

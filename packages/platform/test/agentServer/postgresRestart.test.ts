@@ -25,8 +25,8 @@ afterAll(async () => {
   await postgres.close();
 });
 
-describe('PostgreSQL, stopped and started in the middle of runs', { timeout: 240_000 }, () => {
-  it('loses none of them, repeats no node, and breaks no stream', async () => {
+describe('PostgreSQL, restarted during runs', { timeout: 240_000 }, () => {
+  it('loses no run, repeats no node, and breaks no stream', async () => {
     const scene = sceneIn(folder);
     const names = Array.from({ length: 10 }, (_, index) => `run-${index}`);
     const begin = async (name: string, assistant: string) => {

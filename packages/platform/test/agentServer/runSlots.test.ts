@@ -4,8 +4,8 @@ import { RunSlots } from '../../src/agentServer/runs/runSlots.ts';
 
 const never = new AbortController().signal;
 
-describe('places for runs', () => {
-  it('are given in order, and each once', async () => {
+describe('run slots', () => {
+  it('are given in order, each to one run', async () => {
     const slots = new RunSlots(1);
     const first = await slots.acquire(never);
     const order: string[] = [];
@@ -21,7 +21,7 @@ describe('places for runs', () => {
     expect(await slots.acquire(never)).toBeTypeOf('function');
   });
 
-  it('are not waited for by who was stopped, and not lost to it', async () => {
+  it('are not lost to a stopped waiter', async () => {
     const slots = new RunSlots(1);
     const leave = await slots.acquire(never);
     const stopped = new AbortController();

@@ -31,8 +31,8 @@ const write = (taskId: string, checkpointId: string): CheckpointRows => {
   return { checkpoints: [], values: [], writes: [{ ...row, blob: new Uint8Array(), replaces: false }] };
 };
 
-describe('what a run writes', () => {
-  it('is not waited for until a node has written; then everything is stored by one statement, in order', async () => {
+describe('the writes of a run', () => {
+  it('are buffered until a node has written; then one statement stores everything, in order', async () => {
     const { writer, statements } = writerUnderTest(true);
     await writer.store(checkpoint('input'));
     await writer.store(write('start', 'input'));
@@ -47,7 +47,7 @@ describe('what a run writes', () => {
     expect(await writer.waitUntilSettled()).toBeUndefined();
   });
 
-  it('is waited for from its input on where its first step may be code of the agent', async () => {
+  it('are stored from the input on if the first step may be the agent’s code', async () => {
     const { writer, statements } = writerUnderTest(false);
     let stored = false;
     const input = writer.store(checkpoint('input')).then(() => (stored = true));
@@ -57,7 +57,7 @@ describe('what a run writes', () => {
     await input;
   });
 
-  it('ends with the run once it is another process’s, also what was not waited for', async () => {
+  it('end when another process takes the run, also the buffered ones', async () => {
     const { writer, statements, lost } = writerUnderTest(true);
     await writer.store(checkpoint('input'));
     await expect.poll(() => statements.length).toBe(1);
@@ -67,7 +67,7 @@ describe('what a run writes', () => {
     expect([lost(), statements.length]).toEqual([1, 1]);
   });
 
-  it('is read by itself', async () => {
+  it('are readable by the run itself', async () => {
     const { writer, statements } = writerUnderTest(true);
     expect(await writer.read(() => Promise.resolve('read'))).toBeUndefined();
     await writer.store(checkpoint('input'));
@@ -78,7 +78,7 @@ describe('what a run writes', () => {
   });
 });
 
-it('a graph starts plainly unless conditional edges decide where', () => {
+it('a graph has a plain start unless conditional edges decide it', () => {
   const State = Annotation.Root({ a: Annotation<number>() });
   const node = () => new StateGraph(State).addNode('node', () => ({ a: 1 })).addEdge('node', END);
   const plain = node().addEdge(START, 'node').compile();

@@ -12,7 +12,7 @@ const input = (text: string) => ({ input: { text } });
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('a run', () => {
-  it('has the shape of the schemas, and says where it is', async () => {
+  it('has the shape of the schemas, and a Location header', async () => {
     const thread = await api.thread();
     const body = { assistant_id: 'echo', ...input('hi'), metadata: { commit: 'abc' } };
     const response = await api.send('POST', `/threads/${thread}/runs`, body);
@@ -28,7 +28,7 @@ describe('a run', () => {
     expect((await api.send('GET', `/threads/${thread}/state/${UNKNOWN}`)).status).toBe(404);
   });
 
-  it('takes no keys that are for LangGraph’s own use, whether its request or its assistant has them', async () => {
+  it('rejects keys that LangGraph reserves, from its request and its assistant', async () => {
     const reserved = { __pregel_checkpointer: {}, __pregel_resuming: true, __slipway_attempt: 99 };
     const assistant = await api.json('POST', '/assistants', {
       graph_id: 'echo',
@@ -47,14 +47,14 @@ describe('a run', () => {
     });
   });
 
-  it('makes its thread where that is asked for', async () => {
+  it('creates its thread on request', async () => {
     const thread = crypto.randomUUID();
     const body = { assistant_id: 'echo', ...input('a'), if_not_exists: 'create' };
     expect((await api.wait(thread, body)).text).toBe('echo: a');
     expect((await api.threadOf(thread)).metadata.graph_id).toBe('echo');
   });
 
-  it('without a thread leaves none, and can still be looked at and joined', async () => {
+  it('without a thread leaves none, and can still be read and joined', async () => {
     const before = await api.json('POST', '/threads/count', {});
     const response = await api.send('POST', '/runs', { assistant_id: 'echo', ...input('alone') });
     const run = Run.parse(await response.json());
@@ -85,7 +85,7 @@ describe('a run', () => {
     },
   );
 
-  it('that leaves a rejected promise behind does not end the server', async () => {
+  it('that leaves a rejected promise does not end the server', async () => {
     expect((await api.wait(undefined, { assistant_id: 'odd', ...input('reject later') })).made).toBe('fine');
     await until(
       () => Promise.resolve(agent().stderr().includes('nobody catches this')),
@@ -94,7 +94,7 @@ describe('a run', () => {
     expect(await api.json('GET', '/ok')).toEqual({ ok: true });
   });
 
-  it('can be deleted once it has ended', async () => {
+  it('can be deleted after it ends', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, {
       assistant_id: 'steps',
@@ -107,7 +107,7 @@ describe('a run', () => {
     expect((await api.send('GET', path)).status).toBe(404);
   });
 
-  it('starts after the delay it was given', async () => {
+  it('starts after its delay', async () => {
     const thread = await api.thread();
     const began = Date.now();
     await api.wait(thread, {
@@ -122,7 +122,7 @@ describe('a run', () => {
 describe.concurrent('streams', () => {
   const stream = async (body: unknown) => collectEvents(await api.send('POST', '/runs/stream', body));
 
-  it('in mode messages-tuple name the node under the name that public clients look for, too', async () => {
+  it('in mode messages-tuple also name the node under the key of public clients', async () => {
     const events = await stream({
       assistant_id: 'chat',
       input: { messages: [{ role: 'user', content: 'count' }] },
@@ -132,12 +132,12 @@ describe.concurrent('streams', () => {
     expect(token).toMatchObject([{ type: 'ai' }, { graph_node: 'model', langgraph_node: 'model' }]);
   });
 
-  it('in mode debug tell nothing of LangGraph’s own', async () => {
+  it('in mode debug hide LangGraph’s internals', async () => {
     const events = await stream({ assistant_id: 'echo', ...input('x'), stream_mode: 'debug' });
     expect(JSON.stringify(events)).not.toMatch(/__pregel_(?!pull|push)|"callbacks"|"checkpointer"/);
   });
 
-  it('carry one feedback link for a key that is given twice, and what it records can be read', async () => {
+  it('carry one feedback link for a duplicate key, and its feedback is readable', async () => {
     const feedback_keys = ['good', 'bad', 'good'];
     const events = await stream({ assistant_id: 'echo', ...input('x'), feedback_keys });
     const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;
@@ -163,7 +163,7 @@ describe.concurrent('streams', () => {
     expect(await collectEvents(again)).toEqual(whole);
   });
 
-  it('end at once for a run that failed, with its error', async () => {
+  it('end immediately for a failed run, with its error', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, { assistant_id: 'odd', ...input('throw') });
     await api.join(thread, run.run_id);
@@ -187,7 +187,7 @@ describe.concurrent('streams', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   // Disconnects that cancel are in `conformance/`.
   it('from a wait leaves its run running', async () => {
     const gone = new AbortController();
@@ -205,8 +205,8 @@ describe('a client that goes away', () => {
   });
 });
 
-describe('a page', () => {
-  it('of this machine may ask first, and is shown where its run is while it streams', async () => {
+describe('a web page', () => {
+  it('on this machine may send a preflight, and sees the run’s Location while it streams', async () => {
     const ask = (origin: string) =>
       fetch(`${agent().url}/runs/stream`, {
         method: 'OPTIONS',

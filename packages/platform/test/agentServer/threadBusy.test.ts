@@ -49,7 +49,7 @@ const IDLE = { status: 'idle', values: '{}', interrupts: '{}' } as const;
 const ended = { status: 'success', thread: IDLE };
 
 describe('a thread', () => {
-  it('is busy exactly as long as it has active runs, whatever is accepted and ended at the same moment', async () => {
+  it('is busy exactly while it has active runs, under concurrent starts and ends', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     for (let round = 0; round < 15; round++) {
       const { run } = await runs.accept(newRun(threadId, 'enqueue'));
@@ -69,7 +69,7 @@ describe('a thread', () => {
     }
   });
 
-  it('takes one of the runs that reject, of many that come at once', async () => {
+  it('accepts one of many concurrent runs with reject', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -81,7 +81,7 @@ describe('a thread', () => {
     await expect(runs.accept(newRun(randomUUID(), 'reject'))).rejects.toBeInstanceOf(HttpProblem);
   });
 
-  it('has a run begin with its acceptance where nothing else is active, and it may', async () => {
+  it('starts a run on acceptance if no other is active and it may start', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     const first = await runs.accept(newRun(threadId, 'enqueue'), true);
     expect(first.begunRun).toMatchObject({ isThreadEmpty: true, hasSavedWrites: false, run: { attempt: 1 } });
@@ -96,7 +96,7 @@ describe('a thread', () => {
     expect((await runs.accept(delayed, true)).run).toMatchObject({ status: 'pending', attempt: 0 });
   });
 
-  it('is not ended by a run that is to be cancelled, nor by one that is another’s', async () => {
+  it('is not released by a run to be cancelled, nor by another process’s run', async () => {
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     const { run } = await runs.accept(newRun(threadId, 'reject'));
     expect(await ends.finish({ ...run, attempt: 7 }, ended)).toBe(false);

@@ -45,7 +45,7 @@ async function read(stream: ThreadStream): Promise<string | undefined> {
 }
 
 describe('the stream of a thread', () => {
-  it('keeps no more than a bounded part of what a reader does not read, over all of its runs', async () => {
+  it('bounds what it buffers for a slow reader, over all of its runs', async () => {
     const { sight, run } = threadOf();
     const stream = await new ThreadStream(sight, ['run_modes']).start(undefined);
     for (const sequence of [1, 2]) {
@@ -59,7 +59,7 @@ describe('the stream of a thread', () => {
     expect(await read(stream)).toBeUndefined();
   });
 
-  it('tells the runs in their order, each to its end, with ids that name run and event', async () => {
+  it('delivers the runs in order, each to its end, with ids that name run and event', async () => {
     const { sight, run, change } = threadOf();
     const stream = await new ThreadStream(sight, ['run_modes']).start(undefined);
     // The first one ran in another process: it is found when the thread has changed.
@@ -83,7 +83,7 @@ describe('the stream of a thread', () => {
     ]);
   });
 
-  it('ends where the thread is removed', async () => {
+  it('ends when the thread is removed', async () => {
     const { sight, change } = threadOf();
     const stream = await new ThreadStream(sight, ['run_modes']).start(undefined);
     const end = read(stream);

@@ -18,7 +18,7 @@ describe('threads', () => {
     expect(await api.json('POST', `/threads/${id}/history`, {})).toEqual([]);
   });
 
-  it('keep the id they are given, once', async () => {
+  it('keep a requested id, and reject it the second time', async () => {
     const thread_id = crypto.randomUUID();
     await api.json('POST', '/threads', { thread_id, metadata: { a: 1 } });
     expect((await api.send('POST', '/threads', { thread_id })).status).toBe(409);
@@ -26,7 +26,7 @@ describe('threads', () => {
     expect(again.metadata).toEqual({ a: 1 });
   });
 
-  it('answer 422 with the place where the path or the body is not right', async () => {
+  it('answer 422 with the place of an invalid path or body', async () => {
     const thread = await api.thread();
     const bad = async (path: string, body: unknown) => {
       const response = await api.send('POST', path, body);
@@ -47,7 +47,7 @@ describe('threads', () => {
 });
 
 describe('state written by hand', () => {
-  it('is read back, and forks from an earlier checkpoint without mixing the branches', async () => {
+  it('is readable, and forks from an earlier checkpoint without mixing the branches', async () => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'echo', ...input('one') });
     const history = await api.json('POST', `/threads/${thread}/history`, {});
@@ -69,7 +69,7 @@ describe('state written by hand', () => {
     expect(refused.status).toBe(422);
   });
 
-  it('under a namespace that is of no subgraph is not found', async () => {
+  it('under the namespace of no subgraph answers 404', async () => {
     const thread = await api.thread();
     await api.wait(thread, { assistant_id: 'echo', ...input('one') });
     const answer = await api.send('POST', `/threads/${thread}/state`, {
@@ -88,7 +88,7 @@ describe('a run from an earlier checkpoint', () => {
       (checkpoint: unknown) => ({ checkpoint_id: (checkpoint as { checkpoint_id: string }).checkpoint_id }),
     ],
     ['checkpoint', (checkpoint: unknown) => ({ checkpoint })],
-  ])('goes on from there, by its %s, and leaves what came after it', async (_, from) => {
+  ])('continues from there, by its %s, and keeps later checkpoints', async (_, from) => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;
     await api.json('POST', `${path}/runs/wait`, { assistant_id: 'steps', ...input('0') });
@@ -117,7 +117,7 @@ describe('a run from an earlier checkpoint', () => {
 });
 
 describe('a graph that is a function of the configuration', () => {
-  it('is made with what its thread was last run with, and says so where that will not do', async () => {
+  it('is built with the configuration of its thread’s last run, and reports if that fails', async () => {
     const thread = await api.thread();
     const run = { assistant_id: 'picky', input: {}, config: { configurable: { word: 'please' } } };
     expect((await api.wait(thread, run)).text).toBe('please');
@@ -155,7 +155,7 @@ describe('interrupts', () => {
     expect(await api.threadOf(thread)).toMatchObject({ status: 'idle', interrupts: {} });
   });
 
-  it('wait again, as if nothing had been said, after the run that resumed them was rolled back', async () => {
+  it('wait again after the run that resumed them was rolled back', async () => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;
     await api.json('POST', `${path}/runs/wait`, { assistant_id: 'askAndWait', ...input('60000') });
@@ -190,12 +190,12 @@ describe('interrupts', () => {
   });
 });
 
-describe('pruning a thread that something runs on', () => {
+describe('pruning a thread with active runs', () => {
   const counting = { assistant_id: 'steps', ...input('0') };
   const prune = (thread: string, strategy: string) =>
     api.json('POST', '/threads/prune', { thread_ids: [thread], strategy });
 
-  it('leaves its history, so that a rollback still has what to go back to, and is done once nothing runs', async () => {
+  it('keeps the history that a rollback needs, and prunes after the last run', async () => {
     const thread = await api.thread();
     const path = `/threads/${thread}`;
     await api.json('POST', `${path}/runs/wait`, counting);
@@ -211,7 +211,7 @@ describe('pruning a thread that something runs on', () => {
     expect((await api.json('GET', `${path}/state`)).values).toEqual(before.values);
   });
 
-  it('removes it with its runs where it is to be deleted', async () => {
+  it('deletes it with its runs on request', async () => {
     const thread = await api.thread();
     const run = await api.create(thread, {
       assistant_id: 'steps',
@@ -226,14 +226,14 @@ describe('pruning a thread that something runs on', () => {
 });
 
 describe('the server', () => {
-  it('tells what it serves', async () => {
+  it('describes what it serves', async () => {
     expect(await api.json('GET', '/info')).toMatchObject({ revision_id: 'revision-1', serving: true });
     const response = await api.send('GET', '/nothing/here');
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({ detail: 'Not Found' });
   });
 
-  it('refuses a body of more than 16 MiB, and whoever sends it hears so', async () => {
+  it('rejects a body of more than 16 MiB, and the sender receives the response', async () => {
     const large = { metadata: { large: 'x'.repeat(16 * 1_048_576) } };
     expect((await api.send('POST', '/threads', large)).status).toBe(413);
   });

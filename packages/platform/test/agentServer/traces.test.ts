@@ -7,7 +7,7 @@ import { packTraces, takeTraces, withTraceVariables } from '../../src/agentServe
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = `00-${TRACE}-00f067aa0ba902b7-01`;
 
-it('a request that belongs to a trace has a span with the template of its route, and what it starts is below it', async () => {
+it('a request with a trace has a span named after its route, with its work below', async () => {
   const made: { name: string; parent: string; attributes: Record<string, unknown>; ended: boolean }[] = [];
   const spans: AgentSpans = {
     start: ({ name, parent, attributes }) => {
@@ -51,7 +51,7 @@ it('a request that belongs to a trace has a span with the template of its route,
   ]);
 });
 
-it('the variables of the platform are gone from the environment before the agent’s code sees it', () => {
+it('the platform’s variables are removed from the environment before the agent’s code runs', () => {
   Object.assign(process.env, packTraces({ OTEL_EXPORTER_OTLP_HEADERS: 'key=secret' }), { OTEL_OWN: 'agent' });
   try {
     const variables = takeTraces();

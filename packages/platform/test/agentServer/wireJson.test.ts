@@ -20,7 +20,7 @@ describe('wire JSON', () => {
     });
   });
 
-  it('writes dates, maps, sets, errors and nothing', () => {
+  it('writes dates, maps, sets, errors and undefined values', () => {
     const value = {
       at: new Date(0),
       map: new Map([['a', 1]]),
@@ -37,7 +37,7 @@ describe('wire JSON', () => {
     expect(strictly([undefined, { a: undefined }])).toEqual([null, {}]);
   });
 
-  it('writes the same object twice where it only stands in two places', () => {
+  it('writes an object twice if it is at two places', () => {
     const shared = { a: 1 };
     expect(strictly({ left: shared, right: [shared] })).toEqual({ left: { a: 1 }, right: [{ a: 1 }] });
   });
@@ -47,12 +47,12 @@ describe('wire JSON', () => {
     ['values.a is a symbol', { a: Symbol('x') }],
     ['values.a is a big integer', { a: 1n }],
     ['values.a is a reference', cyclic()],
-  ])('refuses what JSON has no word for: %s', (message, value) => {
+  ])('rejects values that JSON cannot express: %s', (message, value) => {
     expect(() => strictly(value)).toThrow(UnserializableValue);
     expect(() => strictly(value)).toThrow(message);
   });
 
-  it('leaves such things out of traces', () => {
+  it('omits such values from traces', () => {
     expect(loosely({ f: () => 1, big: 1n, in: cyclic() })).toEqual({ big: '1', in: { a: '[Circular]' } });
   });
 });

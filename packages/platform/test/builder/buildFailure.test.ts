@@ -8,7 +8,7 @@ function shownOf(output: string): string[] {
   return [...lines.relevantLines()];
 }
 
-it('of a lock file that does not fit are what is missing, without the usage of npm', () => {
+it('of an outdated lock file list what is missing, without npm’s usage text', () => {
   const options = Array.from({ length: 100 }, (_, i) => `npm error   --option-${i}`).join('\n');
   const shown = shownOf(`
 npm warn Unknown user config
@@ -37,7 +37,7 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-1
   ]);
 });
 
-it('begin with what npm said first, however long its list is', () => {
+it('begin with npm’s first message, even if its list is long', () => {
   const missing = Array.from({ length: 50 }, (_, i) => `npm ERR! Missing: dep-${i}@1.0.0 from lock file`);
   const shown = shownOf(['npm ERR! code EUSAGE', 'npm ERR! not in sync', ...missing].join('\n'));
   expect(shown.slice(0, 3)).toEqual(['npm ERR! code EUSAGE', 'npm ERR! not in sync', '…']);
@@ -86,11 +86,11 @@ npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-d
     ],
   ],
   ['anything else', 'one\n\ntwo', ['one', '', 'two']],
-])('of %s are those that say why', (_, output, shown) => {
+])('of %s are the lines with the cause', (_, output, shown) => {
   expect(shownOf(output)).toEqual(shown);
 });
 
-it('keep what says that the disk is full', () => {
+it('keep the line about a full disk', () => {
   const more = Array.from({ length: 30 }, (_, i) => `line ${i}`);
   const shown = shownOf(['write: No space left on device', ...more].join('\n'));
   expect(shown).toEqual(['write: No space left on device', '…', ...more.slice(-10)]);

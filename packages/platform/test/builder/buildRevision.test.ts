@@ -79,7 +79,7 @@ function withDependency(): Record<string, string | Buffer> {
 }
 
 describe('a source that builds', () => {
-  it('is installed by npm, and from the cache when nothing has changed, each revision with its own copy', async () => {
+  it('is installed by npm, and from the cache if nothing has changed, with a copy for each revision', async () => {
     const first = await build(withDependency(), { workspace: join(home, 'one') });
     expect(log.join('\n')).toContain('npm ci --prefer-offline --no-audit --no-fund');
     expect(first).toEqual({ ok: true, agentDir: join(home, 'one'), graphConfigPath: 'graph.json' });
@@ -99,7 +99,7 @@ describe('a source that builds', () => {
     );
   });
 
-  it('has install_command run in its root and build_command beside its graph configuration', async () => {
+  it('runs install_command in its root and build_command beside its graph configuration', async () => {
     const result = await build(
       { 'apps/one/graph.json': JSON.stringify({ graphs: { one: './dist/one.js:graph' } }) },
       {
@@ -118,7 +118,7 @@ describe('a source that builds', () => {
     expect(await readFile(join(workspace, 'apps/one/built-in'), 'utf8')).toBe(`${workspace}/apps/one\n`);
   });
 
-  it('may make its graph configuration while it is built, and needs no package.json', async () => {
+  it('may create its graph configuration during the build, and needs no package.json', async () => {
     const result = await build(
       { 'make.mjs': `import fs from 'node:fs'; fs.writeFileSync('graph.json', '${GRAPH_JSON}')` },
       { buildCommand: 'node make.mjs && touch agent.js' },
@@ -127,7 +127,7 @@ describe('a source that builds', () => {
     expect(log).toContain('There is no package.json, so nothing is installed.');
   });
 
-  it('sees no secret of the platform, and no tools of the project that the platform runs in', async () => {
+  it('sees no secret of the platform, and no tools of the platform’s project', async () => {
     vi.stubEnv('PLATFORM_MASTER_KEY', 'master-of-all');
     const result = await build(AGENT, { buildCommand: 'env' });
     expect(result.ok).toBe(true);
@@ -136,14 +136,14 @@ describe('a source that builds', () => {
     expect(log).toContain('CI=1');
   });
 
-  it('does not meet what an earlier build left in its workspace', async () => {
+  it('sees no files of an earlier build in its workspace', async () => {
     await mkdir(join(home, 'workspace'));
     await writeFile(join(home, 'workspace', 'left-over'), 'x');
     expect((await build(AGENT)).ok).toBe(true);
     expect(existsSync(join(home, 'workspace', 'left-over'))).toBe(false);
   });
 
-  it('has its log bounded in lines and in their length', async () => {
+  it('has a log bounded in lines and their length', async () => {
     const result = await build(AGENT, {
       buildCommand: `node -e "console.log('x'.repeat(1e6)); for (let i = 0; i < 1e5; i++) console.log(i)"`,
       limits: { ...DEFAULT_BUILD_LIMITS, logLines: 50, logLineChars: 100 },
@@ -154,7 +154,7 @@ describe('a source that builds', () => {
     expect(Math.max(...log.map((line) => line.length))).toBeLessThan(120);
   });
 
-  it('leaves no process behind that its commands started', async () => {
+  it('leaves no process of its commands running', async () => {
     await build(AGENT, { buildCommand: 'sleep 1000 & echo pid $!' });
     const pid = pidIn(log);
     await until('the end of the process', () => !isRunning(pid));
@@ -162,7 +162,7 @@ describe('a source that builds', () => {
 });
 
 describe('a source that does not build', () => {
-  it('gets npm’s own words when it does not install', async () => {
+  it('has npm’s own message if the installation fails', async () => {
     const source = withDependency();
     const lock = String(source['package-lock.json']).replace(/sha512-...../, 'sha512-WRONG');
     const reason = await reasonFor({ ...source, 'package-lock.json': lock });
@@ -215,7 +215,7 @@ describe('a source that does not build', () => {
     ]);
 
   it.each(LIMITS)(
-    'is told that it went beyond %s, and leaves nothing',
+    'reports that it exceeded %s, and leaves no files',
     async (_, buildCommand, limit, ...told) => {
       const reason = await reasonFor(AGENT, { buildCommand, limits: { ...DEFAULT_BUILD_LIMITS, ...limit } });
       for (const part of told) expect(reason).toContain(part);
@@ -225,7 +225,7 @@ describe('a source that does not build', () => {
     },
   );
 
-  it('is told that its archive is a bad one', async () => {
+  it('reports a corrupt archive', async () => {
     const tarball = join(home, 'bad.tar.gz');
     await writeFile(tarball, archiveOf([{ path: '../../evil' }]));
     expect(await reasonFor(AGENT, { tarball })).toBe(
@@ -236,13 +236,13 @@ describe('a source that does not build', () => {
   it.each([
     ['langgraph.json', 'graph.json'],
     ['graph.json', 'langgraph.json'],
-  ])('has its %s taken where %s was named and is not there', async (has, graphConfigPath) => {
+  ])('falls back to its %s if the named %s does not exist', async (has, graphConfigPath) => {
     const result = await build({ [has]: GRAPH_JSON, 'agent.js': '' }, { graphConfigPath });
     expect(result).toMatchObject({ ok: true, graphConfigPath: has });
     expect(log).toContain(`The source has no ${graphConfigPath}: its ${has} is taken instead.`);
   });
 
-  it('is built by the graph configuration that was named where it has both', async () => {
+  it('uses the named graph configuration if it has both', async () => {
     const tree = { ...AGENT, 'langgraph.json': '{}' };
     expect(await build(tree)).toMatchObject({ ok: true, graphConfigPath: 'graph.json' });
   });
@@ -283,11 +283,11 @@ describe('a source that does not build', () => {
       'graph.json',
       `graph.json asks for Node 999 or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node 999, or lower node_version.`,
     ],
-  ])('is told so when its graph configuration %s', async (_, tree, graphConfigPath, reason) => {
+  ])('reports that its graph configuration %s', async (_, tree, graphConfigPath, reason) => {
     expect(await reasonFor(tree, { graphConfigPath })).toContain(reason);
   });
 
-  it('is built for an older Node than the platform’s, and its log says so', async () => {
+  it('with an older Node than the platform’s is built, and its log notes it', async () => {
     const graphConfig = { graphs: { a: './agent.js:graph' }, node_version: '4' };
     expect(await build({ ...AGENT, 'graph.json': JSON.stringify(graphConfig) })).toMatchObject({ ok: true });
     expect(log).toContain(
@@ -295,7 +295,7 @@ describe('a source that does not build', () => {
     );
   });
 
-  it('is told so when a graph’s file is a link out of the source that a command made', async () => {
+  it('reports a graph’s file that is a link out of the source, made by a command', async () => {
     const reason = await reasonFor(
       { 'graph.json': GRAPH_JSON },
       { buildCommand: 'ln -s /etc/hostname agent.js' },
@@ -303,20 +303,20 @@ describe('a source that does not build', () => {
     expect(reason).toContain('there is no file "agent.js" in the built source');
   });
 
-  it('is told that the disk is full when a command says so', async () => {
+  it('reports a full disk if a command does', async () => {
     const reason = await reasonFor(AGENT, {
       buildCommand: 'echo "write: No space left on device" >&2; seq 100; exit 1',
     });
     expect(reason).toMatch(/^The disk is full \(ENOSPC\)\. build_command/);
   });
 
-  it('gets a reason, and nothing is thrown, when its tarball cannot be read', async () => {
+  it('ends with a reason, without throwing, if its tarball cannot be read', async () => {
     expect(await reasonFor(AGENT, { tarball: join(home, 'nowhere.tar.gz') })).toContain('ENOENT');
   });
 });
 
-describe('a build that is called off', () => {
-  it('says so and leaves no process and no files behind', async () => {
+describe('a cancelled build', () => {
+  it('reports it, and leaves no process and no files', async () => {
     const controller = new AbortController();
     const building = build(AGENT, {
       signal: controller.signal,
@@ -330,7 +330,7 @@ describe('a build that is called off', () => {
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
-  it('stops while it unpacks, too', async () => {
+  it('stops during unpacking', async () => {
     const controller = new AbortController();
     const result = await build(
       { ...AGENT, large: 'x'.repeat(20_000_000) },
@@ -340,13 +340,13 @@ describe('a build that is called off', () => {
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
-  it('does not begin when that was before', async () => {
+  it('does not start if it was cancelled before', async () => {
     expect(await reasonFor(AGENT, { signal: AbortSignal.abort() })).toBe('The build was called off.');
   });
 });
 
 describe('a builder', () => {
-  it('takes its commands along when it is killed', async () => {
+  it('stops its commands when it is killed', async () => {
     const tarball = join(home, 'source.tar.gz');
     await writeSource(tarball, AGENT);
     const command = 'sleep 1000 & echo pid $!; wait';
@@ -368,7 +368,7 @@ describe('a builder', () => {
   const canMount =
     process.platform === 'linux' &&
     spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
-  it.skipIf(!canMount)('names a full disk as the reason', async () => {
+  it.skipIf(!canMount)('reports a full disk as the reason', async () => {
     const tarball = join(home, 'source.tar.gz');
     const disk = join(home, 'disk');
     await mkdir(disk);

@@ -47,11 +47,11 @@ describe('how a source is installed', () => {
     expect(await plan({ 'package.json': '{}', [name]: content })).toMatchObject({ command, cwd: root });
   });
 
-  it('is not at all when it has no package.json', async () => {
+  it('is skipped without a package.json', async () => {
     expect(await plan({ 'agent.js': '' })).toBeUndefined();
   });
 
-  it('is up to install_command first, and an empty one is none', async () => {
+  it('prefers install_command, unless it is empty', async () => {
     expect(await plan({ 'package-lock.json': '{}' }, 'make deps')).toMatchObject({
       command: 'make deps',
       cwd: root,
@@ -60,7 +60,7 @@ describe('how a source is installed', () => {
     expect(await plan({}, ' ')).toMatchObject({ command: 'npm ci --prefer-offline --no-audit --no-fund' });
   });
 
-  it('follows packageManager where there are several lock files', async () => {
+  it('follows packageManager if there are several lock files', async () => {
     const files = {
       'package-lock.json': '{}',
       'yarn.lock': '',
@@ -69,14 +69,14 @@ describe('how a source is installed', () => {
     expect(await plan(files)).toMatchObject({ lockFile: 'yarn.lock' });
   });
 
-  it('is done beside the graph configuration when the root has nothing to install', async () => {
+  it('happens beside the graph configuration if the root has nothing to install', async () => {
     const configDir = join(root, 'apps/one');
     expect(await plan({ 'apps/one/package-lock.json': '{}' }, null, configDir)).toMatchObject({
       cwd: configDir,
     });
   });
 
-  it('follows a lock file beside the graph configuration before a package.json in the root', async () => {
+  it('prefers a lock file beside the graph configuration to a package.json in the root', async () => {
     const configDir = join(root, 'apps/one');
     const files = { 'package.json': '{}', 'apps/one/package.json': '{}', 'apps/one/bun.lock': '' };
     expect(await plan(files, null, configDir)).toMatchObject({ cwd: configDir, lockFile: 'bun.lock' });
@@ -85,14 +85,14 @@ describe('how a source is installed', () => {
   it.each([
     ['is Yarn 1', 'echo 1.22.22', 'is 1.22.22'],
     ['does not run', 'echo no release >&2; exit 1', 'does not run: no release'],
-  ])('fails when a later Yarn is needed and the one of the machine %s', async (_, script, told) => {
+  ])('fails if it needs a later Yarn and the machine’s %s', async (_, script, told) => {
     await writeFile(join(path, 'yarn'), `#!/bin/sh\n${script}`);
     await expect(plan({ 'package.json': '{}', 'yarn.lock': '__metadata:\n  version: 8' })).rejects.toThrow(
       `The source needs Yarn 2 or later (its yarn.lock is of that form), and the yarn of this machine ${told}.`,
     );
   });
 
-  it('fails, naming the tool and the file that asks for it, when the tool is missing', async () => {
+  it('fails, naming the tool and the file that requires it, if the tool is missing', async () => {
     await rm(join(path, 'pnpm'));
     await expect(plan({ 'package.json': '{}', 'pnpm-lock.yaml': '' })).rejects.toThrow(
       'The source needs pnpm (it has pnpm-lock.yaml), which is not installed on this machine.',

@@ -37,7 +37,7 @@ async function keyOf(
   });
 }
 
-describe('what identifies an installation', () => {
+describe('the key of an installation', () => {
   it('is the same for the same files in another directory', async () => {
     expect(await keyOf({ 'agent.js': 'one' })).toBe(await keyOf({ 'agent.js': 'two' }));
   });
@@ -59,7 +59,7 @@ describe('what identifies an installation', () => {
     'yarn install --frozen-lockfile --prefer-offline --non-interactive',
     'bun install --frozen-lockfile --backend=copyfile',
     'npm ci',
-  ])('is known of `%s`', async (command) => {
+  ])('exists for `%s`', async (command) => {
     expect(await keyOf({}, { command })).toBeDefined();
   });
 
@@ -78,13 +78,13 @@ describe('what identifies an installation', () => {
       { command: 'YARN_NODE_LINKER=node-modules yarn install --immutable', lockFile: 'yarn.lock' },
     ],
     ['with a native module of its own', { 'binding.gyp': '' }, {}],
-  ])('is nothing for a source %s: it is installed each time', async (_, files, plan) => {
+  ])('does not exist for a source %s: it is installed each time', async (_, files, plan) => {
     expect(await keyOf(files, plan)).toBeUndefined();
   });
 });
 
-describe('kept installations', () => {
-  it('are given back, in place of what was there', async () => {
+describe('cached installations', () => {
+  it('are restored over existing files', async () => {
     const cache = new NodeModulesCache(cacheDir, copy);
     const to = join(home, 'to');
     expect(await cache.restore('key', to)).toBe(false);
@@ -95,7 +95,7 @@ describe('kept installations', () => {
     expect(await readdir(to)).toEqual(['index.js']);
   });
 
-  it('stay as they were when another build of the same comes later, or at the same time', async () => {
+  it('stay unchanged if another build stores the same, later or at the same time', async () => {
     const cache = new NodeModulesCache(cacheDir, copy);
     const sources = await Promise.all(['a', 'b', 'c', 'd'].map((name) => installed(name, name)));
     await Promise.all(sources.map((from) => cache.store('key', from)));
@@ -105,7 +105,7 @@ describe('kept installations', () => {
     expect(await readdir(cacheDir)).toEqual(['key']);
   });
 
-  it('are never half there: a copy that breaks off leaves nothing', async () => {
+  it('are complete: a failed copy leaves nothing', async () => {
     const broken = new NodeModulesCache(cacheDir, async (from, to) => {
       await copy(from, to);
       throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
@@ -117,7 +117,7 @@ describe('kept installations', () => {
     expect(await readdir(home)).not.toContain('to');
   });
 
-  it('count as not there when they are removed while they are copied', async () => {
+  it('count as missing if they are removed during a copy', async () => {
     await new NodeModulesCache(cacheDir, copy).store('key', await installed('from', 'x'));
     const slow = new NodeModulesCache(cacheDir, async (from) => {
       await rm(from, { recursive: true });
@@ -126,7 +126,7 @@ describe('kept installations', () => {
     expect(await slow.restore('key', join(home, 'to'))).toBe(false);
   });
 
-  it('are removed when eight others were used later; what a killed process left goes after an hour', async () => {
+  it('are evicted after eight newer ones; files of a killed process are removed after an hour', async () => {
     const cache = new NodeModulesCache(cacheDir, copy);
     const from = await installed('from', 'x');
     const past = (minutes: number) => new Date(Date.now() - minutes * 60_000);

@@ -105,12 +105,12 @@ describe('a source archive', () => {
     ['is a device', [{ path: 'null', type: 'CharacterDevice' }], '"null" is a CharacterDevice'],
     ['is a pipe', [{ path: 'pipe', type: 'FIFO' }], '"pipe" is a FIFO'],
   ];
-  it.each(BAD)('is refused when an entry %s', async (_, entries, reason) => {
+  it.each(BAD)('is rejected if an entry %s', async (_, entries, reason) => {
     expect(await refusal([{ path: 'first.txt', content: 'good' }, ...entries])).toContain(reason);
     expect(existsSync(join(home, 'a', 'evil'))).toBe(false);
   });
 
-  it('is refused, naming the entry, when it has too many entries or too many bytes', async () => {
+  it('is rejected, naming the entry, if it has too many entries or bytes', async () => {
     const entries = [
       { path: 'one', content: '12345' },
       { path: 'two', content: '12345' },
@@ -123,18 +123,18 @@ describe('a source archive', () => {
     );
   });
 
-  it('is refused at the header of a file that is too large, before its content is read', async () => {
+  it('is rejected at the header of a file that is too large, before its content is read', async () => {
     const bomb = archiveOf([{ path: 'bomb', size: 3 * 1024 ** 3 }]);
     expect(await refusal(bomb)).toContain('"bomb" is beyond that');
   });
 
-  it('is refused when what unpacks to gigabytes is no entry at all', async () => {
+  it('is rejected if gigabytes of padding follow no entry', async () => {
     const whole = gunzipSync(archiveOf([{ path: 'a', content: 'a' }]));
     const padded = gzipSync(Buffer.concat([whole, Buffer.alloc(30_000)]));
     expect(await refusal(padded, { unpackedBytes: 1_000, entries: 1 })).toContain('more than 1000 bytes');
   });
 
-  it('is refused when it is empty, no archive, or breaks off', async () => {
+  it('is rejected if it is empty, truncated or no archive', async () => {
     const header = { path: 'pax', type: 'GlobalExtendedHeader', content: '19 comment=nothing\n' } as const;
     expect(await refusal([header])).toBe('The archive is empty.');
     expect(await refusal([])).toContain('cannot be unpacked');

@@ -22,11 +22,11 @@ async function gone(id: string): Promise<void> {
   await vi.waitFor(async () => expect(await status()).toBe(404), { timeout: 30_000 });
 }
 
-describe('several deployments that are deleted', () => {
+describe('deleting several deployments', () => {
   const removeAll = async (...ids: string[]) =>
     platform.call('DELETE', `/v2/deployments?deployment_ids=${ids.join('&deployment_ids=')}`);
 
-  it('are all gone, and it is told which', async () => {
+  it('deletes all, and lists them', async () => {
     const [one, two] = [await platform.create('several 1'), await platform.create('several 2')];
     const { status, json } = await removeAll(one, two, one);
     expect({ status, json }).toEqual({ status: 200, json: { deleted: [one, two], failed: [] } });
@@ -34,7 +34,7 @@ describe('several deployments that are deleted', () => {
     await gone(two);
   });
 
-  it('are gone but for those that are not there: 207, or 404 where none is', async () => {
+  it('deletes those that exist: 207, or 404 if none exists', async () => {
     const there = await platform.create('several 3');
     const missing = randomUUID();
     const detail = `Deployment ID ${missing} not found.`;
@@ -48,7 +48,7 @@ describe('several deployments that are deleted', () => {
 });
 
 describe('a deployment that is deleted', () => {
-  it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {
+  it('is AWAITING_DELETE until its agent is drained, and then gone with its files', async () => {
     const { id, revision } = await platform.deployed('deleted');
     await remove(id);
     expect(platform.agentOf(revision).drained).toBe(true);
@@ -60,7 +60,7 @@ describe('a deployment that is deleted', () => {
     await platform.create('deleted');
   });
 
-  it('takes along what its agents have stored, and nothing of another', async () => {
+  it('removes its agents’ data, and no other data', async () => {
     const agents = await openAgentDatabase(platform.database.connectionString, () => undefined);
     const id = await platform.create('with threads');
     const other = await platform.create('with other threads');

@@ -88,7 +88,7 @@ async function serve(revisionId: string): Promise<void> {
 }
 
 describe('the fleet', () => {
-  it('drains the old agent when its last request is over, but waits no longer than its limit', async () => {
+  it('drains the old agent until its last request ends, up to a limit', async () => {
     await serve('a');
     let over = (): void => undefined;
     requestsOver = new Promise((resolve) => (over = resolve));
@@ -102,7 +102,7 @@ describe('the fleet', () => {
     expect(started).toHaveLength(3);
   });
 
-  it('goes back to the old agent when a switch is taken back', async () => {
+  it('returns to the old agent if a switch is undone', async () => {
     await serve('a');
     const agent = await fleet.start(spec('b'), new AbortController().signal);
     fleet.handOver(spec('b'), agent).undo();
@@ -114,7 +114,7 @@ describe('the fleet', () => {
     await vi.waitFor(() => expect(started).toHaveLength(3));
   });
 
-  it('starts the old agent again when it died while a switch was being taken back', async () => {
+  it('restarts the old agent if it died while a switch was undone', async () => {
     await serve('a');
     const agent = await fleet.start(spec('b'), new AbortController().signal);
     const handover = fleet.handOver(spec('b'), agent);
@@ -127,13 +127,13 @@ describe('the fleet', () => {
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'));
   });
 
-  it('serves nothing when the first switch of all is taken back', async () => {
+  it('serves nothing after the first switch is undone', async () => {
     const agent = await fleet.start(spec('a'), new AbortController().signal);
     fleet.handOver(spec('a'), agent).undo();
     expect(told).toEqual(['d to a', 'd removed', 'd idle']);
   });
 
-  it('tells the gateway that an agent is being started again, and goes on when it does not start', async () => {
+  it('reports a restarting agent to the gateway, and continues if it does not start', async () => {
     await serve('a');
     failStarts = true;
     agentAt(0).crash();
@@ -142,7 +142,7 @@ describe('the fleet', () => {
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
   });
 
-  it('restarts nothing that was switched away from, removed or closed', async () => {
+  it('restarts no agent that was switched away from, removed or closed', async () => {
     await serve('a');
     await serve('b');
     await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
@@ -154,7 +154,7 @@ describe('the fleet', () => {
     expect(started).toHaveLength(3);
   });
 
-  it('brings back what served before, and keeps trying', async () => {
+  it('restores what served before, and keeps trying', async () => {
     failStarts = true;
     fleet.restore(spec('a'));
     await vi.waitFor(() => expect(told.filter((line) => line === 'd starting').length).toBeGreaterThan(1));
@@ -164,7 +164,7 @@ describe('the fleet', () => {
   });
 });
 
-it('an agent is started again at once, then ever later, up to half a minute', () => {
+it('an agent is restarted immediately, then with growing pauses, up to half a minute', () => {
   const delays = [-1, 0, 1, 2, 3, 6, 7, 8, 1_000].map(restartDelay);
   expect(delays).toEqual([0, 0, 500, 1_000, 2_000, 16_000, 30_000, 30_000, 30_000]);
 });

@@ -27,7 +27,7 @@ async function beginWriting(folder: string): Promise<void> {
   await vi.waitFor(async () => expect((await readdir(folder)).length).toBeGreaterThan(0));
 }
 
-it('work has a folder that is nobody else’s, also two works of one name, and nothing of it stays', async () => {
+it('work has a private folder, also two works of one name, and it is removed', async () => {
   const home = await someHome();
   const folders = await Promise.all(
     [1, 2].map(() =>
@@ -45,13 +45,13 @@ it('work has a folder that is nobody else’s, also two works of one name, and n
   expect(await readdir(home.scratches)).toEqual([]);
 });
 
-it('a command that still writes when the work has ended does not keep its folder from being removed', async () => {
+it('a command that still writes after the work has ended does not prevent the removal of its folder', async () => {
   const home = await someHome();
   await withScratch(home, 'build', beginWriting);
   expect(await readdir(home.scratches)).toEqual([]);
 });
 
-it('a command of an earlier process that still writes does not keep a platform from starting', async () => {
+it('a command of an earlier process that still writes does not prevent a platform from starting', async () => {
   const home = await someHome();
   await withScratch(home, 'build', async (scratch) => {
     await beginWriting(scratch);

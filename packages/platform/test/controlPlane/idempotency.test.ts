@@ -36,7 +36,7 @@ async function countOf(name: unknown): Promise<number> {
 }
 
 describe('the same request under the same key', () => {
-  it('is answered the same, and creates nothing a second time', async () => {
+  it('gets the same answer, and creates nothing again', async () => {
     const body = request();
     const key = randomUUID();
     const first = await create(key, body);
@@ -47,7 +47,7 @@ describe('the same request under the same key', () => {
     expect(await countOf(body['name'])).toBe(1);
   });
 
-  it('creates one deployment where two are sent at once', async () => {
+  it('creates one deployment if two are sent at the same time', async () => {
     const body = request();
     const key = randomUUID();
     const both = await Promise.all([create(key, body), create(key, body)]);
@@ -57,7 +57,7 @@ describe('the same request under the same key', () => {
     expect(await countOf(body['name'])).toBe(1);
   });
 
-  it('is known again after a restart, in another order of fields, and with the key in quotes', async () => {
+  it('is recognized after a restart, in another order of fields, and with the key in quotes', async () => {
     const body = request();
     const { json } = await create('it is "this" one', body);
     await platform.start();
@@ -66,7 +66,7 @@ describe('the same request under the same key', () => {
     expect([again.status, again.json.id, again.replayed]).toEqual([201, json.id, 'true']);
   });
 
-  it('is known again when the deployment is gone, and makes no second one', async () => {
+  it('is recognized after the deployment is gone, and creates no second one', async () => {
     const body = request();
     const key = randomUUID();
     const { json } = await create(key, body);
@@ -74,7 +74,7 @@ describe('the same request under the same key', () => {
     expect((await create(key, body)).json.id).toBe(json.id);
   });
 
-  it('counts for its tenant alone', async () => {
+  it('counts only for its tenant', async () => {
     const body = request();
     const key = randomUUID();
     const { json } = await create(key, body);
@@ -98,7 +98,7 @@ describe('the same request under the same key', () => {
 });
 
 describe('a key', () => {
-  it('that was used with another request is refused with 422, and nothing is created', async () => {
+  it('reused with another request is rejected with 422, and nothing is created', async () => {
     const key = randomUUID();
     await create(key, request());
     const other = request();
@@ -114,7 +114,7 @@ describe('a key', () => {
     expect(await countOf(other['name'])).toBe(0);
   });
 
-  it('tells secrets apart, and stores none', async () => {
+  it('distinguishes secrets, and stores none', async () => {
     const body = request();
     const key = randomUUID();
     await create(key, body);
@@ -124,7 +124,7 @@ describe('a key', () => {
     expect(JSON.stringify(rows)).not.toContain('hunter2');
   });
 
-  it('is not used up by a request that was refused', async () => {
+  it('stays usable after a rejected request', async () => {
     const taken = await platform.create('taken by another');
     const key = randomUUID();
     expect((await create(key, request({ name: 'taken by another' }))).status).toBe(409);

@@ -83,7 +83,7 @@ const UNAPPLIED = {
 const UNAPPLIED_LINE =
   'Set, and not applied by this platform: resource_spec.min_scale, resource_spec.service_account_name, resource_spec.volumes, install_command, secret_references.';
 
-it('an image is deployed with a log that names what is not applied, switched from, gone back to, and leaves nothing when its deployment is deleted', async () => {
+it('an image is deployed with a log of ignored settings, replaced, restored, and removed with its deployment', async () => {
   const [id, first] = await deployImage('an image', IMAGE, UNAPPLIED);
   await platform.reaches(id, first, 'DEPLOYED');
   expect(platform.serving.get(id)).toBe(first);
@@ -111,7 +111,7 @@ it('an image is deployed with a log that names what is not applied, switched fro
   expect((await engine.images()).filter((name) => name.includes(id))).toEqual([]);
 });
 
-it('an image that does not start fails its revision, and the one before goes on serving', async () => {
+it('an image that does not start fails its revision, and the earlier one keeps serving', async () => {
   const [id, good] = await deployImage('goes on', IMAGE);
   await platform.reaches(id, good, 'DEPLOYED');
   const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
@@ -123,7 +123,7 @@ it('an image that does not start fails its revision, and the one before goes on 
   expect(await containersOf(id)).toEqual([good]);
 });
 
-it('a deployment for somebody else’s compute is not run here', async () => {
+it('a deployment for remote compute is not run here', async () => {
   const listener = await platform.call('POST', '/v2/listeners', {
     compute_type: 'cluster',
     compute_id: 'the cluster',
@@ -139,7 +139,7 @@ it('a deployment for somebody else’s compute is not run here', async () => {
   expect(await containersOf(id)).toEqual([]);
 });
 
-it('a revision fails with what to do where the engine does not answer, is deployed when it does, and survives a kill', async () => {
+it('a revision fails with advice if the engine does not answer, is deployed when it does, and survives a kill', async () => {
   await engine.answers(false);
   const [id, revision] = await deployImage('no engine', IMAGE);
   await platform.reaches(id, revision, 'DEPLOY_FAILED');

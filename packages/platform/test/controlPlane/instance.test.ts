@@ -73,7 +73,7 @@ describe('a home and a database', () => {
     ['that are both new', {}, {}],
     ['of one id, whatever they know', { id: one, knows: [mine] }, { id: one }],
     ['from before there were ids that know the same deployment', { knows: [mine] }, { knows: [mine, yours] }],
-  ])('%s belong together, and have one id from then on', async (_, ofHome, ofDatabase) => {
+  ])('%s match, and share one id from then on', async (_, ofHome, ofDatabase) => {
     await databaseIs(ofDatabase);
     const home = await homeOf(ofHome);
     await claim(home);
@@ -91,12 +91,12 @@ describe('a home and a database', () => {
     ["another platform's database", { id: one, knows: [mine] }, { id: other, knows: [yours] }],
     ['another old database', { knows: [mine] }, { knows: [yours] }],
     ['a home that is new, where the database has deployments', {}, { id: other, knows: [yours] }],
-  ])('do not belong together: %s', async (_, ofHome, ofDatabase) => {
+  ])('do not match: %s', async (_, ofHome, ofDatabase) => {
     await databaseIs(ofDatabase);
     await expect(claim(await homeOf(ofHome))).rejects.toMatchObject(MISMATCH);
   });
 
-  it('belong together where that is said, and the former home of the database is refused from then on', async () => {
+  it('match after an explicit adoption, and the former home of the database is rejected from then on', async () => {
     await databaseIs({ id: other, knows: [yours] });
     const home = await homeOf({ id: one, knows: [mine] });
     await claim(home, true);
@@ -153,7 +153,7 @@ async function serve(): Promise<Place & { source: string }> {
   return { ...place, source };
 }
 
-it('a platform removes nothing for a wrong database; adopted, what it does not know lies in the trash for a week', async () => {
+it('a platform removes nothing for a wrong database; after adoption, unknown files stay in the trash for a week', async () => {
   const { home, source } = await serve();
   const empty = await withEmptyDatabase(home);
   const started = start(empty);

@@ -44,7 +44,7 @@ describe('an integration', () => {
     expect((await platform.call('GET', PATH)).json).toEqual([newer.json]);
   });
 
-  it('has a name of its own', async () => {
+  it('requires a unique name', async () => {
     await register({ name: 'twice', url_prefix: 'https://git.example' });
     expect((await register({ name: 'twice', url_prefix: 'https://git.example' })).status).toBe(409);
   });
@@ -58,20 +58,20 @@ describe('an integration', () => {
     [{ url_prefix: '/srv/git', credential: 'env:TOKEN' }, 'credential', 'not_applicable'],
     [{ url_prefix: 'git@github.com:acme' }, 'credential', 'missing'],
     [{}, 'url_prefix', 'missing'],
-  ])('is refused as %j', async (body, field, type) => {
+  ])('is rejected as %j', async (body, field, type) => {
     const { status, json } = await register(body);
     expect(status).toBe(422);
     expect(json.detail).toMatchObject([{ loc: ['body', field], type }]);
     expect(JSON.stringify(json)).not.toContain('asecret');
   });
 
-  it('stays while a deployment names it', async () => {
+  it('cannot be deleted while a deployment uses it', async () => {
     const { json } = await register({ url_prefix: '/srv/git' });
     expect((await deploy({ integration_id: json.id, repo_url: '/srv/git/agent' })).status).toBe(201);
     expect(await platform.call('DELETE', `${PATH}/${json.id}`)).toMatchObject({ status: 409 });
   });
 
-  it('is its tenant’s alone', async () => {
+  it('belongs to its tenant only', async () => {
     const { json } = await register({ url_prefix: 'https://git.example' });
     const elsewhere = { 'x-tenant-id': crypto.randomUUID() };
     expect((await platform.call('GET', PATH, undefined, elsewhere)).json).toEqual([]);
@@ -94,13 +94,13 @@ describe('the repository of a deployment', () => {
       'integration_id',
       'integration_unknown',
     ],
-  ])('is refused as %j', async (sourceConfig, field, type) => {
+  ])('is rejected as %j', async (sourceConfig, field, type) => {
     const { status, json } = await deploy(sourceConfig);
     expect(status).toBe(422);
     expect(json.detail).toMatchObject([{ loc: ['body', 'source_config', field], type }]);
   });
 
-  it('lies under its integration’s prefix', async () => {
+  it('must have its integration’s prefix', async () => {
     const { json } = await register({ name: 'prefix', url_prefix: '/srv/git/acme' });
     for (const outside of ['/srv/git/acme-2/agent', '/srv/git', 'https://github.com/acme/agent']) {
       const refused = await deploy({ integration_id: json.id, repo_url: outside });

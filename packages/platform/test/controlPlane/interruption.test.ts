@@ -19,7 +19,7 @@ function buildUntilCalledOff(): { readonly calledOff: () => number } {
 }
 
 describe('a revision that is interrupted', () => {
-  it('while it is built is INTERRUPTED at once, and its build is called off', async () => {
+  it('during its build is INTERRUPTED immediately, and its build is cancelled', async () => {
     const builds = buildUntilCalledOff();
     const id = await platform.create('interrupted build');
     const revision = await platform.release(id, 'BUILDING');
@@ -40,7 +40,7 @@ describe('a revision that is interrupted', () => {
     ]);
   });
 
-  it('while it waits is not built afterwards, and the next one is', async () => {
+  it('while it is queued is not built, and the next one is', async () => {
     buildUntilCalledOff();
     const id = await platform.create('interrupted in the queue');
     const first = await platform.release(id, 'BUILDING');
@@ -53,7 +53,7 @@ describe('a revision that is interrupted', () => {
     expect((await platform.deployment(id)).active_revision_id).toBe(next);
   });
 
-  it('while it rests without a source stays so over a restart', async () => {
+  it('while it waits for a source stays so after a restart', async () => {
     const id = await platform.create('interrupted at rest');
     const { latest_revision_id: revision } = await platform.deployment(id);
     await platform.reaches(id, revision, 'AWAITING_BUILD');
@@ -76,7 +76,7 @@ describe('a revision that is interrupted', () => {
     expect(await platform.status(id, revision)).toBe('INTERRUPTED');
   });
 
-  it('when its agent is up already, but not switched to, is not switched to', async () => {
+  it('after its agent has started but before the switch is not switched to', async () => {
     const id = await platform.create('interrupted late');
     const up = gate();
     platform.onStart = () => up.promise;
@@ -88,7 +88,7 @@ describe('a revision that is interrupted', () => {
     expect(await platform.status(id, revision)).toBe('INTERRUPTED');
   });
 
-  it('for the second time is answered as it is, also for two at once', async () => {
+  it('a second time gets the same answer, also for two at the same time', async () => {
     buildUntilCalledOff();
     const id = await platform.create('interrupted twice');
     const revision = await platform.release(id, 'BUILDING');
@@ -100,7 +100,7 @@ describe('a revision that is interrupted', () => {
     expect((await platform.history(revision)).filter((status) => status === 'INTERRUPTED')).toHaveLength(1);
   });
 
-  it('after it was built can be redeployed, even before its work has ended', async () => {
+  it('after its build can be redeployed, even before its work has ended', async () => {
     const id = await platform.create('interrupted and wanted');
     const up = gate();
     platform.onStart = () => up.promise;
@@ -112,7 +112,7 @@ describe('a revision that is interrupted', () => {
     expect((await platform.deployment(id)).active_revision_id).toBe(revision);
   });
 
-  it('while the active one is on its way again goes on serving as DEPLOYED', async () => {
+  it('as the active one during its redeploy continues to serve as DEPLOYED', async () => {
     const { id, revision } = await platform.deployed('interrupted redeploy');
     const up = gate();
     platform.onStart = () => up.promise;
@@ -126,7 +126,7 @@ describe('a revision that is interrupted', () => {
   });
 });
 
-describe('interrupting is refused', () => {
+describe('interrupting is rejected', () => {
   it('with 409 and the status, for a revision that has ended', async () => {
     const { id, revision } = await platform.deployed('ended');
     const { status, json } = await interrupt(id, revision);

@@ -65,7 +65,7 @@ describe('a listener', () => {
     }
   });
 
-  it('has a compute id that no other listener has', async () => {
+  it('has a unique compute id', async () => {
     expect((await register('taken')).status).toBe(201);
     const { status, json } = await register('taken', { compute_type: 'docker', compute_config: {} });
     expect([status, json.detail]).toEqual([409, "A listener for compute ID 'taken' already exists."]);
@@ -92,7 +92,7 @@ describe('a listener', () => {
       'compute_config.cluster_namespaces',
       'not_applicable',
     ],
-  ])('is refused for its %s', async (_, wrong, place, type) => {
+  ])('is rejected for its %s', async (_, wrong, place, type) => {
     expect(problemsOf(await register('refused', wrong))).toEqual([422, [[`body.${place}`, type]]]);
   });
 
@@ -111,7 +111,7 @@ describe('a listener', () => {
     ]);
   });
 
-  it('is listed with the others, newest first, in pages', async () => {
+  it('is listed, newest first, in pages', async () => {
     const ids: string[] = [];
     for (const name of ['page 1', 'page 2', 'page 3']) ids.unshift((await register(name)).json.id);
     const first = (await platform.call('GET', '/v2/listeners?limit=2')).json;
@@ -124,14 +124,14 @@ describe('a listener', () => {
 });
 
 describe('a deployment with a listener', () => {
-  it('must name one that is registered', async () => {
+  it('must name a registered one', async () => {
     expect(problemsOf(await deploy({ listener_id: UNKNOWN }))).toEqual([
       422,
       [['body.source_config.listener_id', 'listener_unknown']],
     ]);
   });
 
-  it('must ask for what the listener’s compute type has', async () => {
+  it('must match the listener’s compute type', async () => {
     const cluster = (await register('has namespaces')).json.id;
     const engine = (await register('has none', { compute_type: 'docker', compute_config: {} })).json.id;
     const place = 'body.source_config.listener_config.cluster_namespace';
@@ -149,7 +149,7 @@ describe('a deployment with a listener', () => {
     expect(json.source_config).toMatchObject(config(cluster, 'agents'));
   });
 
-  it('keeps its namespace through a PATCH that says nothing of it, also when the listener gave it up', async () => {
+  it('keeps its namespace after a PATCH without it, even if the listener dropped it', async () => {
     const listener = (await register('gives up')).json.id;
     const agents = { listener_config: { cluster_namespace: 'agents' } };
     const { json } = await deploy({ listener_id: listener, ...agents });
@@ -172,7 +172,7 @@ describe('a deployment with a listener', () => {
     ]);
   });
 
-  it('keeps that listener from being removed', async () => {
+  it('prevents the listener’s removal', async () => {
     const listener = (await register('in use')).json.id;
     await deploy({ listener_id: listener }, 'its user');
     const { status, json } = await platform.call('DELETE', `/v2/listeners/${listener}`);
@@ -181,7 +181,7 @@ describe('a deployment with a listener', () => {
 });
 
 describe('a resource_spec', () => {
-  it('is stored as it was sent, and answered with the defaults of its table', async () => {
+  it('is stored as sent, and returned with the defaults of its table', async () => {
     const { json } = await deploy({ resource_spec: { cpu: 0.55, memory_mb: 512 } });
     const answered = {
       cpu: 0.6,
@@ -216,7 +216,7 @@ describe('a resource_spec', () => {
     });
   });
 
-  it('of the largest numbers can be sent back as it was answered', async () => {
+  it('with the largest numbers can be sent back as returned', async () => {
     const { json } = await deploy({
       resource_spec: { memory_mb: 2_147_483_647, db_cpu: 1_500_000_000 },
     });

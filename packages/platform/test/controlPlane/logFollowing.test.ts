@@ -69,8 +69,8 @@ async function buildInTwoParts(name: string): Promise<{ id: string; revision: st
   return { id, revision: await platform.release(id), goOn: () => open() };
 }
 
-describe('a log that is followed', () => {
-  it('gives what is written while it is read, and the statuses on the way', async () => {
+describe('following a log', () => {
+  it('delivers new lines and status changes', async () => {
     const { id, revision, goOn } = await buildInTwoParts('followed');
     const { response, events } = await follow(id, revision);
     expect(response.headers.get('content-type')).toContain('text/event-stream');
@@ -80,7 +80,7 @@ describe('a log that is followed', () => {
     expect(messages(await until(events, 'built', 'DEPLOYED'))).toEqual(['after', 'built']);
   });
 
-  it('of the build alone ends with it; of a revision that has ended and does not serve, at once', async () => {
+  it('of a build ends with it; of a settled revision that does not serve, immediately', async () => {
     const { id, revision, goOn } = await buildInTwoParts('ends');
     const { events } = await follow(id, revision, { query: 'stage=build' });
     goOn();
@@ -96,7 +96,7 @@ describe('a log that is followed', () => {
     expect(told.at(-1)?.data.status).toBe('DEPLOYED');
   });
 
-  it('goes on after Last-Event-ID, or after offset', async () => {
+  it('continues after Last-Event-ID, or after offset', async () => {
     const { id, revision, goOn } = await buildInTwoParts('resumed');
     goOn();
     await platform.reaches(id, revision, 'DEPLOYED');
@@ -111,7 +111,7 @@ describe('a log that is followed', () => {
     expect(messages(await until(nonsense.events, 'end'))).toHaveLength(3);
   });
 
-  it('is read no further ahead than a slow reader reads', async () => {
+  it('reads no further ahead than a slow reader reads', async () => {
     const id = await platform.create('slow reader');
     const { onBuild } = platform;
     platform.onBuild = async (build) => {
@@ -131,7 +131,7 @@ describe('a log that is followed', () => {
     expect(messages(await until(events, 'end'))).toContain('changed');
   });
 
-  it('of a deployment that is deleted meanwhile ends and says so', async () => {
+  it('of a deployment ends with a reason when the deployment is deleted', async () => {
     const { id, revision } = await platform.deployed('deleted while followed');
     const { events } = await follow(id, revision);
     await until(events, 'status');
@@ -140,7 +140,7 @@ describe('a log that is followed', () => {
     expect(seen.at(-1)?.data).toEqual({ status: 'UNKNOWN', status_message: 'The deployment was deleted.' });
   });
 
-  it('ends without "end" when the platform stops, so that its reader comes back', async () => {
+  it('ends without "end" when the platform stops, so that its reader reconnects', async () => {
     const { id, revision } = await buildInTwoParts('stopped');
     const { events } = await follow(id, revision);
     await until(events, 'before');
@@ -153,7 +153,7 @@ describe('a log that is followed', () => {
 });
 
 describe('a page of a log', () => {
-  it('is answered without follow, of both stages or one, in both orders', async () => {
+  it('is returned without follow, for both stages or one, in both orders', async () => {
     const { id, revision, goOn } = await buildInTwoParts('pages');
     goOn();
     await platform.reaches(id, revision, 'DEPLOYED');
@@ -173,7 +173,7 @@ describe('a page of a log', () => {
   });
 
   it.each(['order=desc&follow=1', 'stage=run', 'limit=0', 'limit=1001', 'offset=-1', 'offset=x', 'follow=2'])(
-    'is refused with 422 for ?%s',
+    'is rejected with 422 for ?%s',
     async (query) => {
       const id = await platform.create(`refused ${query}`);
       const { latest_revision_id: revision } = await platform.deployment(id);

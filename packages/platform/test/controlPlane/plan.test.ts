@@ -30,7 +30,7 @@ function plan(revisions: PlannedRevision[], jobs: Record<string, RunningJob> = {
 }
 
 describe('the plan', () => {
-  it('has nothing to do where nothing waits', () => {
+  it('is empty if nothing waits', () => {
     expect(plan([])).toEqual([]);
     expect(plan([revision('a', 'BUILDING')], { d: job({ revisionId: 'a' }) })).toEqual([]);
   });
@@ -44,19 +44,19 @@ describe('the plan', () => {
     expect(plan([revision('a', status)])).toEqual([planned]);
   });
 
-  it('leaves a revision without a source alone, and lets nothing wait for it', () => {
+  it('leaves a revision without a source alone, and nothing waits for it', () => {
     const first = revision('first', 'AWAITING_BUILD', { hasSource: false });
     expect(plan([first])).toEqual([]);
     expect(plan([first, revision('second', 'QUEUED')])).toEqual(['skip first for second', 'admit second']);
   });
 
-  it('queues behind what runs, and skips all that wait but the newest', () => {
+  it('queues behind running work, and skips all waiting revisions except the newest', () => {
     const waiting = [revision('b', 'QUEUED'), revision('c', 'CREATING')];
     expect(plan(waiting, { d: job() })).toEqual(['skip b for c', 'queue c']);
     expect(plan([revision('c', 'QUEUED')], { d: job() })).toEqual([]);
   });
 
-  it('counts by when a revision was asked for, not by when it was made', () => {
+  it('orders by the time of the request, not of the revision', () => {
     const old = revision('old', 'AWAITING_DEPLOY', { requested: 9, requestedBy: 'redeploy' });
     expect(plan([old, revision('new', 'QUEUED', { requested: 8 })])).toEqual([
       'skip new for old',
@@ -64,7 +64,7 @@ describe('the plan', () => {
     ]);
   });
 
-  it('interrupts what runs for a redeploy, once, and for nothing else', () => {
+  it('interrupts running work only for a redeploy, once', () => {
     const redeploy = revision('old', 'AWAITING_DEPLOY', { requested: 9, requestedBy: 'redeploy' });
     expect(plan([redeploy], { d: job({ requested: 5 }) })).toEqual(['interrupt d for old']);
     expect(plan([redeploy], { d: job({ requested: 5, interrupted: true }) })).toEqual([]);
@@ -85,7 +85,7 @@ describe('the plan', () => {
     expect(plan([revision('a', 'AWAITING_BUILD')], jobs)).toEqual([]);
   });
 
-  it('never has two revisions of a deployment at work, whatever waits', () => {
+  it('never works on two revisions of a deployment', () => {
     const statuses: RevisionStatus[] = ['CREATING', 'QUEUED', 'AWAITING_BUILD', 'AWAITING_DEPLOY'];
     for (const [one, other] of statuses.flatMap((one) => statuses.map((other) => [one, other] as const))) {
       const [first, ...rest] = plan([revision('a', one), revision('b', other)]);

@@ -14,8 +14,8 @@ async function killedAndStartedAgain(): Promise<void> {
   await platform.start();
 }
 
-describe('a platform that was killed', () => {
-  it('brings the agents of the active revisions back', async () => {
+describe('a killed platform', () => {
+  it('restarts the agents of the active revisions', async () => {
     const { id, revision } = await platform.deployed('was serving');
     const before = platform.agentOf(revision);
     await killedAndStartedAgain();
@@ -24,7 +24,7 @@ describe('a platform that was killed', () => {
     expect(await platform.status(id, revision)).toBe('DEPLOYED');
   });
 
-  it('builds again what was being built, and deploys again what was being deployed', async () => {
+  it('builds and deploys again what was in progress', async () => {
     for (const stage of ['BUILDING', 'DEPLOYING'] as const) {
       const id = await platform.create(`killed while ${stage}`);
       const never = async (options: { signal: AbortSignal }): Promise<never> => {
@@ -41,7 +41,7 @@ describe('a platform that was killed', () => {
     }
   });
 
-  it('gives up a revision in the middle of which it is killed every time', async () => {
+  it('fails a revision that is killed in every attempt', async () => {
     const id = await platform.create('kills');
     const begun = gate();
     platform.onBuild = () => {
@@ -59,7 +59,7 @@ describe('a platform that was killed', () => {
     await platform.reaches(id, revision, 'INTERRUPTED');
   });
 
-  it('builds an active revision again whose directory is gone', async () => {
+  it('rebuilds an active revision whose directory is gone', async () => {
     const { id, revision } = await platform.deployed('lost its directory');
     await rm(`${platform.home}/builds`, { recursive: true });
     await killedAndStartedAgain();
@@ -67,7 +67,7 @@ describe('a platform that was killed', () => {
     await platform.reaches(id, revision, 'DEPLOYED');
   });
 
-  it('goes on with a deletion', async () => {
+  it('continues a deletion', async () => {
     const id = await platform.create('half deleted');
     await platform.kysely
       .updateTable('deployments')
@@ -81,8 +81,8 @@ describe('a platform that was killed', () => {
   });
 });
 
-describe('a platform that is stopped in good order', () => {
-  it('puts what it was at back, without counting that against it, and drains the agents', async () => {
+describe('a platform that is stopped by SIGTERM', () => {
+  it('returns its work to the queue without counting an attempt, and drains the agents', async () => {
     const serving = await platform.create('drained at stop');
     const active = await platform.release(serving, 'DEPLOYED');
     const agent = platform.agentOf(active);

@@ -22,7 +22,7 @@ async function releases(id: string, count: number, status: 'DEPLOYED' | 'BUILD_F
 }
 
 describe('an uploaded source', () => {
-  it('stays while its revision is kept built or is one of the newest, and a redeploy says what is gone', async () => {
+  it('stays while its revision is kept or among the newest, and a redeploy reports a missing one', async () => {
     const id = await platform.create('bounded');
     const made = await releases(id, 7, 'DEPLOYED');
     // Five stay built.
@@ -50,7 +50,7 @@ describe('an uploaded source', () => {
     expect(again.status).toBe(422);
   });
 
-  it('of what serves, and of what was deployed last, is not pushed out by releases that fail', async () => {
+  it('of the serving and of the last deployed revision is not evicted by failed releases', async () => {
     const id = await platform.create('failing');
     const good = await releases(id, 2, 'DEPLOYED');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'broken' });
@@ -60,7 +60,7 @@ describe('an uploaded source', () => {
     await vi.waitFor(async () => expect(await sourcesOf(id)).toEqual(kept));
   });
 
-  it('of the latest revision stays: a change without a source carries it over', async () => {
+  it('of the latest revision stays: a change without a source reuses it', async () => {
     const id = await platform.create('carried over');
     const good = await releases(id, 2, 'DEPLOYED');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'broken' });
@@ -76,7 +76,7 @@ describe('an uploaded source', () => {
     await platform.reaches(id, json.latest_revision_id, 'DEPLOYED');
   });
 
-  it('that a process left behind when it was killed is removed at the next start', async () => {
+  it('left by a killed process is removed at the next start', async () => {
     const id = await platform.create('orphaned');
     const [only] = await releases(id, 1, 'DEPLOYED');
     await writeFile(`${platform.home}/objects/tarballs/${id}/left.tar.gz`, 'left');

@@ -27,14 +27,14 @@ describe('the statuses of a revision', () => {
     expect(nextStatus('DEPLOYING', 'deployFailed')).toBe('DEPLOY_FAILED');
   });
 
-  it('are each waiting, in progress, or settled, and nothing else', () => {
+  it('are each waiting, in progress, or settled', () => {
     for (const status of REVISION_STATUSES) {
       const kinds = [isWaiting(status), isInProgress(status), isSettled(status)].filter(Boolean);
       expect(kinds, status).toHaveLength(1);
     }
   });
 
-  it('can always be reached, and from every one that is not settled a settled one can be reached', () => {
+  it('are all reachable, and each leads to a settled one', () => {
     const reachable = new Set<RevisionStatus>(['CREATING']);
     for (const status of reachable) {
       for (const next of Object.values(TRANSITIONS[status])) reachable.add(next);
@@ -47,19 +47,19 @@ describe('the statuses of a revision', () => {
     }
   });
 
-  it('let what waits be superseded, and never what is in progress', () => {
+  it('let a waiting revision be superseded, never one in progress', () => {
     for (const status of REVISION_STATUSES) {
       expect(nextStatus(status, 'superseded'), status).toBe(isWaiting(status) ? 'SKIPPED' : undefined);
     }
   });
 
-  it('go back to the last durable step when the platform stopped half way', () => {
+  it('return to the last durable step if the platform stopped during a step', () => {
     expect(nextStatus('BUILDING', 'takenUpAgain')).toBe('AWAITING_BUILD');
     expect(nextStatus('DEPLOYING', 'takenUpAgain')).toBe('AWAITING_DEPLOY');
     expect(nextStatus('DEPLOYED', 'takenUpAgain')).toBeUndefined();
   });
 
-  it('leave DEPLOYED only by a redeploy, which settled ones alone take', () => {
+  it('leave DEPLOYED only by a redeploy, which only settled ones accept', () => {
     expect(TRANSITIONS.DEPLOYED).toEqual({ redeployRequested: 'AWAITING_DEPLOY' });
     for (const status of REVISION_STATUSES) {
       if (!isSettled(status)) expect(nextStatus(status, 'redeployRequested'), status).toBeUndefined();

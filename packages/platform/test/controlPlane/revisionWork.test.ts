@@ -38,7 +38,7 @@ describe('a revision', () => {
     await platform.reaches(id, revision, 'DEPLOYED');
   });
 
-  it('rests in AWAITING_BUILD without a source, and says so', async () => {
+  it('waits in AWAITING_BUILD without a source, and says so', async () => {
     const id = await platform.create('resting');
     const first = (await platform.deployment(id)).latest_revision_id;
     await platform.reaches(id, first, 'AWAITING_BUILD');
@@ -46,7 +46,7 @@ describe('a revision', () => {
     expect(json.status_message).toBe('It has no source yet.');
   });
 
-  it('that cannot be built ends BUILD_FAILED with the reason, and leaves the active one serving', async () => {
+  it('that cannot be built ends BUILD_FAILED with the reason, and the active one keeps serving', async () => {
     const { id, revision: good } = await platform.deployed('build fails');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'npm ended with 1.' });
     const bad = await platform.release(id, 'BUILD_FAILED');
@@ -57,7 +57,7 @@ describe('a revision', () => {
     expect(platform.agentOf(good).drained).toBe(false);
   });
 
-  it('whose agent does not start ends DEPLOY_FAILED with the reason, and leaves the active one serving', async () => {
+  it('whose agent does not start ends DEPLOY_FAILED with the reason, and the active one keeps serving', async () => {
     const { id, revision: good } = await platform.deployed('start fails');
     platform.onStart = () => Promise.reject(new Error('It exited with 1.'));
     await platform.release(id, 'DEPLOY_FAILED');
@@ -66,7 +66,7 @@ describe('a revision', () => {
   });
 
   it.each(['BUILDING', 'DEPLOYING'] as const)(
-    'goes on without a restart if the database was away when its work ended, in %s',
+    'continues without a restart if the database was away when its work ended, in %s',
     async (status) => {
       const id = await platform.create(`database away in ${status}`);
       const { kysely } = platform;
@@ -97,7 +97,7 @@ describe('a revision', () => {
     },
   );
 
-  it('ends BUILD_FAILED when the builder itself breaks, also on a full disk', async () => {
+  it('ends BUILD_FAILED if the builder itself fails, also on a full disk', async () => {
     const id = await platform.create('builder breaks');
     platform.onBuild = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
     const full = await platform.release(id, 'BUILD_FAILED');
@@ -109,7 +109,7 @@ describe('a revision', () => {
 });
 
 describe('a redeploy', () => {
-  it('brings the same revision back with the secrets it was created with, without building it', async () => {
+  it('restores the same revision with its original secrets, without building it', async () => {
     const { id, revision: blue } = await platform.deployed('back', {
       secrets: [{ name: 'COLOR', value: 'blue' }],
     });
@@ -135,7 +135,7 @@ describe('a redeploy', () => {
     expect(platform.serving.get(id)).toBe(blue);
   });
 
-  it('builds the revision again when what was built is gone', async () => {
+  it('builds the revision again if its build is gone', async () => {
     const { id, revision: first } = await platform.deployed('gone');
     await platform.release(id, 'DEPLOYED');
     await rm(`${platform.home}/builds/${id}/${first}`, { recursive: true });
@@ -154,7 +154,7 @@ describe('a redeploy', () => {
     ]);
   });
 
-  it('does not wait for a build: it interrupts it', async () => {
+  it('interrupts a build instead of waiting for it', async () => {
     const { id, revision: good } = await platform.deployed('interrupts');
     platform.onBuild = async (build) => {
       await aborted(build.signal);
@@ -167,7 +167,7 @@ describe('a redeploy', () => {
     expect((await platform.deployment(id)).active_revision_id).toBe(good);
   });
 
-  it('of a revision that was never built is a 400', async () => {
+  it('of a revision that was never built answers 400', async () => {
     const id = await platform.create('never built');
     const { latest_revision_id: first } = await platform.deployment(id);
     const { status, json } = await platform.redeploy(id, first);
@@ -175,7 +175,7 @@ describe('a redeploy', () => {
     expect(json).toEqual({ detail: expect.stringContaining('never built') });
   });
 
-  it('of a revision that its deployment does not have is a 404', async () => {
+  it('of a revision of another deployment answers 404', async () => {
     const [id, other] = [await platform.create('has not'), await platform.create('has')];
     const { latest_revision_id: others } = await platform.deployment(other);
     for (const revision of [others, randomUUID()]) {
@@ -185,7 +185,7 @@ describe('a redeploy', () => {
     expect(await platform.history(others)).not.toContain('AWAITING_DEPLOY');
   });
 
-  it('that fails leaves the agent that serves alone', async () => {
+  it('that fails does not affect the serving agent', async () => {
     const { id, revision: first } = await platform.deployed('redeploy fails');
     const second = await platform.release(id, 'DEPLOYED');
     platform.onStart = () => Promise.reject(new Error('no'));
@@ -195,7 +195,7 @@ describe('a redeploy', () => {
     expect(platform.agentOf(second).drained).toBe(false);
   });
 
-  it('of the active revision starts its agent anew', async () => {
+  it('of the active revision restarts its agent', async () => {
     const { id, revision: only } = await platform.deployed('again');
     const before = platform.agentOf(only);
     await platform.redeploy(id, only);

@@ -48,7 +48,7 @@ const opened = async (sealing: Sealing): Promise<Set<string>> =>
   new Set((await everything()).map(({ sealed, context }) => sealing.open(sealed, context)));
 
 describe('rotating the master key', () => {
-  it('broken off at any batch, leaves everything to be opened by the next process, which goes on', async () => {
+  it('interrupted at any batch, leaves every secret readable for the next process, which continues', async () => {
     const before = await readFile(join(home, 'master.key'), 'utf8');
     for (const allowed of [0, 100, 100]) {
       // Makes the database refuse the update after so many, as if the process had been killed there.
@@ -83,7 +83,7 @@ describe('rotating the master key', () => {
     await expect(opened(past)).rejects.toMatchObject({ code: 'SLIPWAY_MASTER_KEY_WRONG' });
   });
 
-  it('asked for twice at once is one rotation, and what is written meanwhile opens afterwards', async () => {
+  it('requested twice at the same time is one rotation, and concurrent writes stay readable', async () => {
     const { rotation, sealing } = await start();
     const [one, two] = await Promise.all([
       rotation.rotate(),

@@ -62,7 +62,7 @@ function* bytes(total: number, content = randomBytes(65_536)): Generator<Buffer>
 const incoming = (): Promise<string[]> => readdir(`${platform.home}/incoming`).catch(() => []);
 
 describe('an upload', () => {
-  it('is on the disk whole, with its size and digest', async () => {
+  it('is complete on disk, with its size and digest', async () => {
     const { path, objectPath } = await offer();
     const content = randomBytes(300_000);
     const { status, body } = await put(path, bytes(300_000, content), 300_000);
@@ -76,7 +76,7 @@ describe('an upload', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  it('is taken once: whatever comes after it is refused, the same content too', async () => {
+  it('is accepted once: later ones are rejected, also with the same content', async () => {
     const { path, objectPath } = await offer();
     const one = Buffer.from('one');
     expect((await put(path, bytes(3, one))).status).toBe(200);
@@ -86,7 +86,7 @@ describe('an upload', () => {
     expect(await readFile(`${platform.home}/objects/${objectPath}`, 'utf8')).toBe('one');
   });
 
-  it('of many at once is taken once, and what is stored is what was answered', async () => {
+  it('is accepted once out of many at the same time, and the stored one is the acknowledged one', async () => {
     const { path, objectPath } = await offer();
     const all = await Promise.all(
       Array.from({ length: 8 }, (_, index) => put(path, bytes(300_000, Buffer.alloc(65_536, index)))),
@@ -99,7 +99,7 @@ describe('an upload', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  it('has the length that the URL was asked for with, and no other', async () => {
+  it('must have the length that its URL was requested with', async () => {
     const { json: answer } = await platform.call('POST', `/v2/deployments/${id}/upload-url`, {
       content_length: 1_000,
     });
@@ -114,7 +114,7 @@ describe('an upload', () => {
     }
   });
 
-  it('is never wholly in memory', async () => {
+  it('is never completely in memory', async () => {
     const { path } = await offer();
     globalThis.gc?.();
     const before = process.memoryUsage().arrayBuffers;
@@ -129,7 +129,7 @@ describe('an upload', () => {
     expect(most).toBeLessThan(64 * 1_048_576);
   });
 
-  it('of more than the largest size is refused with 413, with its length given or not', async () => {
+  it('above the largest size is rejected with 413, with or without a length', async () => {
     for (const length of [MAX + 1, undefined]) {
       const { path } = await offer();
       const { status, body } = await put(path, bytes(MAX + 1), length);
@@ -139,7 +139,7 @@ describe('an upload', () => {
     }
   });
 
-  it('that breaks off leaves nothing behind, and may be sent again', async () => {
+  it('that is interrupted leaves nothing, and may be sent again', async () => {
     const { path, objectPath } = await offer();
     const sent = request(listening.url + path, { method: 'PUT', headers: { 'content-length': 1_000_000 } });
     sent.on('error', () => undefined);
@@ -151,12 +151,12 @@ describe('an upload', () => {
     expect((await put(path, bytes(1_000_000), 1_000_000)).status).toBe(200);
   });
 
-  it('of nothing is refused', async () => {
+  it('without content is rejected', async () => {
     const { path } = await offer();
     expect((await put(path, bytes(0), 0)).status).toBe(400);
   });
 
-  it('comes within an hour of when its URL was asked for', async () => {
+  it('is accepted for an hour after its URL was requested', async () => {
     const { path, objectPath } = await offer();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + UPLOAD_URL_MS });
     const late = await put(path, bytes(3)).finally(() => vi.useRealTimers());
@@ -167,7 +167,7 @@ describe('an upload', () => {
     await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
   });
 
-  it('needs a token that was given out, and a deployment that is still there', async () => {
+  it('needs an issued token, and an existing deployment', async () => {
     const { path } = await offer();
     expect((await put(`${path}x`, bytes(3))).status).toBe(403);
     await platform.kysely.deleteFrom('uploads').execute();
@@ -183,7 +183,7 @@ const GRANT = {
 const tokens = createUploadTokens(Buffer.alloc(32, 1));
 
 describe('an upload token', () => {
-  it('is good for its one object path and length', () => {
+  it('is valid for one object path and length', () => {
     for (const contentLength of [null, 42]) {
       const grant = { ...GRANT, contentLength };
       expect(tokens.read(tokens.sign(grant))).toEqual(grant);
@@ -196,7 +196,7 @@ describe('an upload token', () => {
     expect(() => tokens.read(token, 1_000 + UPLOAD_URL_MS)).toThrow('has expired');
   });
 
-  it('cannot be changed, cut, or signed with another key', () => {
+  it('cannot be changed, truncated, or signed with another key', () => {
     const [payload = '', signature = ''] = tokens.sign(GRANT).split('.');
     const other = Buffer.from(JSON.stringify(['tarballs/b', Date.now() + 1e6])).toString('base64url');
     const foreign = createUploadTokens(Buffer.alloc(32, 2)).sign(GRANT);

@@ -15,8 +15,8 @@ async function seenBy(sent: Record<string, string>): Promise<IncomingHttpHeaders
   return seen;
 }
 
-describe('an agent with a key of its own', () => {
-  it('is shown that one, and never what the client showed the platform', async () => {
+describe('an agent with its own key', () => {
+  it('receives that key, and never the client’s platform key', async () => {
     const tenant = { 'x-tenant-id': 'a tenant' };
     const shown: Record<string, string>[] = [{ 'X-API-Key': 'secret' }, { authorization: 'Bearer secret' }];
     for (const credentials of shown) {
@@ -26,7 +26,7 @@ describe('an agent with a key of its own', () => {
     }
   });
 
-  it('is shown the authorization that is meant for it', async () => {
+  it('receives the authorization that is meant for it', async () => {
     const seen = await seenBy({ 'x-api-key': 'secret', authorization: 'Bearer for the agent' });
     expect(seen).toMatchObject({ 'x-api-key': 'key of d1', authorization: 'Bearer for the agent' });
   });

@@ -8,7 +8,7 @@ import { useGateway } from './standIns.ts';
 const { gateway, front, agent, named, serveWith, at } = useGateway();
 
 describe('a request through the gateway', () => {
-  it('reaches the agent with method, path, query, headers and body, and its answer comes back', async () => {
+  it('reaches the agent with method, path, query, headers and body, and returns its response', async () => {
     const seen: { request?: IncomingMessage; body?: string } = {};
     const one = await agent((request, response) => {
       void (async () => {
@@ -53,7 +53,7 @@ describe('a request through the gateway', () => {
     expect(seen.request!.headers).not.toHaveProperty('te');
   });
 
-  it('loses the headers that are named as hop-by-hop, and keeps what proxies before said', async () => {
+  it('loses hop-by-hop headers, and keeps the headers of earlier proxies', async () => {
     let headers: IncomingMessage['headers'] = {};
     const one = await agent((request, response) => {
       headers = request.headers;
@@ -82,7 +82,7 @@ describe('a request through the gateway', () => {
     expect(answer.headers['x-public']).toBe('yes');
   });
 
-  it('is streamed both ways: the answer begins before the body has ended', async () => {
+  it('is streamed both ways: the response begins before the body has ended', async () => {
     const one = await agent((request, response) => {
       request.on('data', (chunk: Buffer) => response.write(`got ${chunk.toString()}`));
       request.on('end', () => response.end('the end'));
@@ -99,7 +99,7 @@ describe('a request through the gateway', () => {
     expect(await once(answer, 'data')).toEqual(['the end']);
   });
 
-  it('holds no more in memory than is under way, however slow the client', async () => {
+  it('uses bounded memory, even for a slow client', async () => {
     let written = 0;
     const one = await agent((_request, response) => {
       const chunk = Buffer.alloc(1024 * 1024);
@@ -127,7 +127,7 @@ describe('a request through the gateway', () => {
     expect(read).toBe(256 * 1024 * 1024);
   });
 
-  it('is broken off at the agent when the client leaves', async () => {
+  it('is aborted at the agent when the client disconnects', async () => {
     let left = false;
     const one = await agent((_request, response) => {
       response.on('close', () => (left = true));
@@ -141,7 +141,7 @@ describe('a request through the gateway', () => {
     await until('the agent to see that the client left', () => left);
   });
 
-  it('is broken off at the agent when the client leaves in the middle of its body', async () => {
+  it('is aborted at the agent when the client disconnects in the middle of its body', async () => {
     let seen: IncomingMessage | undefined;
     const one = await agent((request) => {
       seen = request;
@@ -157,7 +157,7 @@ describe('a request through the gateway', () => {
     expect(seen!.complete).toBe(false);
   });
 
-  it('is answered when the agent refuses it before it has read the body', async () => {
+  it('is answered if the agent rejects it before it reads the body', async () => {
     const one = await agent((_request, response) => {
       response.writeHead(413, { connection: 'close' }).end('too large');
     });
@@ -171,7 +171,7 @@ describe('a request through the gateway', () => {
     sent.destroy();
   });
 
-  it('may ask for the head alone', async () => {
+  it('may be a HEAD request', async () => {
     const one = await agent((request, response) => {
       response.writeHead(200, { 'content-length': '12345' }).end();
       expect(request.method).toBe('HEAD');
@@ -182,7 +182,7 @@ describe('a request through the gateway', () => {
     expect(await answer.text()).toBe('');
   });
 
-  it('ends uncleanly when the agent breaks off in the middle of its answer', async () => {
+  it('ends with an error if the agent disconnects in the middle of its response', async () => {
     const one = await agent((_request, response) => {
       response.write('half an ans');
       setImmediate(() => response.destroy());
@@ -193,8 +193,8 @@ describe('a request through the gateway', () => {
   });
 });
 
-describe('what the gateway answers by itself', () => {
-  it('is 404 for a deployment that it does not know, or has forgotten', async () => {
+describe('the gateway’s own response', () => {
+  it('is 404 for an unknown or removed deployment', async () => {
     const answer = await fetch(at('/ok'));
     expect(answer.status).toBe(404);
     expect(await answer.json()).toEqual({ detail: 'Deployment ID d1 not found.' });
@@ -204,7 +204,7 @@ describe('what the gateway answers by itself', () => {
     expect((await fetch(at('/ok'))).status).toBe(404);
   });
 
-  it('is 503 at once for a deployment without an active revision', async () => {
+  it('is 503 immediately for a deployment without an active revision', async () => {
     gateway().register('d1', { starting: false });
     const answer = await fetch(at('/ok'));
     expect(answer.status).toBe(503);
@@ -212,7 +212,7 @@ describe('what the gateway answers by itself', () => {
     expect(await answer.json()).toEqual({ detail: 'Deployment ID d1 has no active revision.' });
   });
 
-  it('is 503 when an agent that is being started does not come up in time', async () => {
+  it('is 503 if a starting agent is not ready in time', async () => {
     gateway().register('d1', { starting: true });
     const answer = await fetch(at('/ok'));
     expect(answer.status).toBe(503);
@@ -220,7 +220,7 @@ describe('what the gateway answers by itself', () => {
     expect(await answer.json()).toEqual({ detail: 'The agent of deployment ID d1 is not up yet.' });
   });
 
-  it('is 502 when the agent cannot be reached', async () => {
+  it('is 502 if the agent cannot be reached', async () => {
     const one = await named('one');
     await one.kill();
     await serveWith(one);
@@ -230,7 +230,7 @@ describe('what the gateway answers by itself', () => {
     expect(await answer.json()).toEqual({ detail: 'The agent of deployment ID d1 cannot be reached.' });
   });
 
-  it('is 502, and the request is sent once, when the agent took a write and broke off', async () => {
+  it('is 502, without a retry, if the agent accepted a write and disconnected', async () => {
     let taken = 0;
     const one = await agent((request) => {
       taken += 1;
@@ -247,7 +247,7 @@ describe('what the gateway answers by itself', () => {
 });
 
 describe('a request while the agent is away', () => {
-  it('waits for an agent that is being started', async () => {
+  it('waits for a starting agent', async () => {
     gateway().register('d1', { starting: true });
     const answer = fetch(at('/ok'));
     await until('the request to arrive', () => front().arrived() > 0);
@@ -255,7 +255,7 @@ describe('a request while the agent is away', () => {
     expect(await (await answer).text()).toBe('one');
   });
 
-  it('waits, body and all, for the successor of an agent that has crashed', async () => {
+  it('waits with its body for the successor of a crashed agent', async () => {
     const first = await named('first');
     let crash!: () => void;
     const crashed = new Promise<void>((resolve) => (crash = resolve));
@@ -269,7 +269,7 @@ describe('a request while the agent is away', () => {
     expect(await (await answer).text()).toBe('the whole body');
   });
 
-  it('is sent on, body and all, when nobody has noticed yet that the agent is gone', async () => {
+  it('is forwarded with its body if the agent is gone but not yet detected', async () => {
     const first = await named('first');
     await serveWith(first);
     await first.kill();
@@ -281,7 +281,7 @@ describe('a request while the agent is away', () => {
     expect((await answer).headers.get('x-slipway-revision-id')).toBe('r2');
   });
 
-  it('is sent again, once, when it is a read that got no answer', async () => {
+  it('is retried once if it is a read without a response', async () => {
     let asked = 0;
     const one = await agent((request, response) => {
       asked += 1;
@@ -300,7 +300,7 @@ describe('a request while the agent is away', () => {
     expect(asked).toBe(-8);
   });
 
-  it('is told at once when no successor will come', async () => {
+  it('fails immediately if no successor will start', async () => {
     const first = await named('first');
     await serveWith(first, 'r1', Promise.resolve());
     const answer = fetch(at('/ok'));

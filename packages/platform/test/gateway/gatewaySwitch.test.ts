@@ -7,7 +7,7 @@ import { useGateway } from './standIns.ts';
 const { gateway, agent, named, serveWith, at } = useGateway();
 
 describe('a switch', () => {
-  it('fails no request under load, and none is answered by an agent after it was drained', async () => {
+  it('fails no request under load, and a drained agent answers none', async () => {
     const drained = new Set<string>();
     const late: string[] = [];
     const makeAgent = async (name: string) => {
@@ -83,7 +83,7 @@ describe('a switch', () => {
     expect(answer.headers.get('x-slipway-revision-id')).toBe('r1');
   });
 
-  it('resolves at once when the agent before had nothing to do', async () => {
+  it('resolves immediately if the earlier agent was idle', async () => {
     const first = await named('first');
     await serveWith(first, 'r1');
     await (await fetch(at('/'))).text();

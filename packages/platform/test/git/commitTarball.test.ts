@@ -65,7 +65,7 @@ const places = [
 ] as const;
 
 describe.each(places)('a repository %s', (_place, address) => {
-  it('says what its branches, its tags and its default branch lead to', async () => {
+  it('resolves its branches, its tags and its default branch', async () => {
     const remote = remoteAt(address());
     const at = await surroundings();
     expect(await readRemoteRef(remote, null, at)).toEqual({ name: 'refs/heads/main', commit: second });
@@ -76,7 +76,7 @@ describe.each(places)('a repository %s', (_place, address) => {
     expect(await readRemoteRef(remote, 'refs/tags/v1', at)).toEqual({ name: 'refs/tags/v1', commit: first });
   });
 
-  it('gives one commit as a tarball of all its files, also one that no branch stands on', async () => {
+  it('exports one commit as a tarball of all its files, even if no branch contains it', async () => {
     for (const commit of [first, second]) {
       const at = await surroundings();
       const tarball = await commitTarball(remoteAt(address()), { commit, ref: 'main' }, at, () => undefined);
@@ -84,13 +84,13 @@ describe.each(places)('a repository %s', (_place, address) => {
     }
   });
 
-  it.each([['nowhere'], ['refs/tags/v9']])('without the ref %s says so', async (ref) => {
+  it.each([['nowhere'], ['refs/tags/v9']])('without the ref %s reports that', async (ref) => {
     await expect(readRemoteRef(remoteAt(address()), ref, await surroundings())).rejects.toThrow(
       /has no (branch "nowhere"|tag "v9")/,
     );
   });
 
-  it('whose history was rewritten says that the commit is gone', async () => {
+  it('with a rewritten history reports that the commit is gone', async () => {
     const gone = '1234567890123456789012345678901234567890';
     const wanted = { commit: gone, ref: 'main' };
     await expect(
@@ -99,8 +99,8 @@ describe.each(places)('a repository %s', (_place, address) => {
   });
 });
 
-describe('what is in the way', () => {
-  it('is a repository that is not there', async () => {
+describe('a git failure', () => {
+  it('is a repository that does not exist', async () => {
     for (const address of [`${server.url}/nothing`, join(root, 'nothing')]) {
       await expect(readRemoteRef(remoteAt(address), null, await surroundings())).rejects.toThrow(
         /no git repository/,
@@ -108,7 +108,7 @@ describe('what is in the way', () => {
     }
   });
 
-  it('is a host that nobody answers at', async () => {
+  it('is a host that does not answer the connection', async () => {
     const gone = await GitServer.start(root);
     await gone.close();
     await mkdir(join(root, 'x'), { recursive: true });
@@ -117,7 +117,7 @@ describe('what is in the way', () => {
     ).rejects.toThrow(/could not be reached/);
   });
 
-  it('is a host that never answers: the time is limited, and nothing of git is left', async () => {
+  it('is a host that hangs: a timeout ends it, and leaves no git process', async () => {
     const hanging = await GitServer.start(root);
     onTestFinished(() => hanging.close());
     hanging.hangs = true;
@@ -125,7 +125,7 @@ describe('what is in the way', () => {
     await expect(readRemoteRef(remoteAt(`${hanging.url}/agent`), null, at)).rejects.toThrow(/within 0.3 s/);
   });
 
-  it('is a repository that is larger than what is taken', async () => {
+  it('is a repository above the size limit', async () => {
     const large = await Repository.create(join(root, 'large'));
     const commit = await large.commit({ noise: randomBytes(50_000).toString('base64') });
     await expect(
@@ -156,7 +156,7 @@ describe('what is in the way', () => {
     await expect(requireGit(await surroundings())).rejects.toThrow(/git 2.30 or newer.*2\.17\.1/);
   });
 
-  it('is never the configuration, a hook or a question of anybody', async () => {
+  it('is never caused by a user’s configuration, hook or prompt', async () => {
     const home = join(root, 'home');
     await mkdir(home);
     await writeFile(join(home, '.gitconfig'), `[url "file:///nowhere/"]\n insteadOf = ${repository.path}\n`);
@@ -180,7 +180,7 @@ describe('a credential', () => {
     });
   }
 
-  it('opens a repository, and is found nowhere on the disk afterwards', async () => {
+  it('gives access to a repository, and is not stored on disk', async () => {
     const host = await locked();
     const remote = remoteAt(`${host.url}/agent/.git`, { username: 'x-access-token', secret });
     const at = await surroundings();
@@ -195,7 +195,7 @@ describe('a credential', () => {
     expect(said.join('\n')).not.toContain('tok3n');
   });
 
-  it('that is wrong is told from one that is missing, and neither is shown', async () => {
+  it('that is wrong is distinguished from a missing one, and neither is shown', async () => {
     const host = await locked();
     const address = `${host.url}/agent/.git`;
     const wrong = await refusal(remoteAt(address, { username: 'x-access-token', secret: 'wr0ng' }));
@@ -204,7 +204,7 @@ describe('a credential', () => {
     expect(await refusal(remoteAt(address))).toMatch(/needs an integration/);
   });
 
-  it('is not sent along to where a host sends git', async () => {
+  it('is not sent along a redirect', async () => {
     const host = await locked();
     const thief = await GitServer.start(root);
     onTestFinished(() => thief.close());

@@ -23,7 +23,7 @@ describe('the address of a repository', () => {
     ],
     ['file:///srv/git/agent', { protocol: 'file', host: '', path: ['srv', 'git', 'agent'] }],
     ['/srv/git/agent', { protocol: 'file', path: ['srv', 'git', 'agent'] }],
-  ])('is read: %s', (text, expected) => {
+  ])('is accepted: %s', (text, expected) => {
     expect(urlOf(text)).toMatchObject({ ...expected, text });
   });
 
@@ -52,7 +52,7 @@ describe('the address of a repository', () => {
     ['https://git.example/a?b=c', /query/],
     ['https://git.example/a\nb', /control/],
     ['https://git.example\\a', /backslash/],
-  ])('is refused: %j', (text, why) => {
+  ])('is rejected: %j', (text, why) => {
     const reading = readGitUrl(text);
     expect(reading.ok ? undefined : reading.why).toMatch(why);
   });
@@ -82,7 +82,7 @@ describe('a prefix', () => {
   });
 });
 
-it('One repository has one identity, however it is reached', () => {
+it('One repository has one identity for all of its addresses', () => {
   const identities = [
     'https://github.com/Acme/agent.git',
     'git@github.com:acme/agent',

@@ -21,7 +21,7 @@ it('an error is logged with its name, message, code and causes', () => {
   expect(err['stack']).toContain('logger.test');
 });
 
-it('what hangs on an error, and the user of an address in its text, stay out of the log', () => {
+it('fields of an error, and the user in an address, stay out of the log', () => {
   const lines: string[] = [];
   const url = `postgres://slipway:${PASSWORD}@127.0.0.1:5432/postgres`;
   const error = Object.assign(new Error(`${url} is down`), {

@@ -40,15 +40,15 @@ function app(): { app: Hono; logged: string[] } {
 
 const post = (body: string): RequestInit => ({ method: 'POST', body });
 
-describe('an answer other than success', () => {
-  it('carries its status, its detail and its headers', async () => {
+describe('an error response', () => {
+  it('has its status, its detail and its headers', async () => {
     const response = await app().app.request('/teapot');
     expect(response.status).toBe(409);
     expect(response.headers.get('retry-after')).toBe('3');
     expect(await response.json()).toEqual({ detail: 'Taken.' });
   });
 
-  it('is a 500 that tells nothing of the inside, and one log line without the path that was asked for', async () => {
+  it('is a 500 without internals, and one log line without the requested path', async () => {
     const { app: hono, logged } = app();
     const response = await hono.request('/crash/signed-token');
     expect(response.status).toBe(500);
@@ -59,26 +59,26 @@ describe('an answer other than success', () => {
     expect(logged[0]).not.toContain('sk-1');
   });
 
-  it('is a 503 that says when to come back where the database does not answer', async () => {
+  it('is a 503 with Retry-After if the database does not answer', async () => {
     const response = await app().app.request('/away');
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('1');
   });
 
-  it('is a 507 when the disk is full', async () => {
+  it('is a 507 if the disk is full', async () => {
     const response = await app().app.request('/full');
     expect(response.status).toBe(507);
   });
 
-  it('is a JSON 404 for a path that nobody serves', async () => {
+  it('is a JSON 404 for an unknown path', async () => {
     const response = await app().app.request('/nothing');
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({ detail: 'Not Found' });
   });
 });
 
-describe('a request that does not fit its schema', () => {
-  it('is answered with 422 and the place of each mistake in the body', async () => {
+describe('a request that does not match its schema', () => {
+  it('gets a 422 with the place of each mistake in the body', async () => {
     const response = await app().app.request('/body', post('{"size": 1.5}'));
     expect(response.status).toBe(422);
     const { detail } = (await response.json()) as { detail: { loc: unknown[]; msg: string; type: string }[] };
@@ -92,20 +92,20 @@ describe('a request that does not fit its schema', () => {
     }
   });
 
-  it('is answered with 422 for a body that is no JSON, without quoting it', async () => {
+  it('gets a 422 for a body that is not JSON, without quoting it', async () => {
     const response = await app().app.request('/body', post('{"value": "s3cret'));
     expect(response.status).toBe(422);
     expect(await response.text()).not.toContain('s3cret');
   });
 
-  it('is answered with 422 for no body, except where the body is optional', async () => {
+  it('gets a 422 without a body, unless the body is optional', async () => {
     const { app: hono } = app();
     expect((await hono.request('/body', { method: 'POST' })).status).toBe(422);
     const optional = await hono.request('/optional', { method: 'POST' });
     expect(await optional.json()).toEqual({});
   });
 
-  it('is answered with 422 at the query and the path', async () => {
+  it('gets a 422 for the query and the path', async () => {
     const { app: hono } = app();
     const query = (await (await hono.request('/query?limit=9')).json()) as { detail: { loc: unknown }[] };
     expect(query.detail[0]?.loc).toEqual(['query', 'limit']);
@@ -113,7 +113,7 @@ describe('a request that does not fit its schema', () => {
     expect(path.detail[0]?.loc).toEqual(['path', 'id']);
   });
 
-  it('is answered with 413 when it is too large, and its connection ends, as the rest is not read', async () => {
+  it('gets a 413 if it is too large, and the connection closes because the rest is not read', async () => {
     const response = await app().app.request('/body', post(JSON.stringify({ name: 'x'.repeat(200) })));
     expect(response.status).toBe(413);
     expect(response.headers.get('connection')).toBe('close');
@@ -128,18 +128,18 @@ describe('the API key', () => {
     expect(await response.json()).toEqual({ detail: expect.stringContaining('X-Api-Key') });
   });
 
-  it('must be the right one', async () => {
+  it('must be valid', async () => {
     const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'wrong' } });
     expect(response.status).toBe(403);
   });
 
-  it('lets in whoever has it', async () => {
+  it('gives access to its holder', async () => {
     const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'right' } });
     expect(response.status).toBe(200);
   });
 });
 
-it('a client that sends all of a body that is too large hears that it is', async () => {
+it('a client that sends all of a too large body receives the error', async () => {
   const answer = getRequestListener(app().app.fetch);
   const listening = await listen((request, response) => void answer(request, response), { port: 0 });
   for (const mebibytes of [1, 16]) {

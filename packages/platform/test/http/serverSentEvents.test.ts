@@ -15,7 +15,7 @@ async function readUntil(response: Response, wanted: string): Promise<string> {
 }
 
 describe('long answers', () => {
-  it('carry a sign of life while a stream is silent', async () => {
+  it('send keep-alives while a stream is silent', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
     subscriber.startReading([]);
@@ -24,7 +24,7 @@ describe('long answers', () => {
     expect(await readUntil(response, 'heartbeat')).toBe(': heartbeat\n\n');
   });
 
-  it('hear of the client that leaves a stream, and keep nothing for it', async () => {
+  it('detect a client that leaves a stream, and keep nothing for it', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
     subscriber.startReading([]);
@@ -36,7 +36,7 @@ describe('long answers', () => {
     expect(subscriber.queuedBytes).toBe(0);
   });
 
-  it('begin at once and stay valid JSON however long they take', async () => {
+  it('begin immediately and stay valid JSON for any duration', async () => {
     let finish: (json: string) => void = () => undefined;
     const json = new Promise<string>((resolve) => (finish = resolve));
     const response = longJsonResponse(json, { onDisconnect: () => undefined, keepAliveMs: 5 });
@@ -49,7 +49,7 @@ describe('long answers', () => {
     expect(JSON.parse(read)).toEqual({ a: 1 });
   });
 
-  it('hear of the client that leaves before the end, and of none after it', async () => {
+  it('detect a client that leaves before the end, and none after it', async () => {
     let left = 0;
     const pending = longJsonResponse(new Promise(() => undefined), { onDisconnect: () => left++ });
     await pending.body?.cancel();

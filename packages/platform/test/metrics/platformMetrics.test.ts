@@ -43,7 +43,7 @@ async function scrape(): Promise<string> {
 }
 
 describe('the metrics of a platform', () => {
-  it('are served without a key on their own listener, and not on the control plane’s, whatever the key', async () => {
+  it('are served without a key on their own listener, and not on the control plane’s with any key', async () => {
     expect(await scrape()).toContain('slipway_platform_agents 0');
     for (const headers of [new Headers(), new Headers({ 'x-api-key': SECRET })]) {
       const answer = await fetch(`${platform.url}/metrics`, { headers });
@@ -55,7 +55,7 @@ describe('the metrics of a platform', () => {
     expect(other.status).toBe(404);
   });
 
-  it('count requests by the template of their route, builds and queries; they hold no id and no secret', async () => {
+  it('count requests by the template of their route, builds and queries, without ids and secrets', async () => {
     const client = createControlPlaneClient({ baseUrl: platform.url, apiKey: SECRET });
     const { id } = await client.createDeployment({
       name: 'measured',
@@ -92,7 +92,7 @@ describe('the metrics of a platform', () => {
     expect(text).not.toContain(id);
   });
 
-  it('tell when the next API key expires', async () => {
+  it('show when the next API key expires', async () => {
     expect(await scrape()).not.toContain('slipway_platform_api_key_expiry_timestamp_seconds ');
     const expires = Math.floor(Date.now() / 1_000) + 86_400;
     const answer = await fetch(`${platform.url}/v1/api-keys`, {
@@ -108,7 +108,7 @@ describe('the metrics of a platform', () => {
     expect(await scrape()).toContain(`slipway_platform_api_key_expiry_timestamp_seconds ${expires}`);
   });
 
-  it('are refused a port that another process has, with the option that chooses it', async () => {
+  it('fail on a port that is in use, with the option that changes it', async () => {
     const second = await preparedHome('slipway-metrics-');
     const start = startPlatform({
       home: second,
@@ -125,7 +125,7 @@ describe('the metrics of a platform', () => {
 });
 
 describe('labels', () => {
-  it('hold only the values of their list; what is none of them becomes "other"', async () => {
+  it('hold only listed values; any other becomes "other"', async () => {
     const { record, listener } = openMetrics();
     record('slipway_platform_run_duration_seconds', 1, { status: SECRET });
     record('slipway_platform_run_duration_seconds', 1, { status: 'success' });

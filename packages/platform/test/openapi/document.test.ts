@@ -28,7 +28,7 @@ function servedBy(app: Hono): string[] {
 }
 
 describe('the document of the control plane', () => {
-  it('has every route that is served, and no other', () => {
+  it('has exactly the served routes', () => {
     const app = new Hono();
     app.route('/', feedbackRoutes({ tracing: nobody, readerOf: () => ({ tenantId: '' }) }));
     const log = createLogger({ level: 'silent' });
@@ -67,7 +67,7 @@ describe('the document of the Run API', () => {
     expect(keysOf(RUN_API)).toEqual(own);
   });
 
-  it('has every route that is served, and no other', () => {
+  it('has exactly the served routes', () => {
     const app = new Hono();
     for (const routes of [
       assistantRoutes(nobody, nobody),
@@ -90,7 +90,7 @@ describe.each([
   it.each(
     documented.operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const),
   )(
-    '%s has schemas that can be read, names its parameters, and examples that fit',
+    '%s has readable schemas, names its parameters, and has valid examples',
     (__, { method, path, value }) => {
       const pointer = ['paths', path, method.toLowerCase()];
       const named = (value.parameters ?? []).filter((each) => each.in === 'path').map(({ name }) => name);
@@ -110,7 +110,7 @@ describe.each([
   );
 });
 
-it('an answer that the document does not have is noticed', () => {
+it('an undocumented response is detected', () => {
   const answer = (status: number, value: unknown) => () =>
     CONTROL_PLANE.expectAnswer('GET', '/v2/listeners', {
       status,
@@ -123,16 +123,16 @@ it('an answer that the document does not have is noticed', () => {
   expect(answer(422, { detail: 'text' })).toThrow('array');
 });
 
-describe('what is served of it', () => {
+describe('the served document', () => {
   const app = openApiRoutes();
 
-  it.each(['/openapi.json', '/openapi/run-api.json'])('%s is the document, without a key', async (path) => {
+  it.each(['/openapi.json', '/openapi/run-api.json'])('%s is available without a key', async (path) => {
     const response = await app.request(path);
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ openapi: '3.1.1', info: { version: '0.1.0' } });
   });
 
-  it('the page loads nothing from elsewhere, and its policy would not let it', async () => {
+  it('has a page that loads nothing from other origins, and whose policy forbids it', async () => {
     const response = await app.request('/docs');
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");

@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 describe("a deployment's role in the database", () => {
-  it('serves an agent server, which finds its tables made', async () => {
+  it('is enough for an agent server, which finds its tables', async () => {
     const agents = await openAgentDatabase(await storage.urlOf(mine), () => undefined);
     const assistants = new AssistantStore({ db: agents.kysely, deploymentId: mine });
     await agents.kysely
@@ -67,7 +67,7 @@ describe("a deployment's role in the database", () => {
     await agents.close();
   });
 
-  it('sees and writes the rows of its own deployment alone', async () => {
+  it('sees and writes only the rows of its deployment', async () => {
     await insertThread(mine, client);
     const { rows } = await client.query('select deployment_id from slipway_agent.threads');
     expect(rows).toEqual([{ deployment_id: mine }]);
@@ -95,13 +95,13 @@ describe("a deployment's role in the database", () => {
     'set role slipway_agents_of_nobody',
     'set session authorization postgres',
     "update pg_settings set setting = 'postgres' where name = 'role' returning set_config('role', 'postgres', false)",
-  ])('refuses: %s', async (statement) => {
+  ])('rejects: %s', async (statement) => {
     const another = await connected(await storage.urlOf(mine));
     await expect(another.query(statement)).rejects.toThrow();
     await another.end().catch(() => undefined);
   });
 
-  it('is one that no statement takes off', async () => {
+  it('cannot be left by any statement', async () => {
     for (const statement of [
       'reset role',
       '/* select */ reset role',
@@ -122,13 +122,13 @@ describe("a deployment's role in the database", () => {
     }
   });
 
-  it("is refused with the password of another's", async () => {
+  it('is rejected with another role’s password', async () => {
     const url = new URL(await storage.urlOf(mine));
     url.password = new URL(await storage.urlOf(other)).password;
     await expect(connected(url.href)).rejects.toThrow('password authentication failed');
   });
 
-  it('ends with its deployment', async () => {
+  it('is dropped with its deployment', async () => {
     const brief = randomUUID();
     const url = await storage.urlOf(brief);
     await (await connected(url)).end();

@@ -55,14 +55,14 @@ async function takeFromItsOwner(): Promise<pg.Client> {
   return other;
 }
 
-it('a database has one platform, until that lets it go', async () => {
+it('a database has one platform at a time', async () => {
   const owner = await ownDatabase(url, fail);
   await expect(ownDatabase(url, fail)).rejects.toMatchObject(IN_USE);
   await owner.release();
   await (await ownDatabase(url, fail)).release();
 });
 
-it('a platform whose connection is cut off says so, and takes its database again', async () => {
+it('a platform whose connection breaks reports it, and takes its database again', async () => {
   const troubles: string[] = [];
   const owner = await ownDatabase(url, (error) => void troubles.push(error.message));
   const [holder] = (await client.query<{ pid: number }>(HOLDERS)).rows;
@@ -80,7 +80,7 @@ it('a platform whose connection is cut off says so, and takes its database again
   await owner.release();
 });
 
-it('a platform whose database was taken by another while its connection was cut off is told, and keeps out', async () => {
+it('a platform whose database another one took during a broken connection reports it, and stays out', async () => {
   const owner = await ownDatabase(url, () => undefined);
   const other = await takeFromItsOwner();
   await expect(owner.lost).resolves.toMatchObject(IN_USE);
@@ -88,7 +88,7 @@ it('a platform whose database was taken by another while its connection was cut 
   await owner.release();
 });
 
-it('a platform changes nothing in a database that another one works on, not even its tables', async () => {
+it('a platform changes nothing, not even tables, in a database that another one uses', async () => {
   const owner = await ownDatabase(url, fail);
   const home = await mkdtemp(join(tmpdir(), 'slipway-owner-'));
   const log = createLogger({ level: 'silent' });
@@ -101,7 +101,7 @@ it('a platform changes nothing in a database that another one works on, not even
   await rm(home, { recursive: true, force: true });
 });
 
-it('the command ends with 1 and says why where another platform has taken its database', async () => {
+it('the command exits 1 with the reason if another platform has taken its database', async () => {
   const home = await mkdtemp(join(tmpdir(), 'slipway-owner-'));
   const platform = spawn(
     process.execPath,
@@ -149,7 +149,7 @@ const ledger = async (name: string): Promise<string[]> => {
 };
 
 describe('the database', () => {
-  it('is reached by others through its connection string, and keeps what they wrote when it is opened again', async () => {
+  it('is reachable through its connection string, and keeps external writes when it is opened again', async () => {
     const client = new pg.Client({ connectionString: database.connectionString });
     await client.connect();
     await client.query('create table kept (n int)');
@@ -161,7 +161,7 @@ describe('the database', () => {
     expect(rows).toEqual([{ n: 1 }]);
   });
 
-  it('that does not answer is an error with a code, and without the password', async () => {
+  it('that does not answer is an error with a code, without the password', async () => {
     const databaseUrl = 'postgres://user:hunter2@127.0.0.1:1/none';
     const error: unknown = await openDatabase({ home, databaseUrl }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
@@ -172,7 +172,7 @@ describe('the database', () => {
 });
 
 describe('migrations', () => {
-  it('run once each, in their order, also when several processes start at once', async () => {
+  it('run once each, in order, also if several processes start at the same time', async () => {
     const migrations = [
       { name: 'one', sql: ['create table steps (n int)', 'insert into steps values (1)'] },
       { name: 'two', sql: ['insert into steps values (2)'] },
@@ -186,7 +186,7 @@ describe('migrations', () => {
     expect(await ledger('test_ledger')).toEqual(['one', 'two']);
   });
 
-  it('that a newer version has made keep this version out of the database', async () => {
+  it('of a newer version keep this version out of the database', async () => {
     const other = await mkdtemp(join(tmpdir(), 'slipway-newer-'));
     const url = await emptyDatabaseUrl();
     const place = { home: other, databaseUrl: url };
@@ -201,7 +201,7 @@ describe('migrations', () => {
     await rm(other, { recursive: true, force: true });
   });
 
-  it('that fail leave nothing half done', async () => {
+  it('that fail leave no partial change', async () => {
     const failing = migrate(database.kysely, {
       ledger: 'failing_ledger',
       migrations: [{ name: 'bad', sql: ['create table half_done (n int)', 'select 1/0'] }],

@@ -55,7 +55,7 @@ describe('the embedded database', () => {
     });
   });
 
-  it('leaves its process to others while it is at a long query', async () => {
+  it('does not block its process during a long query', async () => {
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
     const before = performance.now();
@@ -66,7 +66,7 @@ describe('the embedded database', () => {
     expect(delay.max / 1e6).toBeLessThan(tookMs / 2);
   });
 
-  it('is opened again at the same address after a crash, with all that was committed, and says so', async () => {
+  it('is opened again at the same address after a crash, with all committed data, and reports it', async () => {
     await query('create table kept (n int)');
     await query('insert into kept values (1)');
     const next = once(process, 'worker');
@@ -81,7 +81,7 @@ describe('the embedded database', () => {
     );
   });
 
-  it('is made by a process that has ended before the engine starts, also after a kill in the middle', async () => {
+  it('survives a kill while it is created by a child process', async () => {
     const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
     const create = `const { createDataDirectory } = await import('${DATA_DIRECTORY}');
       await createDataDirectory('${join(other, 'postgres')}');`;
@@ -104,7 +104,7 @@ describe('the embedded database', () => {
     await rm(other, { recursive: true });
   });
 
-  it('that cannot be opened is an error with a code, and leaves nothing behind', async () => {
+  it('that cannot be opened is an error with a code, and leaves no files', async () => {
     const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
     await writeFile(join(other, 'postgres'), 'not a directory');
     const failing = openEmbeddedPostgres(other, () => undefined);

@@ -29,7 +29,7 @@ const leave = (holder: unknown): Promise<void> => writeFile(path, JSON.stringify
 const IN_USE = { code: 'SLIPWAY_HOME_IN_USE' };
 
 describe('the lock of a home', () => {
-  it('is held by one at a time, and free again when it is released', async () => {
+  it('is held by one process at a time, and free after its release', async () => {
     const lock = await lockHome(home, 'platform');
     await expect(lockHome(home, 'platform')).rejects.toMatchObject({ ...IN_USE, place: path });
     await lock.release();
@@ -37,7 +37,7 @@ describe('the lock of a home', () => {
     expect(await readdir(home)).toEqual([]);
   });
 
-  it('is taken by exactly one of many that try at once, also over a stale one', async () => {
+  it('is taken by exactly one of many concurrent attempts, also over a stale one', async () => {
     await leave({ pid: 2 ** 22 - 1, started: 'x', host: hostname() });
     const tries = await Promise.allSettled(Array.from({ length: 20 }, () => lockHome(home, 'platform')));
     const taken = tries.filter((each) => each.status === 'fulfilled');
@@ -46,7 +46,7 @@ describe('the lock of a home', () => {
     await taken[0]?.value.release();
   });
 
-  it('of a process that was killed is taken over', async () => {
+  it('of a killed process is taken over', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     await once(child, 'spawn');
     await leave({ pid: child.pid, started: await startOf(child.pid!), host: hostname() });
@@ -57,7 +57,7 @@ describe('the lock of a home', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'of a process that has ended is taken over, although whoever started it has not asked how',
+    'of an ended process is taken over, although its parent has not reaped it',
     async () => {
       // `sleep` replaces the shell and does not know the child. The shell itself might reap it.
       const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
@@ -76,12 +76,12 @@ describe('the lock of a home', () => {
     },
   );
 
-  it('of a process id that another process has now is taken over', async () => {
+  it('of a reused process id is taken over', async () => {
     await leave({ pid: process.ppid, started: 'an earlier boot:1', host: hostname() });
     await (await lockHome(home, 'platform')).release();
   });
 
-  it('of another machine is taken over only when it has been silent for long', async () => {
+  it('of another machine is taken over only after a long silence', async () => {
     await leave({ pid: 1, started: 'x', host: 'another-machine' });
     await expect(lockHome(home, 'platform')).rejects.toMatchObject(IN_USE);
     const longAgo = new Date(Date.now() - 60_000);
@@ -89,12 +89,12 @@ describe('the lock of a home', () => {
     await (await lockHome(home, 'platform')).release();
   });
 
-  it('that was cut off by a full disk is nobody’s', async () => {
+  it('that a full disk truncated belongs to no process', async () => {
     await writeFile(path, '{"pi');
     await (await lockHome(home, 'platform')).release();
   });
 
-  it('is not the same for another name', async () => {
+  it('is separate for another name', async () => {
     const locks = await Promise.all(['platform', 'postgres'].map((name) => lockHome(home, name)));
     for (const lock of locks) await lock.release();
   });

@@ -11,7 +11,7 @@ let home: string;
 useFreshFolder((folder) => (home = folder));
 
 describe('the master key', () => {
-  it('is created once, for its owner only, and read again', async () => {
+  it('is created once, readable only by its owner, and read again', async () => {
     const [key, same] = await Promise.all([loadMasterKey(home, {}), loadMasterKey(home, {})]);
     expect(key).toHaveLength(32);
     expect(same).toEqual(key);
@@ -19,7 +19,7 @@ describe('the master key', () => {
     expect((await stat(join(home, 'master.key'))).mode & 0o777).toBe(0o600);
   });
 
-  it('comes from the environment where it is set there', async () => {
+  it('comes from the environment if it is set there', async () => {
     const hex = 'ab'.repeat(32);
     expect(await loadMasterKey(home, { SLIPWAY_MASTER_KEY: hex })).toEqual(Buffer.from(hex, 'hex'));
     const base64 = Buffer.alloc(32, 3).toString('base64');
@@ -27,7 +27,7 @@ describe('the master key', () => {
     await expect(stat(join(home, 'master.key'))).rejects.toThrow('ENOENT');
   });
 
-  it('that is none is refused, without being shown', async () => {
+  it('that is invalid is rejected without being shown', async () => {
     const refused = loadMasterKey(home, { SLIPWAY_MASTER_KEY: 'too-short' });
     await expect(refused).rejects.toMatchObject({ code: 'SLIPWAY_MASTER_KEY_INVALID' });
     await expect(refused).rejects.not.toThrow('too-short');
@@ -35,7 +35,7 @@ describe('the master key', () => {
     await expect(loadMasterKey(home, {})).rejects.toMatchObject({ place: join(home, 'master.key') });
   });
 
-  it('gives another key for each purpose', () => {
+  it('derives another key for each purpose', () => {
     const master = Buffer.alloc(32, 1);
     expect(deriveKey(master, 'secrets')).toEqual(deriveKey(master, 'secrets'));
     expect(deriveKey(master, 'secrets')).not.toEqual(deriveKey(master, 'uploads'));
@@ -43,7 +43,7 @@ describe('the master key', () => {
 });
 
 describe('the API key', () => {
-  it('is what was given, else created once for its owner only', async () => {
+  it('is the given one, else created once, readable only by its owner', async () => {
     expect(await loadApiKey(home, 'given')).toBe('given');
     const created = await loadApiKey(home);
     expect(created).toMatch(/^slipway_[\w-]{43}$/);

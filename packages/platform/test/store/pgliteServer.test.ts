@@ -31,13 +31,13 @@ async function connected(connectionString = url): Promise<pg.Client> {
 }
 
 describe('the embedded database, served to several connections', () => {
-  it('refuses a wrong password', async () => {
+  it('rejects a wrong password', async () => {
     await expect(connected(url.replace(':pass@', ':guess@'))).rejects.toThrow(
       'password authentication failed',
     );
   });
 
-  it('answers each of many concurrent clients with its own rows, through errors, transactions and dead clients', async () => {
+  it('returns to each of many concurrent clients its own rows, through errors, transactions and dead clients', async () => {
     const pool = new pg.Pool({ connectionString: url, max: 8 });
     pool.on('error', () => undefined);
     const queries = async (worker: number): Promise<void> => {
@@ -105,7 +105,7 @@ describe('the embedded database, served to several connections', () => {
     await pool.end();
   });
 
-  it('cuts off a client that stops inside a transaction, so that the others go on', async () => {
+  it('disconnects a client that stops inside a transaction, so that the others continue', async () => {
     const impatient = await servePglite({ db, password: 'pass', idleInTransactionMs: 300 });
     const address = url.replace(String(server.port), String(impatient.port));
     const stuck = await connected(address);
@@ -120,7 +120,7 @@ describe('the embedded database, served to several connections', () => {
     await impatient.close();
   });
 
-  it('refuses COPY FROM STDIN, which its engine would never come back from', async () => {
+  it('rejects COPY FROM STDIN, which would block its engine', async () => {
     const client = await connected();
     await expect(client.query('copy rows (id) from stdin')).rejects.toThrow('not served');
     const other = await connected();
@@ -128,7 +128,7 @@ describe('the embedded database, served to several connections', () => {
     await other.end();
   });
 
-  it('takes messages in whatever pieces they come, and refuses what is none', async () => {
+  it('accepts messages in any pieces, and rejects malformed ones', async () => {
     const client = await connected();
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     const write = stream.write.bind(stream);

@@ -9,14 +9,14 @@ const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32
 describe('a sealed value', () => {
   const sealing = createSealing(Buffer.alloc(32, 1));
 
-  it('opens to what was sealed, and looks different each time', () => {
+  it('opens to the original value, and looks different each time', () => {
     const sealed = sealing.seal('s3cret ü', 'row 1');
     expect(sealed).not.toContain('s3cret');
     expect(sealing.seal('s3cret ü', 'row 1')).not.toBe(sealed);
     expect(sealing.open(sealed, 'row 1')).toBe('s3cret ü');
   });
 
-  it('does not open with another key, in another row, or changed', () => {
+  it('does not open with another key, in another row, or after a change', () => {
     const sealed = sealing.seal('s3cret', 'row 1');
     const wrong = { code: 'SLIPWAY_MASTER_KEY_WRONG' };
     const parts = sealed.split('.');
@@ -32,7 +32,7 @@ describe('a sealed value', () => {
 });
 
 describe('a sealing whose key changes', () => {
-  it('opens what its key and the one before have sealed, and lets go of older ones', () => {
+  it('opens values of its key and of the previous one, and drops older keys', () => {
     const sealing = createRotatingSealing(first);
     const sealedFirst = sealing.seal('a secret', 'id');
     sealing.rotateTo(second);
@@ -44,7 +44,7 @@ describe('a sealing whose key changes', () => {
     expect(() => sealing.open(sealedFirst, 'id')).toThrow('cannot be decrypted');
   });
 
-  it('still has the key before when it is told the newest one again, as a rotation that goes on does', () => {
+  it('keeps the previous key if it gets the newest one again, as a continued rotation does', () => {
     const sealing = createRotatingSealing(first);
     sealing.rotateTo(second);
     sealing.rotateTo(second);

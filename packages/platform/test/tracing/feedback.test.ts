@@ -55,7 +55,7 @@ const recordedOn = async (runId: string) => {
 };
 
 describe('feedback links', () => {
-  it('are one per key, at the address of the contract, each with a token of its own', async () => {
+  it('are one per key, at the address of the contract, each with its own token', async () => {
     const runId = randomUUID();
     const links = await tracing.createFeedbackLinks({ tracingUrl: TRACING, runId, keys: ['a', 'b', 'a'] });
     expect(Object.keys(links)).toEqual(['a', 'b']);
@@ -75,7 +75,7 @@ describe('feedback links', () => {
     expect(rows.map(({ row }) => row).join()).not.toContain(token);
   });
 
-  it('record every field with POST, without a credential', async () => {
+  it('accept every field with POST, without a credential', async () => {
     const { runId, path } = await linkTo();
     const said = {
       score: 0.5,
@@ -90,7 +90,7 @@ describe('feedback links', () => {
     expect(await recordedOn(runId)).toMatchObject([{ run_id: runId, key: 'helpful', ...said }]);
   });
 
-  it('record with GET, the correction as encoded JSON', async () => {
+  it('accept GET, with the correction as encoded JSON', async () => {
     const { runId, path } = await linkTo();
     const query = new URLSearchParams({ score: '-1', value: '3', comment: 'no', correction: '{"text":"x"}' });
     expect((await app.request(`${path}?${query.toString()}`)).status).toBe(200);
@@ -99,13 +99,13 @@ describe('feedback links', () => {
     ]);
   });
 
-  it('record nothing but the click when nothing is said', async () => {
+  it('record only the click without fields', async () => {
     const { runId, path } = await linkTo();
     expect((await app.request(path, { method: 'POST' })).status).toBe(200);
     expect(await recordedOn(runId)).toMatchObject([{ score: null, value: null, comment: null }]);
   });
 
-  it('count one piece of feedback: a further submission replaces the one before', async () => {
+  it('count one piece of feedback: a later submission replaces an earlier one', async () => {
     const { runId, path } = await linkTo();
     await post(path, { score: 1, comment: 'good' });
     await post(path, { score: 1, comment: 'good' });
@@ -121,7 +121,7 @@ describe('feedback links', () => {
     ['correction', 'GET', 'correction=text'],
     ['metadata', 'GET', 'metadata=%7B%7D'],
     ['score', 'GET', 'score=high'],
-  ])('refuse %s that is not right with %s', async (field, method, said) => {
+  ])('reject invalid %s with %s', async (field, method, said) => {
     const { runId, path } = await linkTo();
     const response =
       method === 'POST' ? await post(path, said) : await app.request(`${path}?${said as string}`);
@@ -131,7 +131,7 @@ describe('feedback links', () => {
     expect(await recordedOn(runId)).toEqual([]);
   });
 
-  it('do not work when they are unknown or have expired', async () => {
+  it('do not work if they are unknown or expired', async () => {
     expect((await post(`/api/v1/feedback/tokens/${randomUUID()}`, {})).status).toBe(404);
     const { runId, path } = await linkTo({ expiresInSeconds: -1 });
     expect((await post(path, { score: 1 })).status).toBe(410);
@@ -149,7 +149,7 @@ describe('feedback links', () => {
 });
 
 describe('recorded feedback', () => {
-  it('is read back by the tenant that the tracing project belongs to, and by no other', async () => {
+  it('is readable only by the tenant of its tracing project', async () => {
     const [runId, tenantId, deploymentId] = [randomUUID(), randomUUID(), randomUUID()];
     await createTracingProject<Schema>(database.kysely, { tenantId, name: 'whose', deploymentId });
     const links = await tracing.createFeedbackLinks({
@@ -165,7 +165,7 @@ describe('recorded feedback', () => {
     expect(await tracing.feedbackOf(runId, { deploymentId: DEPLOYMENT })).toEqual([]);
   });
 
-  it('is read back only with the API key', async () => {
+  it('is readable only with the API key', async () => {
     const path = `/api/v1/runs/${randomUUID()}/feedback`;
     expect((await app.request(path)).status).toBe(401);
     expect((await app.request(path, { headers: { 'x-api-key': 'a key' } })).status).toBe(403);

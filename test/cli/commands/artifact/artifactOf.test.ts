@@ -37,7 +37,7 @@ describe('the artifact of a target', () => {
     expect(await openArtifactStore(artifact.store).has(artifact.digest)).toBe(true);
   });
 
-  it('goes to the store that the file names, relative to the file', async () => {
+  it('goes to the store in the file, relative to the file', async () => {
     const config = parseConfig(`${TARGET}artifact: { store: ../shared-store }\n`, 'slipway.yaml');
     const { recordStore } = await artifactOf(
       { config, folder },

@@ -27,7 +27,7 @@ function contextOf(output: ReturnType<typeof testOutput>): CommandContext {
 const config = () => join(folder, 'slipway.yaml');
 
 describe('slipway pack', () => {
-  it('tells the digest that a release of it would have', async () => {
+  it('prints the digest that a release of it would have', async () => {
     const output = testOutput({ json: true });
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     const packed = await packSource({ root: folder });
@@ -37,14 +37,14 @@ describe('slipway pack', () => {
     ]);
   });
 
-  it('lists what is packed, in its order', async () => {
+  it('lists the packed files, in order', async () => {
     const output = testOutput();
     await runPackCommand(contextOf(output), { config: config(), list: true });
     expect(output.said.slice(0, 2)).toEqual(['graph.json', 'slipway.yaml']);
     expect(output.said[2]).toMatch(/^sha256:[0-9a-f]{64} \(1 KB, 2 files\)$/);
   });
 
-  it('writes the tarball where it is told to', async () => {
+  it('writes the tarball to the given path', async () => {
     const output = testOutput({ json: true });
     const file = join(folder, 'out', 'source.tar.gz');
     await runPackCommand(contextOf(output), { config: config(), output: file });
@@ -52,21 +52,21 @@ describe('slipway pack', () => {
     expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
   });
 
-  it('says what is in the way of writing it', async () => {
+  it('reports why it cannot write', async () => {
     const output = join(folder, 'graph.json', 'source.tar.gz');
     await expect(runPackCommand(contextOf(testOutput()), { config: config(), output })).rejects.toMatchObject(
       { code: 'SLIPWAY_USAGE', place: '--output' },
     );
   });
 
-  it('warns of what looks like a secret, and packs', async () => {
+  it('warns of suspected secrets, and packs', async () => {
     await writeFile(join(folder, 'credentials.json'), '{}');
     const output = testOutput();
     expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
     expect(output.noted[0]).toContain('credentials.json (credentials of a service)');
   });
 
-  it('tells programs of each file, and of each suspicion', async () => {
+  it('prints an event for each file, and for each suspicion', async () => {
     await writeFile(join(folder, 'credentials.json'), '{}');
     const output = testOutput({ json: true });
     await runPackCommand(contextOf(output), { config: config(), list: true });
@@ -77,7 +77,7 @@ describe('slipway pack', () => {
     ]);
   });
 
-  it('refuses it with --strict', async () => {
+  it('rejects it with --strict', async () => {
     await writeFile(join(folder, 'credentials.json'), '{}');
     await expect(
       runPackCommand(contextOf(testOutput()), { config: config(), strict: true }),

@@ -42,7 +42,7 @@ const PRUNED = [
   pruned('99aa00000001', { last: null }),
 ];
 
-it('removes proofs of identity that were not used for a week, and no other record', async () => {
+it('removes proofs of identity that were unused for a week, and no other record', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-proofs-'));
   try {
     const store = openArtifactStore(folder);
@@ -61,8 +61,8 @@ it('removes proofs of identity that were not used for a week, and no other recor
   }
 });
 
-describe('what was pruned', () => {
-  it('is a table: what went, then what was kept, with why', () => {
+describe('the result of a prune', () => {
+  it('is a table: removed artifacts, then kept ones, with reasons', () => {
     expect(prunedLines(PRUNED, NOW, Infinity, styleOf(false))).toEqual([
       'ARTIFACT             SIZE  PUT          LAST RELEASED                      STATE    WHY',
       'sha256:5f63285c3128  5 KB  92 days ago  release-3 on staging, 91 days ago  removed  not needed',
@@ -71,12 +71,12 @@ describe('what was pruned', () => {
     ]);
   });
 
-  it('is nothing where the store holds nothing', () => {
+  it('is empty if the store is empty', () => {
     expect(prunedLines([], NOW, Infinity, styleOf(false))).toEqual([]);
     expect(sumLine([], 's3://bucket', false)).toBe('0 of 0 artifacts removed, 0 KB: s3://bucket');
   });
 
-  it('is summed up, and what would go as if it had', () => {
+  it('has a summary, also for a dry run', () => {
     expect(sumOf(PRUNED)).toEqual({ kept: 1, removed: 2, bytesFreed: 10_000 });
     const planned = PRUNED.map((one) =>
       one.state === 'removed' ? { ...one, state: 'would_go' as const } : one,
@@ -91,7 +91,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe('the releases that records tell of', () => {
+describe('the releases in the records', () => {
   it('are those of tarballs, on every target', async () => {
     const store = openArtifactStore(folder);
     await store.putRecord('staging/1.json', result('release-1', { target: 'staging', artifact: 'sha256:a' }));
@@ -115,7 +115,7 @@ describe('the releases that records tell of', () => {
     ['is no JSON', '{"target": "sta'],
     ['is no object', '7'],
     ['is none of a release', '{"note": "mine"}'],
-  ])('are not told where one %s: it is named', async (_, text) => {
+  ])('are incomplete if one %s: the error names it', async (_, text) => {
     const file = join(folder, 'records/staging/1.json');
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text);

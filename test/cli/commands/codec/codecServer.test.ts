@@ -38,7 +38,7 @@ describe('the codec server', () => {
     expect(status).toBe(401);
   });
 
-  it('lets the pages of Temporal’s UI ask, with credentials, and no others', async () => {
+  it('allows only the pages of Temporal’s UI, with credentials', async () => {
     const asked = { method: 'OPTIONS', headers: { origin: UI, 'access-control-request-method': 'POST' } };
     const { status, headers } = await fetch(`${server.url}/decode`, asked);
     expect(status).toBe(204);
@@ -51,14 +51,14 @@ describe('the codec server', () => {
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('says which key is missing', async () => {
+  it('reports which key is missing', async () => {
     const metadata = { encoding: base64('binary/encrypted'), 'encryption-key-id': base64('lost') };
     const answer = await ask('/decode', { payloads: [{ metadata, data: '' }] });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code: 'SLIPWAY_PAYLOAD_KEY_MISSING' });
   });
 
-  it('answers what is no payload, no path and no POST with an error', async () => {
+  it('answers an invalid payload, path or method with an error', async () => {
     expect((await ask('/decode', 'nonsense')).status).toBe(400);
     expect((await ask('/decode', { payloads: [{ data: '*' }] })).status).toBe(400);
     expect((await ask('/elsewhere', PLAIN)).status).toBe(404);

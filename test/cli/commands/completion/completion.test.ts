@@ -44,7 +44,7 @@ async function offered(lines: readonly string[]): Promise<readonly string[][]> {
 }
 
 describe('the completion of a real bash', () => {
-  it('offers commands, options, choices and the names of slipway.yaml, where each belongs', async () => {
+  it('offers commands, options, choices and the names of slipway.yaml at their places', async () => {
     const lines = {
       rel: ['release'],
       roll: ['rollback'],
@@ -70,7 +70,7 @@ describe('the completion of a real bash', () => {
     });
   });
 
-  it('knows every command and each of its options', async () => {
+  it('has every command and each of its options', async () => {
     const script = await said('bash');
     for (const { commands, options } of model()) {
       for (const { name } of [...commands, ...options]) expect(script).toContain(`'${name}:`);
@@ -89,28 +89,28 @@ describe('the completions of zsh and fish', () => {
   });
 });
 
-describe('the names that are completed', () => {
+describe('the completed names', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'slipway-completion-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('are those of slipway.yaml, also where something else in it is wrong', async () => {
+  it('come from slipway.yaml, even if it has errors', async () => {
     const config = join(folder, 'slipway.yaml');
     await writeFile(config, 'targets: { staging: 5, production: { tpyo: 1 } }\npromotions: { p: null }\n');
     expect(await said('targets', { config })).toBe('staging\nproduction');
     expect(await said('promotions', { config })).toBe('p');
   });
 
-  it('are none where there is no file, or it is no YAML', async () => {
+  it('are empty without a file, or if it is not YAML', async () => {
     const config = join(folder, 'slipway.yaml');
     expect(await said('targets', { config })).toBe('');
     await writeFile(config, 'targets: [');
     expect(await said('targets', { config })).toBe('');
   });
 
-  it('are told to programs as the script is', async () => {
+  it('are printed as events with --json, like the script', async () => {
     const config = join(folder, 'slipway.yaml');
     await writeFile(config, 'targets: { staging: {} }');
     const output = testOutput({ json: true });
@@ -123,7 +123,7 @@ describe('the names that are completed', () => {
     ]);
   });
 
-  it('are not of a shell that nobody knows', async () => {
+  it('fail for an unknown shell', async () => {
     await expect(said('tcsh')).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       hint: 'one of: bash, zsh, fish',

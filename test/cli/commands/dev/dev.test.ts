@@ -4,21 +4,21 @@ import { nextStep } from '../../../../src/cli/commands/dev/dev.ts';
 
 const home = '/home/ada/agent/.slipway';
 
-it('is a release where slipway.yaml stands', () => {
+it('is a release in a folder with slipway.yaml', () => {
   expect(nextStep({ home, usualHome: true, hasConfig: true })).toEqual([
     'Next, release in another terminal in this folder:',
     '  slipway release',
   ]);
 });
 
-it('names the home where another terminal would take another one', () => {
+it('names the home if another terminal would use another one', () => {
   expect(nextStep({ home: '/srv/slipway', usualHome: false, hasConfig: true })).toEqual([
     'Next, release in another terminal in this folder:',
     '  SLIPWAY_HOME=/srv/slipway slipway release',
   ]);
 });
 
-it('says where to go from a folder without slipway.yaml, and what writes one', () => {
+it('says where to go from a folder without slipway.yaml, and which command writes one', () => {
   expect(nextStep({ home, usualHome: true, hasConfig: false })).toEqual([
     'Next, release in another terminal in an agent\'s folder ("slipway init" writes its slipway.yaml):',
     `  SLIPWAY_HOME=${home} slipway release`,

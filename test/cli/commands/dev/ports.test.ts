@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 describe('choosing a port', () => {
-  it('refuses the one that was asked for where it is taken', async () => {
+  it('fails if the requested one is in use', async () => {
     await expect(choosePort({ option: '--port', asked: port, preferred: 1 })).rejects.toMatchObject({
       code: 'SLIPWAY_PORT_UNAVAILABLE',
       message: `another process listens on port ${port}`,
@@ -24,17 +24,17 @@ describe('choosing a port', () => {
     });
   });
 
-  it('takes another one than the preferred where that is taken', async () => {
+  it('takes another one if the preferred one is in use', async () => {
     const chosen = await choosePort({ option: '--port', asked: undefined, preferred: port });
     expect(chosen).not.toBe(port);
     expect(chosen).toBeGreaterThan(0);
   });
 
-  it('takes any where 0 was asked for', async () => {
+  it('takes any free one for 0', async () => {
     expect(await choosePort({ option: '--port', asked: 0, preferred: port })).not.toBe(port);
   });
 
-  it('takes the preferred one where it is free', async () => {
+  it('takes the preferred one if it is free', async () => {
     await new Promise((resolve) => taken.close(resolve));
     expect(await choosePort({ option: '--port', asked: undefined, preferred: port })).toBe(port);
   });

@@ -64,7 +64,7 @@ function rig(options: { failing?: (start: number) => boolean } = {}) {
 }
 
 describe('a supervised service', () => {
-  it('is started again when it dies, later each time', async () => {
+  it('is restarted when it dies, with growing pauses', async () => {
     const { run, nextStart, waits, events } = rig();
     const supervised = await run();
     for (let count = 1; count <= 3; count++) (await nextStart(count)).die();
@@ -74,7 +74,7 @@ describe('a supervised service', () => {
     await supervised.stop();
   });
 
-  it('is started at once again after it was well for a while', async () => {
+  it('is restarted immediately if it ran well for a while', async () => {
     const { run, nextStart, waits, pass } = rig();
     const supervised = await run();
     (await nextStart(1)).die();
@@ -87,7 +87,7 @@ describe('a supervised service', () => {
     await supervised.stop();
   });
 
-  it('is tried again where it does not start', async () => {
+  it('is retried if it does not start', async () => {
     const { run, nextStart, events } = rig({ failing: (start) => start === 2 });
     const supervised = await run();
     (await nextStart(1)).die();
@@ -96,11 +96,11 @@ describe('a supervised service', () => {
     expect(events.map(({ what }) => what)).toEqual(['died', 'not_restarted', 'restarted']);
   });
 
-  it('fails where it does not start the first time', async () => {
+  it('fails if it does not start the first time', async () => {
     await expect(rig({ failing: () => true }).run()).rejects.toThrow('start 1');
   });
 
-  it('is ended, and not started again, when it is stopped', async () => {
+  it('is not restarted after it is stopped', async () => {
     const { run, started } = rig();
     const supervised = await run();
     await supervised.stop();

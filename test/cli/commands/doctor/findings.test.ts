@@ -55,7 +55,7 @@ function yaml(url = `http://127.0.0.1:${port}`): string {
 }
 
 describe('the doctor', () => {
-  it('names what does not answer, and ends with 6', async () => {
+  it('names a service that does not answer, and exits 6', async () => {
     const { exitCode, of } = await examined(
       // No server listens there.
       { KEY, TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_PROFILE: '' },
@@ -77,13 +77,13 @@ describe('the doctor', () => {
     });
   });
 
-  it('ends with 1 where slipway.yaml is not right, and says where', async () => {
+  it('exits 1 with the place if slipway.yaml is invalid', async () => {
     const { exitCode, of } = await examined({}, 'targets: {}\n');
     expect(exitCode).toBe(1);
     expect(of('slipway.yaml')!['detail']).toContain('slipway.yaml:1:');
   });
 
-  it('tells a key that is refused, without telling the key', async () => {
+  it('reports a rejected key, without showing it', async () => {
     const { of, text } = await examined({ KEY: 'a-wrong-key' }, yaml());
     expect(of('target production')).toMatchObject({
       state: 'missing',
@@ -92,17 +92,17 @@ describe('the doctor', () => {
     expect(text).not.toContain('a-wrong-key');
   });
 
-  it('only warns of secrets that it does not see: the worker may have them', async () => {
+  it('only warns of secrets that are not set here, because the worker may have them', async () => {
     const { of } = await examined({}, yaml());
     expect(of('target production')).toMatchObject({ state: 'warning', exitCode: 0 });
     expect(of('secret env:MODEL_KEY')).toMatchObject({ state: 'warning', exitCode: 0 });
   });
 });
 
-describe('where keys may be sent', () => {
+describe('the origins of keys', () => {
   const origin = (): string => `http://127.0.0.1:${port}`;
 
-  it('is listed for each target', async () => {
+  it('are listed for each target', async () => {
     const { of } = await examined({ KEY }, `${yaml()}    agentOrigins: ['https://*.example.com']\n`);
     expect(of('keys of production')).toMatchObject({
       state: 'ok',
@@ -110,7 +110,7 @@ describe('where keys may be sent', () => {
     });
   });
 
-  it('is a warning for a domain that a provider shares among its customers', async () => {
+  it('have a warning for a domain that a provider shares among its customers', async () => {
     const { of } = await examined({ KEY }, `${yaml()}    agentOrigins: ['https://*.vercel.app']\n`);
     expect(of('keys of production')).toMatchObject({
       state: 'warning',
@@ -118,7 +118,7 @@ describe('where keys may be sent', () => {
     });
   });
 
-  it('is a warning where no file binds secrets to origins', async () => {
+  it('have a warning if no file binds secrets to origins', async () => {
     const { of } = await examined({ KEY }, yaml());
     expect(of('secret origins')).toMatchObject({
       state: 'warning',
@@ -126,7 +126,7 @@ describe('where keys may be sent', () => {
     });
   });
 
-  it('names the secrets that the file refuses, and ends with 1', async () => {
+  it('list the secrets that the file forbids, and exit 1', async () => {
     const file = join(folder, 'origins.yaml');
     await writeFile(file, `env:KEY: ['${origin()}']\n`);
     const { of, exitCode } = await examined({ KEY, SLIPWAY_SECRET_ORIGINS: file }, yaml());

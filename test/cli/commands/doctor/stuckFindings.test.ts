@@ -13,14 +13,14 @@ async function found(findings: AsyncIterable<Finding>): Promise<Finding[]> {
 }
 
 describe('the doctor', () => {
-  it('finds nothing wrong with workflows that workers can continue', async () => {
+  it('reports no workflow that workers can continue', async () => {
     const { temporal } = stuckTemporal({ 'target:a': {}, 'target:b': { attempt: 1 } });
     expect(await found(stuckFindings(temporal, false))).toMatchObject([
       { name: 'workflows', state: 'ok', exitCode: 0 },
     ]);
   });
 
-  it('names each workflow that is stuck, why, and the remedy, and ends with 3', async () => {
+  it('names each stuck workflow, the reason and the remedy, and exits 3', async () => {
     const { temporal, terminated } = stuckTemporal({ 'target:a': STUCK, 'target:b': {}, 'target:c': STUCK });
     const stuck = (workflowId: string): object => ({
       state: 'missing',
@@ -34,7 +34,7 @@ describe('the doctor', () => {
     expect(terminated).toEqual([]);
   });
 
-  it('terminates with --fix just the runs that are stuck, and starts targets again', async () => {
+  it('terminates with --fix only stuck runs, and starts their targets again', async () => {
     const workflows = { 'target:a': STUCK, 'target:b': {}, 'target:b/release-1': STUCK };
     const { temporal, terminated, started } = stuckTemporal(workflows);
     expect(await found(stuckFindings(temporal, true))).toMatchObject([

@@ -31,7 +31,7 @@ const RELEASES = [
 ];
 
 describe('the table of releases', () => {
-  it('tells each in a row: outcome, when, artifact, commit, by whom and why', () => {
+  it('has one row for each: outcome, time, artifact, commit, requester and reason', () => {
     expect(historyLines(RELEASES, NOW, Infinity, styleOf(false))).toEqual([
       'RELEASE      OUTCOME        WHEN         AT                    ARTIFACT             COMMIT              BY             WHY',
       'release-12   … running      3m00s ago    2026-11-21 12:07:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada (claimed)  faster',
@@ -40,7 +40,7 @@ describe('the table of releases', () => {
     ]);
   });
 
-  it('shows no success for a rollback that did not reach the revision that was named', () => {
+  it('shows no success for a rollback that did not reach the named revision', () => {
     const missed = past({
       kind: 'rollback',
       outcome: 'rolled_back',
@@ -52,14 +52,14 @@ describe('the table of releases', () => {
     expect(text).not.toContain('✔');
   });
 
-  it('leaves the exact times out of a narrow window, and cuts the reason', () => {
+  it('omits the exact times in a narrow window, and truncates the reason', () => {
     const lines = historyLines([past({ reason: 'r'.repeat(100) })], NOW, 100, styleOf(false));
     expect(lines[1]).not.toContain('12:08:00Z');
     expect(lines[1]).toMatch(/ada \(claimed\) {2}faster: r+…$/);
     expect(lines[1]?.length).toBeLessThanOrEqual(100);
   });
 
-  it('stays in its columns with colors', () => {
+  it('keeps its columns with colors', () => {
     const plain = historyLines(RELEASES, NOW, 100, styleOf(true)).map((line) =>
       line.replaceAll(/\u001b\[\d+m/g, ''),
     );

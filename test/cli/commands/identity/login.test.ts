@@ -44,7 +44,7 @@ afterEach(async () => {
   await Promise.all([issuer.close(), rm(folder, { recursive: true })]);
 });
 
-it('signs in by a browser, keeps the sign-in for its user alone, and a worker believes it, once', async () => {
+it('signs in with a browser, stores the sign-in only for its user, and a worker accepts it once', async () => {
   const output = await signIn('ada');
   expect(output.events[1]).toMatchObject({ event: 'signed_in', name: 'ada@example.com' });
   const file = join(folder, 'slipway/identity.json');
@@ -73,7 +73,7 @@ it('signs in by a browser, keeps the sign-in for its user alone, and a worker be
   });
 });
 
-it('a proof is of no use for another statement, and is removed', async () => {
+it('a proof is invalid for another statement, and is removed', async () => {
   await signIn('ben');
   const store = openArtifactStore(join(folder, 'store'));
   const name = await keepProof(environment, store, STATEMENT);
@@ -85,7 +85,7 @@ it('a proof is of no use for another statement, and is removed', async () => {
   expect(await store.listRecords()).toEqual([]);
 });
 
-it('no record but a proof is read or removed', async () => {
+it('only records of proofs are read or removed', async () => {
   const store = openArtifactStore(join(folder, 'store'));
   await store.putRecord('production/1.json', { token: 'x' });
   const asked = { store: store.url, statement: STATEMENT, at: new Date().toISOString() };
@@ -96,7 +96,7 @@ it('no record but a proof is read or removed', async () => {
   expect(await store.listRecords()).toEqual(['production/1.json']);
 });
 
-it('without a sign-in, or after signing out, nothing is proved', async () => {
+it('without a sign-in, or after a sign-out, nothing is proved', async () => {
   const store = openArtifactStore(join(folder, 'store'));
   const unproved = { code: 'SLIPWAY_IDENTITY_UNPROVED', hint: 'sign in: slipway login' };
   await expect(keepProof(environment, store, STATEMENT)).rejects.toMatchObject(unproved);

@@ -41,7 +41,7 @@ const graphs = (file: string, ...names: readonly string[]): Promise<void> =>
   );
 
 describe('slipway init --yes', () => {
-  it('writes a file that is right, from what the repository tells, and says the next command', async () => {
+  it('writes a valid file from the repository’s facts, and prints the next command', async () => {
     await graphs('graph.json', 'greeter');
     await writeFile(join(folder, 'package.json'), '{ "name": "@acme/Greeter_Agent" }');
     const { exitCode, said } = await init({ yes: true });
@@ -55,7 +55,7 @@ describe('slipway init --yes', () => {
     expect(said.at(-1)).toBe('Next: run "slipway dev" in another terminal, then "slipway release staging"');
   });
 
-  it('names a graph configuration that is not called as usual', async () => {
+  it('names a graph configuration with an unusual name', async () => {
     await graphs('langgraph.json', 'a: b');
     await init({ yes: true });
     const { artifact, checks } = parseConfig(await written(), 'slipway.yaml');
@@ -63,7 +63,7 @@ describe('slipway init --yes', () => {
     expect(checks[0]?.assistant).toBe('a: b');
   });
 
-  it('says what is missing where there is no graph, and writes a right file all the same', async () => {
+  it('reports a missing graph, and writes a valid file anyway', async () => {
     const { said } = await init({
       yes: true,
       deployment: '123',
@@ -74,7 +74,7 @@ describe('slipway init --yes', () => {
     expect(parseConfig(await written(), 'f').targets['staging']?.deployment).toBe('123');
   });
 
-  it('warns where the agent is a Python one, as slipway lint does', async () => {
+  it('warns of a Python agent, as slipway lint does', async () => {
     const graphs = { greeter: './greeter.py:graph' };
     await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs }));
     const { exitCode, noted } = await init({ yes: true });
@@ -89,7 +89,7 @@ describe('slipway init --yes', () => {
     expect(await written('.gitlab/slipway.gitlab-ci.yml')).toMatch(/SLIPWAY_INPUT_TARGET: prod$/m);
   });
 
-  it('tells programs each file that it writes', async () => {
+  it('prints an event for each file that it writes', async () => {
     const output = testOutput({ json: true });
     await init({ yes: true, ci: 'github' }, NOBODY, output);
     expect(output.events).toEqual([
@@ -98,7 +98,7 @@ describe('slipway init --yes', () => {
     ]);
   });
 
-  it('writes over nothing, and writes nothing where a part is there, unless it is told to', async () => {
+  it('overwrites nothing, and writes nothing if a part exists, without --force', async () => {
     await init({ yes: true, target: 'first' });
     const before = await written();
     await expect(init({ yes: true, ci: 'github' })).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe('slipway init --yes', () => {
     expect(await written()).toContain('second:');
   });
 
-  it('refuses a name that a target cannot have, before anything is written', async () => {
+  it('rejects an invalid name of a target before it writes anything', async () => {
     await expect(init({ yes: true, target: 'my target' })).rejects.toMatchObject({
       message: expect.stringContaining('targets.my target: expected letters'),
     });
@@ -120,7 +120,7 @@ describe('slipway init --yes', () => {
 });
 
 describe('slipway init', () => {
-  it('asks, offers what it has found, and asks again where an answer will not do', async () => {
+  it('asks, offers what it has found, and asks again after an invalid answer', async () => {
     await graphs('graph.json', 'greeter', 'judge');
     const [input, output] = [new PassThrough(), new PassThrough({ encoding: 'utf8' })];
     const answers = ['my target', 'production', 'http://control-plane', '', 'judge', 'none'];
@@ -141,7 +141,7 @@ describe('slipway init', () => {
     );
   });
 
-  it('writes nothing if it is left at a question', async () => {
+  it('writes nothing if a question is interrupted', async () => {
     const input = new PassThrough();
     const output = new PassThrough();
     // What a terminal sends for Ctrl-C to a program that reads its keys.
@@ -163,7 +163,7 @@ describe('slipway init', () => {
     });
   });
 
-  it('says what to do where nobody can be asked', async () => {
+  it('gives advice if there is no terminal for questions', async () => {
     await expect(init({})).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
       hint: expect.stringContaining('--yes'),
@@ -171,12 +171,12 @@ describe('slipway init', () => {
   });
 });
 
-describe('what is found out about a repository', () => {
+describe('the facts of a repository', () => {
   it.each([
     ['git@github.com:acme/greeter.git', 'github', 'greeter'],
     ['https://gitlab.example.com/acme/agents/greeter', 'gitlab', 'greeter'],
     ['https://git.example.com/greeter.git/', undefined, 'greeter'],
-  ])('is its host and name, from the remote %s', async (remote, host, name) => {
+  ])('include its host and name, from the remote %s', async (remote, host, name) => {
     expect(await repositoryFacts(folder, () => Promise.resolve(remote))).toMatchObject({ host, name });
   });
 
@@ -184,12 +184,12 @@ describe('what is found out about a repository', () => {
     ['pnpm-lock.yaml', 'pnpm'],
     ['bun.lock', 'bun'],
     ['package-lock.json', 'npm'],
-  ])('is its package manager, from %s', async (file, packageManager) => {
+  ])('include its package manager, from %s', async (file, packageManager) => {
     await writeFile(join(folder, file), '');
     expect(await repositoryFacts(folder, () => Promise.resolve(undefined))).toMatchObject({ packageManager });
   });
 
-  it('is no graph where the graph configuration is not JSON', async () => {
+  it('include no graph if the graph configuration is not JSON', async () => {
     await writeFile(join(folder, 'graph.json'), '{');
     expect(await repositoryFacts(folder, () => Promise.resolve(undefined))).toMatchObject({
       graphConfig: 'graph.json',
@@ -197,7 +197,7 @@ describe('what is found out about a repository', () => {
     });
   });
 
-  it('makes a name that every control plane takes', () => {
+  it('include a name that every control plane accepts', () => {
     expect(['@acme/My Agent', '---', 'Ünïcode'].map(deploymentName)).toEqual(['my-agent', 'agent', 'n-code']);
   });
 });

@@ -7,7 +7,7 @@ describe('slipway skip', () => {
   it.each([
     ['of a release', {}],
     ['of a promotion', { promotion: 'canary-to-production' }],
-  ])('%s must say what is left out, before anything is asked', async (_of, options) => {
+  ])('%s requires what to skip, before it calls anything', async (_of, options) => {
     const context = { output: testOutput(), home: '/no/such/home', environment: {} };
     await expect(runInterventionCommand(context, 'skip', 'staging', options)).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',

@@ -78,7 +78,7 @@ async function judge(
 const TEST_TIMEOUT_MS = 120_000;
 
 describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => {
-  it('passes an agent that is judged against itself, and exits 0', async () => {
+  it('passes an agent that is compared with itself, and exits 0', async () => {
     const { exitCode, report } = await judge(agents[0]!.url, { feedbackKey: 'judge' });
     expect(report.reasons.join('\n')).not.toMatch(/may be|needed/);
     expect(exitCode).toBe(0);
@@ -91,7 +91,7 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     expect(first.baseline!.mean).toBeLessThan(whole.baseline!.mean);
   });
 
-  it('fails an agent that answers wrongly, exits 2, and keeps the report', async () => {
+  it('fails an agent with wrong answers, exits 2, and keeps the report', async () => {
     const markdown = join(folder, 'judge.md');
     const { exitCode, report } = await judge(agents[1]!.url, { markdown });
     expect(exitCode).toBe(2);
@@ -106,12 +106,12 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     expect(await recordedReleases(store)).toEqual([]);
   });
 
-  it('is inconclusive, and exits 4, where the runs are too few', async () => {
+  it('is inconclusive, and exits 4, if there are too few runs', async () => {
     const { exitCode } = await judge(agents[0]!.url, { repetitions: 1 });
     expect(exitCode).toBe(4);
   });
 
-  it('is errored, and exits 3, where the candidate has been killed', async () => {
+  it('is errored, and exits 3, if the candidate was killed', async () => {
     agents[1]!.child.kill('SIGKILL');
     await agents[1]!.exited;
     const { exitCode, report } = await judge(agents[1]!.url, { patience: '100ms' });
@@ -124,7 +124,7 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     [{ metric: ['speed=3'] }, 'SLIPWAY_USAGE'],
     [{ confidence: 0.3 }, 'SLIPWAY_USAGE'],
     [{ apiKey: 'the-key-itself' }, 'SLIPWAY_USAGE'],
-  ])('refuses %j before anything is run', async (options, code) => {
+  ])('rejects %j before it runs anything', async (options, code) => {
     await expect(judge(agents[0]!.url, options)).rejects.toMatchObject({ code });
   });
 });

@@ -58,7 +58,7 @@ describe('the keys that slipway judge sends', () => {
     expect(keysOf(candidate)).toEqual(new Set([candidateKey]));
   });
 
-  it('names the option where an agent asks for a key', async () => {
+  it('name the option if an agent requires a key', async () => {
     const { report } = await judged({}, 401);
     expect(report.reasons.join('\n')).toMatch(/^the \w+ could not be asked .* --(candidate-)?api-key/);
   });

@@ -27,14 +27,14 @@ async function lint(text: string, options: { readonly strict?: boolean; readonly
 }
 
 describe('slipway lint', () => {
-  it('ends with 0 where the file is right, and touches nothing', async () => {
+  it('exits 0 if the file is valid, and changes nothing', async () => {
     const { file, output, exitCode } = await lint(RIGHT);
     expect(exitCode).toBe(0);
     expect(output.said).toEqual([`✔ ${file}: no errors, no warnings`]);
     expect(await readdir(folder)).toEqual(['slipway.yaml']);
   });
 
-  it('warns of a Python agent, which the included platform does not run, also where warnings are errors', async () => {
+  it('warns of a Python agent, which the included platform does not run, also with --strict', async () => {
     await writeFile(join(folder, 'graph.json'), '{\n  "graphs": { "bot": "./bot.py:graph" }\n}\n');
     const { output, exitCode } = await lint(RIGHT, { strict: true });
     expect(exitCode).toBe(0);
@@ -44,7 +44,7 @@ describe('slipway lint', () => {
     expect(output.said.at(-1)).toContain('no errors, 1 warning');
   });
 
-  it('shows no control characters of a file, which would reach the terminal', async () => {
+  it('shows no control characters of a file', async () => {
     const { output } = await lint('\u001b[31mtext\u0007 and\tmore');
     expect(output.said.slice(0, 2)).toEqual([
       expect.stringContaining('expected a mapping of fields'),
@@ -52,7 +52,7 @@ describe('slipway lint', () => {
     ]);
   });
 
-  it('in CI, gives a job that fails its summary and its error code', async () => {
+  it('in CI, writes a failed job’s summary and error code', async () => {
     const environment = {
       GITHUB_ACTIONS: 'true',
       GITHUB_STEP_SUMMARY: join(folder, 'summary'),
@@ -66,7 +66,7 @@ describe('slipway lint', () => {
     expect(await readFile(join(folder, 'summary'), 'utf8')).toContain('targets');
   });
 
-  it('tells every error with its line and a caret, and ends with 1', async () => {
+  it('shows every error with its line and a caret, and exits 1', async () => {
     const { file, output, exitCode } = await lint(RIGHT.replace('targets', 'tagrets'));
     expect(exitCode).toBe(1);
     expect(output.said).toEqual([
@@ -80,7 +80,7 @@ describe('slipway lint', () => {
     ]);
   });
 
-  it('lets warnings pass, and with --strict does not', async () => {
+  it('accepts warnings, except with --strict', async () => {
     const passed = await lint(WARNED);
     expect(passed.exitCode).toBe(0);
     expect(passed.output.said[0]).toContain(':2:94 warning targets.a.resources: has no effect');
@@ -92,7 +92,7 @@ describe('slipway lint', () => {
     ]);
   });
 
-  it('cuts a long line around what is wrong', async () => {
+  it('truncates a long line around the problem', async () => {
     const { output } = await lint(
       RIGHT.replace('deployment: greeter', `tenantId: ${'0'.repeat(200)}, deploymnet: g`),
     );
@@ -102,7 +102,7 @@ describe('slipway lint', () => {
     expect(line?.slice(caret?.indexOf('^'))).toMatch(/^deploymnet/);
   });
 
-  it('says so where there is no file', async () => {
+  it('reports a missing file', async () => {
     const context: CommandContext = { output: testOutput(), home: folder, environment: {} };
     await expect(runLintCommand(context, join(folder, 'no.yaml'), {})).rejects.toMatchObject({
       code: 'SLIPWAY_CONFIG_NOT_FOUND',

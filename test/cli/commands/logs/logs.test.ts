@@ -46,8 +46,8 @@ const withLogs = client({
   },
 });
 
-describe('the end of a log', () => {
-  it('is put together from pages, oldest line first', async () => {
+describe('the last lines of a log', () => {
+  it('are collected from pages, oldest line first', async () => {
     const { lines, after } = await logEnd(withLogs, OF, undefined, 1_500);
     expect(lines).toHaveLength(1_500);
     expect(lines[0]?.message).toBe('line 1001');
@@ -55,12 +55,12 @@ describe('the end of a log', () => {
     expect(after).toEqual({ offset: '2500' });
   });
 
-  it('is of one stage alone where that is asked for', async () => {
+  it('are of one stage on request', async () => {
     const { lines } = await logEnd(withLogs, OF, 'build', 2);
     expect(lines.map(({ message }) => message)).toEqual(['line 1999', 'line 2000']);
   });
 
-  it('is asked for in the public way where the control plane has no other', async () => {
+  it('are requested in the public way if the control plane has no other', async () => {
     const without = client({
       getRevisionLogs: () => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404)),
       getRevision: () => Promise.resolve({} as never),
@@ -76,7 +76,7 @@ describe('the end of a log', () => {
     });
   });
 
-  it('says so where there is no such revision, and where there are no logs at all', async () => {
+  it('report a missing revision, and missing logs', async () => {
     const gone = (): Promise<never> => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404));
     async function* eachRevision() {
       for (const id of ['seven', 'six']) yield await Promise.resolve({ id });
@@ -99,7 +99,7 @@ describe('the end of a log', () => {
   });
 });
 
-it('a log that is followed goes on after its last line where the stream is cut off', async () => {
+it('following a log continues after its last line if the stream breaks', async () => {
   const asked: unknown[] = [];
   async function* stream(from: number, cut: boolean) {
     yield { event: 'status', data: {}, id: undefined };
@@ -160,7 +160,7 @@ describe('the command', () => {
     return output;
   }
 
-  it('names the newest revision, says which one serves, and prints no secret', async () => {
+  it('names the newest revision and the serving one, and prints no secret', async () => {
     const { said, noted } = await logs({});
     expect(noted).toEqual([
       `Log of revision ${OTHER_REVISION_ID} on "staging": the newest; revision ${REVISION_ID} serves (slipway logs staging --serving)`,
@@ -168,7 +168,7 @@ describe('the command', () => {
     expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
   });
 
-  it('takes the beginning of a revision’s id, if only one begins so', async () => {
+  it('accepts a unique prefix of a revision’s id', async () => {
     const { said, noted } = await logs({ revision: REVISION_ID.slice(0, 8).toUpperCase() });
     expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
     expect(said).toEqual([expect.stringContaining('good with [removed]')]);
@@ -177,7 +177,7 @@ describe('the command', () => {
   it.each([
     ['release-8', 'the deployment has no revision "release-8"'],
     ['33333333', 'several revisions of the deployment begin with "33333333"'],
-  ])('refuses %j and names the newest revisions', async (revision, message) => {
+  ])('rejects %j and names the newest revisions', async (revision, message) => {
     const output = testOutput();
     await expect(logs({ revision }, output)).rejects.toMatchObject({
       code: 'SLIPWAY_NOT_FOUND',
@@ -188,7 +188,7 @@ describe('the command', () => {
     expect([...output.said, ...output.noted]).toEqual([]);
   });
 
-  it('shows the revision that serves with --serving', async () => {
+  it('shows the serving revision with --serving', async () => {
     const { said, noted } = await logs({ serving: true });
     expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
     expect(said).toEqual([expect.stringContaining('good with [removed]')]);

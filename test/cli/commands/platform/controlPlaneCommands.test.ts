@@ -34,7 +34,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-it('Integrations are added, listed and removed on the platform that runs, with the key of its home', async () => {
+it('Integrations are added, listed and removed on the running platform, with the key of its home', async () => {
   const output = testOutput({ json: true });
   const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
   await runAddIntegration(context, 'acme', {
@@ -58,7 +58,7 @@ it('Integrations are added, listed and removed on the platform that runs, with t
   expect(text.said).toEqual(['There are no integrations.']);
 });
 
-it('Listeners are added, listed newest first and removed by their compute id, for the tenant that is named', async () => {
+it('Listeners are added, listed newest first and removed by their compute id, for the named tenant', async () => {
   const output = testOutput({ json: true });
   const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
   const where = { tenant: crypto.randomUUID() };
@@ -96,7 +96,7 @@ it('Listeners are added, listed newest first and removed by their compute id, fo
   expect(elsewhere.said).toEqual(['There are no listeners.']);
 });
 
-it('What there is not is said: the integration, the listener, or the key', async () => {
+it('Errors name a missing integration, listener or key', async () => {
   const context = { output: testOutput(), home, environment: {} };
   await expect(runRemoveIntegration(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
     code: 'SLIPWAY_USAGE',

@@ -40,7 +40,7 @@ const contextOf = (json = true) => {
 };
 
 describe('the commands that ask a running platform', () => {
-  it('make a key that works, list it without the key, and end it', async () => {
+  it('create a valid key, list it without the key, and revoke it', async () => {
     const making = contextOf();
     const tenant = '0b9e2f7c-7d5e-4f4e-8a53-111111111111';
     const where = { url: listening.url, tenant };
@@ -70,7 +70,7 @@ describe('the commands that ask a running platform', () => {
     ]);
   });
 
-  it('rotate the master key, and every secret still opens', async () => {
+  it('rotate the master key, and every secret stays readable', async () => {
     const secrets = [{ name: 'TOKEN', value: 'hunter2' }];
     const id = await platform.create('rotated', { secrets });
     const context = contextOf();
@@ -80,14 +80,14 @@ describe('the commands that ask a running platform', () => {
     expect((await platform.deployment(id)).secrets).toEqual(secrets);
   });
 
-  it('tell people the key, and nothing else on stdout', async () => {
+  it('print the key, and nothing else on stdout', async () => {
     const context = contextOf(false);
     await runKeysCreateCommand(context, 'for people', { url: listening.url, scope: 'read' });
     expect(context.output.said).toEqual([expect.stringMatching(/^slipway_[\w-]{43}$/)]);
     expect(context.output.noted.join()).toContain('not shown again');
   });
 
-  it('say what is wrong with a scope, and where a key is missing', async () => {
+  it('report an invalid scope, and a missing key', async () => {
     const url = listening.url;
     await expect(runKeysCreateCommand(contextOf(), 'x', { url, scope: 'root' })).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',

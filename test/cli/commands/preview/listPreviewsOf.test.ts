@@ -17,7 +17,7 @@ const PREVIEW = {
   problem: null,
 } as const;
 
-it('the list of previews shows what each does, its age, when it expires, and what failed', () => {
+it('the list of previews shows the state, age, expiry and problem of each', () => {
   const failing = {
     ...PREVIEW,
     pr: 8,

@@ -33,7 +33,7 @@ function scheduled(changes: Partial<ExistingSchedule> = {}): ExistingSchedule {
 }
 
 describe('the status of a promotion', () => {
-  it('says that it has never run, and when its time comes round', () => {
+  it('says that it has never run, and when its next time is', () => {
     expect(lines({ schedule: scheduled() })).toEqual([
       'up: canary → production',
       'has never run, or Temporal no longer keeps it',
@@ -41,7 +41,7 @@ describe('the status of a promotion', () => {
     ]);
   });
 
-  it('says where a browser shows it, the page before Temporal', () => {
+  it('links to the dashboard before Temporal', () => {
     const workflowUrl = 'http://ui/w';
     expect(lines({ dashboardUrl: 'https://page/p', workflowUrl }).slice(-2)).toEqual([
       'page     https://page/p',
@@ -49,14 +49,14 @@ describe('the status of a promotion', () => {
     ]);
   });
 
-  it('says who paused its schedule, and why', () => {
+  it('shows who paused its schedule, and why', () => {
     expect(lines({ schedule: scheduled({ paused: true, note: 'bo: not yet' }) }).slice(2)).toEqual([
       'schedule 0 10 * * * (UTC)',
       'paused by bo: not yet',
     ]);
   });
 
-  it('tells each step of one that runs, what it waits for, and what the judge found', () => {
+  it('shows each step of a running one, what it waits for, and the judge’s result', () => {
     const waiting = {
       for: 'decision',
       since: '2026-11-21T12:00:00.000Z',
@@ -76,7 +76,7 @@ describe('the status of a promotion', () => {
     expect(lines({ view: { state: 'running', progress: undefined } })[1]).toContain('no worker');
   });
 
-  it('tells how the last one ended, and what the judge had found', () => {
+  it('shows the outcome of the last one, and the judge’s result', () => {
     const result = {
       outcome: 'failed',
       reason: 'too slow',
@@ -92,7 +92,7 @@ describe('the status of a promotion', () => {
     expect(lines({ view: { state: 'ended', result: nothing } })[1]).toContain('nothing to do');
   });
 
-  it('says so where its workflow was ended from outside', () => {
+  it('reports a workflow that was ended from outside', () => {
     expect(lines({ view: { state: 'stopped', status: 'terminated' } })[1]).toContain('is terminated');
   });
 });

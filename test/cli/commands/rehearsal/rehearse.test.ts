@@ -47,12 +47,12 @@ async function rehearsal(...names: string[]) {
 }
 
 describe('the rehearsal of a file', () => {
-  it('begins with a release on the targets that its promotions begin with, and asks no control plane', async () => {
+  it('begins with a release on the first targets of its promotions, and calls no control plane', async () => {
     expect((await rehearsal('up', 'out')).sources).toEqual(['staging']);
     expect((await rehearsal('out')).sources).toEqual(['canary']);
   });
 
-  it('has the promotions as the file has them, with the clocks of their schedules', async () => {
+  it('has the promotions of the file, with the clocks of their schedules', async () => {
     const { promotions, timeZone } = await rehearsal('up', 'out');
     expect(timeZone).toBe('Europe/Berlin');
     expect(promotions).toMatchObject([
@@ -64,7 +64,7 @@ describe('the rehearsal of a file', () => {
     ]);
   });
 
-  it('releases another version each time, as the target has it: an image under its digest', async () => {
+  it('releases another version each time, in the target’s form: an image under its digest', async () => {
     const { targets, release } = await rehearsal('up');
     const served = targets.map(({ spec, serves }) => [spec.name, artifactIdentity(serves)]);
     expect(new Set(served.slice(0, 3).map(([, identity]) => identity)).size).toBe(1);

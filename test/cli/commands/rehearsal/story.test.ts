@@ -98,7 +98,7 @@ function tell(told: readonly RehearsalEvent[], options: { readonly json?: boolea
 }
 
 describe('the story of a rehearsal', () => {
-  it('has each time with its steps, and what people said between them, on the clocks of its schedule', () => {
+  it('has each time with its steps, and people’s messages between them, on the clocks of its schedule', () => {
     const { said } = tell([{ kind: 'promotion', name: 'up', at: at('23T09:00'), result: PROMOTED }]);
     expect(said).toEqual([
       '2026-11-23 10:00 (Europe/Berlin)  up',
@@ -112,7 +112,7 @@ describe('the story of a rehearsal', () => {
     ]);
   });
 
-  it('is told in the order in which things began, whichever ended first', () => {
+  it('is in the order of the starts, not of the ends', () => {
     const { said } = tell([
       { kind: 'overlap', name: 'up', at: at('24T09:00'), what: 'left_out' },
       { kind: 'refused', target: 'canary', at: at('22T00:00'), reason: 'on hold' },
@@ -134,7 +134,7 @@ describe('the story of a rehearsal', () => {
     ]);
   });
 
-  it('is told as events, with the whole records', () => {
+  it('is also a list of events, with the whole records', () => {
     const { events } = tell(
       [
         { kind: 'promotion', name: 'up', at: at('23T09:00'), result: PROMOTED },

@@ -26,7 +26,7 @@ it.each([
   expect(await notifyOf([SLACK, GITHUB], {}, gitAt(url))).toEqual([SLACK, { ...GITHUB, repository }]);
 });
 
-it('the repository that GitHub Actions names goes before the remote, and the file’s before both', async () => {
+it('the repository of GitHub Actions takes precedence over the remote, and the file’s over both', async () => {
   const environment = { GITHUB_ACTIONS: 'true', GITHUB_REPOSITORY: 'ci/name' };
   const named = { ...GITHUB, repository: 'file/name' };
   expect(await notifyOf([GITHUB, named], environment, gitAt('git@github.com:owner/name.git'))).toEqual([
@@ -35,7 +35,7 @@ it('the repository that GitHub Actions names goes before the remote, and the fil
   ]);
 });
 
-it('where nobody tells, it stays open, and nobody is asked where nobody needs it', async () => {
+it('an unknown repository stays absent, and is not looked up if no receiver needs it', async () => {
   expect(await notifyOf([GITHUB], {}, gitAt(undefined))).toEqual([GITHUB]);
   const never: Git = () => Promise.reject(new Error('asked'));
   expect(await notifyOf([SLACK], {}, never)).toEqual([SLACK]);

@@ -20,14 +20,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe('the checks of the revision that a failed release puts back', () => {
-  it('are those that it passed itself, and not those of the newest request', async () => {
+describe('the checks of the revision that a failed release restores', () => {
+  it('are those that it passed itself, not those of the newest request', async () => {
     const store = openArtifactStore(folder);
     const known = [{ revisionId: 'r1', verified: true, at, checks: await keepChecks(store, OLD) }];
     expect(await restoredChecks(store, 'r1', known)).toEqual(OLD);
   });
 
-  it('are those of an earlier verified revision if what serves is not verified', async () => {
+  it('are those of an earlier verified revision if the serving one is not verified', async () => {
     const store = openArtifactStore(folder);
     const checks = await keepChecks(store, OLD);
     const known = [

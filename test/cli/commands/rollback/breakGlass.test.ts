@@ -151,14 +151,14 @@ async function breaking(
 }
 
 describe('rolling back without Temporal', () => {
-  it('puts the revision from before the active one back, and waits until it serves', async () => {
+  it('restores the revision before the active one, and waits until it serves', async () => {
     const { exitCode, text } = await breaking();
     expect(exitCode).toBe(0);
     expect(plane.redeployed).toEqual([plane.revisions[1]]);
     expect(text).toContain(`revision ${plane.revisions[1]!} serves again`);
   });
 
-  it('tells programs what it puts back, each status of it, and how it ended', async () => {
+  it('prints events of the restored revision, each status of it, and the outcome', async () => {
     const { events } = await breaking({ json: true });
     const [, to] = plane.revisions;
     expect(events).toMatchObject([
@@ -169,21 +169,21 @@ describe('rolling back without Temporal', () => {
     ]);
   });
 
-  it('passes over what was never deployed, and what the records call bad', async () => {
+  it('skips revisions that were never deployed, and those that the records call bad', async () => {
     plane.revisions.push(randomUUID());
     plane.statuses = ['DEPLOYED', 'BUILD_FAILED', 'DEPLOYED', 'DEPLOYED'];
     await breaking({ verified: new Map([[plane.revisions[2]!, false]]) });
     expect(plane.redeployed).toEqual([plane.revisions[3]]);
   });
 
-  it('finds the one before the active one however many are newer', async () => {
+  it('finds the one before the active one among any number of newer ones', async () => {
     plane.revisions.push(...Array.from({ length: 2 * PAGE }, () => randomUUID()));
     plane.active = PAGE + 10;
     await breaking();
     expect(plane.redeployed).toEqual([plane.revisions[PAGE + 11]]);
   });
 
-  it('takes what the records call good where the control plane offers no list of revisions', async () => {
+  it('uses the good revisions of the records if the control plane has no list of revisions', async () => {
     plane.offersList = false;
     const [newest, before, oldest] = plane.revisions as [string, string, string];
     const verified = new Map([
@@ -200,7 +200,7 @@ describe('rolling back without Temporal', () => {
     expect(plane.redeployed).toEqual([before, before]);
   });
 
-  it('changes nothing where there is neither a list nor a good revision in the records', async () => {
+  it('changes nothing without a list and without a good revision in the records', async () => {
     plane.offersList = false;
     await expect(breaking({ verified: new Map([[plane.revisions[1]!, false]]) })).rejects.toMatchObject({
       code: 'SLIPWAY_NOTHING_TO_RESTORE',
@@ -208,12 +208,12 @@ describe('rolling back without Temporal', () => {
     expect(plane.redeployed).toEqual([]);
   });
 
-  it('puts the one that was named back', async () => {
+  it('restores the named one', async () => {
     await breaking({ to: plane.revisions[2]! });
     expect(plane.redeployed).toEqual([plane.revisions[2]]);
   });
 
-  it('leaves a hold, with who and why', async () => {
+  it('leaves a hold, with the person and the reason', async () => {
     await breaking();
     expect(await readLocalHold(home, 'production')).toMatchObject({
       by: { who: 'ada', reason: 'it lies' },
@@ -229,19 +229,19 @@ describe('rolling back without Temporal', () => {
     expect(text).not.toContain(KEY);
   });
 
-  it('reads where the redeploy was taken and not answered, instead of sending it again', async () => {
+  it('reads the deployment after an unanswered redeploy, instead of sending it again', async () => {
     plane.redeploy = 'silent_after';
     expect((await breaking()).exitCode).toBe(0);
     expect(plane.redeployed).toHaveLength(1);
   });
 
-  it('says so where nobody can tell whether the redeploy was taken', async () => {
+  it('reports if it is unknown whether the redeploy was taken', async () => {
     plane.redeploy = 'silent_before';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN', exitCode: 3 });
     expect(await readLocalHold(home, 'production')).toBeDefined();
   });
 
-  it('leaves the hold as it was where the redeploy is refused', async () => {
+  it('keeps the hold unchanged if the redeploy is rejected', async () => {
     plane.redeploy = 'refuses';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
     expect(await readLocalHold(home, 'production')).toBeUndefined();
@@ -253,19 +253,19 @@ describe('rolling back without Temporal', () => {
     expect(await readLocalHold(home, 'production')).toEqual(held);
   });
 
-  it('ends with 3 where the revision fails', async () => {
+  it('exits 3 if the revision fails', async () => {
     plane.endsAs = 'DEPLOY_FAILED';
     const { exitCode, text } = await breaking();
     expect(exitCode).toBe(3);
     expect(text).toContain('ended DEPLOY_FAILED');
   });
 
-  it('ends with 5 where the time runs out', async () => {
+  it('exits 5 on a timeout', async () => {
     plane.endsAs = 'DEPLOYING';
     expect((await breaking({ timeoutMs: 100 })).exitCode).toBe(5);
   });
 
-  it('changes nothing where there is nothing to go back to', async () => {
+  it('changes nothing if there is no earlier revision', async () => {
     plane.active = 2;
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
     expect(plane.redeployed).toEqual([]);

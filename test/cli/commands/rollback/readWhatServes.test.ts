@@ -18,7 +18,7 @@ import { testOutput } from '../../testOutput.ts';
 /** The timeout of a command's other calls to a control plane. */
 const CALL_MS = 15_000;
 
-describe('what serves when a person asks for a rollback', () => {
+describe('the serving revision in a person’s rollback request', () => {
   async function read(
     answer: Parameters<typeof startService>[0],
     environment: Readonly<Record<string, string>> = { KEY: 'the-key' },
@@ -33,14 +33,14 @@ describe('what serves when a person asks for a rollback', () => {
     expect(await read((_, response) => json(response, 200, deploymentAnswer()))).toBe(REVISION_ID);
   });
 
-  it('is left out where nothing serves, the control plane fails, or the key is not to be had here', async () => {
+  it('is omitted if nothing serves, the control plane fails, or the key is not available here', async () => {
     const empty = deploymentAnswer({ active_revision_id: null });
     expect(await read((_, response) => json(response, 200, empty))).toBeUndefined();
     expect(await read((_, response) => json(response, 500, { detail: 'no' }))).toBeUndefined();
     expect(await read((_, response) => json(response, 200, deploymentAnswer()), {})).toBeUndefined();
   });
 
-  it('is left out long before a call is given up where the control plane does not answer', async () => {
+  it('is omitted after a short timeout if the control plane does not answer', async () => {
     const began = performance.now();
     expect(await read(() => undefined)).toBeUndefined();
     expect(performance.now() - began).toBeLessThan(CALL_MS / 2);

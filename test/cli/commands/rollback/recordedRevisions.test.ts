@@ -22,11 +22,11 @@ function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
   return store.putRecord(name, sampleResult({ baseline: null, ...result }));
 }
 
-it('knows nothing without records', async () => {
+it('is empty without records', async () => {
   expect(await recordedRevisions(store, 'production')).toEqual(new Map());
 });
 
-it('takes the newest word on each revision, and a release that failed for a bad one', async () => {
+it('has the newest verdict on each revision, and counts a failed release as a bad one', async () => {
   const at = '2026-11-21T12:00:00.000Z';
   await record('production/1-release-1.json', {
     revisionId: 'a',
@@ -52,7 +52,7 @@ it('takes the newest word on each revision, and a release that failed for a bad 
   );
 });
 
-it('knows what served before a release, and puts it before what the release made', async () => {
+it('has the revision that served before a release, ahead of the release’s own', async () => {
   const at = '2026-11-21T12:00:00.000Z';
   await record('production/1-release-1.json', {
     revisionId: 'b',

@@ -6,7 +6,7 @@ import { billedActions } from '../../../../src/temporal/history/billedActions.ts
 
 const WAITING = waitingCost(300_000);
 
-it('what a release costs is shown by kind, with what its target adds, and what waiting costs', () => {
+it('the costs of a release are shown by kind, with those of its target and of waiting', () => {
   const { actions } = billedActions([]);
   const history = { actions: { ...actions, starts: 1, attempts: 4 }, total: 5, heartbeatsAtMost: 2 };
   expect(costLines({ history, ofTarget: 3, waiting: WAITING })).toEqual([
@@ -19,7 +19,7 @@ it('what a release costs is shown by kind, with what its target adds, and what w
   ]);
 });
 
-it('what is not known is said, where Temporal no longer has the history', () => {
+it('unknown costs are shown as such, if Temporal no longer has the history', () => {
   const [, line] = costLines({ history: null, ofTarget: 3, waiting: WAITING });
   expect(line).toBe('    not known: Temporal no longer has the history of this release');
 });

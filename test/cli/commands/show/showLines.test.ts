@@ -51,7 +51,7 @@ function shown(change: Partial<ReleaseShown> = {}): readonly string[] {
   return releaseLines({ ...found, ...change }, NOW, styleOf(false));
 }
 
-it('prints the whole answer of a check that the artifact store keeps, and what the verdict holds of any other', async () => {
+it('prints a check’s whole answer from the artifact store, and the verdict’s excerpt if there is none', async () => {
   const whole = `Hello ${'界😀'.repeat(500)}`;
   const store = {
     getRecord: (name: string) => Promise.resolve(name === '_answers/1.json' ? whole : undefined),
@@ -66,8 +66,8 @@ it('prints the whole answer of a check that the artifact store keeps, and what t
   expect(answered[1]).toContain('answered Hel…');
 });
 
-describe('a release that is shown', () => {
-  it('tells its outcome, who asked, each step with its time and attempts, the checks with their answers, and what was said', () => {
+describe('a release in slipway show', () => {
+  it('has its outcome, requester, each step with its time and attempts, the checks with their answers, and messages', () => {
     const lines = shown();
     expect(lines[0]).toMatch(/^release-2 on production: ✖ rolled back in .* \(SLIPWAY_CHECK_FAILED\)$/);
     expect(lines[1]).toBe('  check "greets" failed');
@@ -84,20 +84,20 @@ describe('a release that is shown', () => {
     expect(text).not.toContain('page');
   });
 
-  it('tells the address of its page, if that is known', () => {
+  it('has the address of its page, if it is known', () => {
     expect(shown({ dashboardUrl: 'https://page/r' }).slice(-2)).toEqual([
       '  page      https://page/r',
       '  Temporal  http://temporal/w',
     ]);
   });
 
-  it('tells that what served before did not answer under its settings', () => {
+  it('reports that the earlier revision did not answer under its settings', () => {
     const baseline = { revisionId: 'revision-1', verified: true, silent: 'the agent does not answer' };
     const text = shown({ result: { ...result, baseline } }).join('\n');
     expect(text).toMatch(/before +revision revision-1, verified; the agent does not answer/);
   });
 
-  it('tells the calls of one that runs while no worker answers', () => {
+  it('shows the pending calls of a running one without a worker', () => {
     const call = {
       name: 'patchDeployment',
       input: {},
@@ -113,13 +113,13 @@ describe('a release that is shown', () => {
     expect(text).toContain('└─ 12:09:55 patchDeployment: completed after 1.0s');
   });
 
-  it('says so where only its record is left', () => {
+  it('reports that only its record is left', () => {
     expect(shown({ from: 'record', workflowUrl: null }).join('\n')).toContain('Temporal no longer keeps it');
   });
 });
 
 describe('the difference of two releases', () => {
-  it('tells files and fields that were added, removed and changed', () => {
+  it('lists added, removed and changed files and fields', () => {
     const file = (path: string, sizeBytes: number) => ({ path, sizeBytes, digest: `${path}${sizeBytes}` });
     const lines = differenceLines(
       {

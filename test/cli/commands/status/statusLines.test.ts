@@ -66,7 +66,7 @@ describe('the status of a target', () => {
     expect(lines({})).toEqual(['production', 'has never taken a release']);
   });
 
-  it('tells a hold of this machine also where Temporal knows of none', () => {
+  it('shows a hold of this machine even if Temporal knows of none', () => {
     const localHold = {
       target: 'production',
       since: '2026-11-21T03:00:00.000Z',
@@ -76,7 +76,7 @@ describe('the status of a target', () => {
     expect(lines({ localHold })[1]).toContain('set by ada: it lies (by break-glass, on this machine)');
   });
 
-  it('tells that a person is needed, with each line of what to do', () => {
+  it('says that a person is needed, with each line of advice', () => {
     const needsPerson = {
       releaseId: 'release-7',
       since: '2026-11-21T12:08:00.000Z',
@@ -90,7 +90,7 @@ describe('the status of a target', () => {
     ]);
   });
 
-  it('tells that somebody changed the deployment by hand, and what is in quarantine', () => {
+  it('reports a manual change of the deployment, and the quarantine', () => {
     const drift = { at: 'noon', expected: 'r1', found: 'r2' };
     const quarantined = [
       { artifact: 'sha256:aa', since: 'noon', by: { who: 'ada', from: 'cli', reason: 'leaks' } },
@@ -100,7 +100,7 @@ describe('the status of a target', () => {
     expect(text).toContain('quarantine sha256:aa, by ada: leaks');
   });
 
-  it('tells of extra revisions, and of what it looks out for that may come late', () => {
+  it('reports extra revisions, and late changes that it watches for', () => {
     const until = '2026-11-21T13:00:00.000Z';
     const watch = { deploymentId: 'd', restoreTo: 'r1', until };
     const state = {
@@ -120,7 +120,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('tells what a release waits for, and for how long still', () => {
+  it('shows what a release waits for, and the remaining time', () => {
     const waiting = {
       for: 'approval',
       since: '2026-11-21T12:00:00.000Z',
@@ -134,7 +134,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('tells what break-glass put back, which the target does not know', () => {
+  it('shows what break-glass restored, which the target does not know', () => {
     const localHold = {
       target: 'production',
       since: '2026-11-21T03:00:00.000Z',
@@ -156,7 +156,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('lists the notices that failed, and why', () => {
+  it('lists the failed notices, and why', () => {
     const at = '2026-11-21T12:09:00.000Z';
     const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
     const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
@@ -165,7 +165,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('names the revision that the control plane says serves, and beside it what the target last knew', () => {
+  it('names the serving revision of the control plane, and beside it the target’s last knowledge', () => {
     const known = [
       { revisionId: 'r1', verified: true, release: 'release-1', commit: '0123456789abcdef', at: AN_HOUR_AGO },
     ];
@@ -181,7 +181,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('says that what serves is the last knowledge of the target where the control plane was not asked', () => {
+  it('marks the serving revision as the target’s last knowledge if the control plane was not asked', () => {
     const state = { ...EMPTY_TARGET, activeRevisionId: 'r1' };
     expect(lines({ view: { state, running: null }, deployment: 'no key' }).slice(1, 3)).toEqual([
       'serves   revision r1, as the target last knew',
@@ -189,13 +189,13 @@ describe('the status of a target', () => {
     ]);
   });
 
-  it('tells messages that were not acted upon, and why', () => {
+  it('lists ignored messages, and why', () => {
     const ignored = [{ at: '2026-11-21T12:09:00.000Z', message: 'rollback', reason: '"to" is not text' }];
     const view = { state: { ...EMPTY_TARGET, ignored }, running: null };
     expect(lines({ view })).toContain('ignored  1 message; the last, 1m00s ago: rollback, "to" is not text');
   });
 
-  it('tells why a person asked for what ended', () => {
+  it('shows why a person requested what ended', () => {
     const requestedBy = { who: 'ada', from: 'cli', reason: 'it lies' };
     const view = { state: { ...EMPTY_TARGET, history: [row({ requestedBy })] }, running: null };
     expect(lines({ view }).at(-1)).toBe(
@@ -203,7 +203,7 @@ describe('the status of a target', () => {
     );
   });
 
-  it('tells what serves, runs and waits', () => {
+  it('shows what serves, runs and waits', () => {
     const request = { requestedBy: { who: 'bob', from: 'cli' } } as ReleaseRequest;
     const said = lines({
       view: {
@@ -233,7 +233,7 @@ describe('the status of a target', () => {
     ]);
   });
 
-  it('tells how the last releases ended, the newest first', () => {
+  it('lists the last outcomes, newest first', () => {
     const history = [
       row({ releaseId: 'release-1', reason: 'long ago' }),
       row({ releaseId: 'release-2', outcome: 'rolled_back', reason: 'too slow' }),

@@ -21,7 +21,7 @@ function lines(change: Partial<Unanswered> = {}, deployment: DeploymentSeen | st
 }
 
 describe('the status of a target without a worker', () => {
-  it('names the task queue, says what serves by the control plane, and what is not known', () => {
+  it('names the task queue, what serves according to the control plane, and what is unknown', () => {
     expect(lines()).toEqual([
       'no worker polls the task queue "slipway": this comes from Temporal and the control plane',
       'serves   revision r2, according to the control plane',
@@ -31,7 +31,7 @@ describe('the status of a target without a worker', () => {
     ]);
   });
 
-  it('tells a newer revision than the one that serves', () => {
+  it('reports a newer revision than the serving one', () => {
     const deployment = { deploymentId: 'd', activeRevisionId: null, latestRevisionId: 'r3' };
     expect(lines({}, deployment).slice(1, 3)).toEqual([
       'serves   nothing, according to the control plane',
@@ -39,14 +39,14 @@ describe('the status of a target without a worker', () => {
     ]);
   });
 
-  it('falls back to what the target last knew to serve where the control plane cannot be asked', () => {
+  it('falls back to the target’s last knowledge if the control plane cannot be reached', () => {
     expect(lines({}, 'it refused the key').slice(1, 3)).toEqual([
       'serves   revision r1, as the target last knew',
       'what serves is not known: it refused the key',
     ]);
   });
 
-  it('tells the calls of what runs that have not ended, and what waits for a worker', () => {
+  it('lists the pending calls of the running work, and what waits for a worker', () => {
     const call = { input: {}, endedAt: null, result: null, mayHaveBeenTaken: true };
     const running = {
       workflowId: 'target:x:greeter/release-7',

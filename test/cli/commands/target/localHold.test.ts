@@ -26,7 +26,7 @@ const hold: LocalHold = {
 };
 
 describe('a hold on this machine', () => {
-  it('is there until it is removed', async () => {
+  it('exists until it is removed', async () => {
     expect(await readLocalHold(home, 'production')).toBeUndefined();
     await writeLocalHold(home, hold);
     expect(await readLocalHold(home, 'production')).toEqual(hold);
@@ -35,19 +35,19 @@ describe('a hold on this machine', () => {
     expect(await removeLocalHold(home, 'production')).toBe(false);
   });
 
-  it('is readable by its owner alone', async () => {
+  it('is readable only by its owner', async () => {
     await writeLocalHold(home, hold);
     expect((await stat(join(home, 'holds', 'production.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('holds also where its file is damaged', async () => {
+  it('applies even if its file is damaged', async () => {
     await mkdir(join(home, 'holds'));
     await writeFile(join(home, 'holds', 'production.json'), '{');
     await expect(readLocalHold(home, 'production')).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
     expect(await removeLocalHold(home, 'production')).toBe(true);
   });
 
-  it('tells since when, by whom and why', () => {
+  it('has its time, its person and its reason', () => {
     expect(describeHold(hold)).toBe('on hold since 2026-11-21T03:00:00.000Z, set by ada: it lies');
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { logLine } from '../../../../src/cli/commands/worker/workerLog.ts';
 
-it('a line of the worker’s log is one JSON object, as the platform’s lines are', () => {
+it('a line of the worker’s log is one JSON object, like the platform’s lines', () => {
   const error = new Error('no answer', { cause: new TypeError('reset') });
   const line = logLine({
     level: 'WARN',

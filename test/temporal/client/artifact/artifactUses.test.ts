@@ -65,8 +65,8 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
   });
 }
 
-describe('who needs artifacts', () => {
-  it('is every target, promotion and schedule, with what waits, runs, is promoted and judged by', async () => {
+describe('the users of artifacts', () => {
+  it('are all targets, promotions and schedules, with waiting, running, promoted and judged artifacts', async () => {
     const { uses, targets } = await artifactUses(namespace());
     expect(targets).toEqual([{ name: 'production', store: 'file:///records' }]);
     expect(uses).toEqual([
@@ -78,7 +78,7 @@ describe('who needs artifacts', () => {
     ]);
   });
 
-  it('is not known where a target fails to answer: it is named, with what it said', async () => {
+  it('are unknown if a target fails to answer: the error names it, with its message', async () => {
     const query = () => Promise.reject(new Error('the query view is not known'));
     await expect(artifactUses(namespace({ query }))).rejects.toMatchObject({
       code: 'SLIPWAY_TARGET_SILENT',
@@ -87,7 +87,7 @@ describe('who needs artifacts', () => {
     });
   });
 
-  it('is not known where what runs on a target has no history', async () => {
+  it('are unknown if the running work of a target has no history', async () => {
     const running = runs('release-9', { workflowId: `${TARGET}/release-9` });
     const query = () => Promise.resolve({ state: seasoned(), running });
     await expect(artifactUses(namespace({ query }))).rejects.toMatchObject({

@@ -9,11 +9,11 @@ import { answeringTemporal } from '../answeringTemporal.ts';
 
 const BO = { who: 'bo', from: 'cli' };
 
-describe('a release that the target does not know', () => {
+describe('a release that is unknown to the target', () => {
   it.each([
     ['approved', () => intervene(target(), 'target:x', 'approve', BO, 'release-999')],
     ['stopped', () => stopRelease(target(), 'target:x', 'release-999', BO)],
-  ])('is not %s: the error names those that there are', async (_what, ask) => {
+  ])('is not %s: the error names the existing ones', async (_what, ask) => {
     await expect(ask()).rejects.toMatchObject({
       code: 'SLIPWAY_RELEASE_UNKNOWN',
       exitCode: 1,
@@ -22,7 +22,7 @@ describe('a release that the target does not know', () => {
     });
   });
 
-  it('is told from one that has ended', async () => {
+  it('is distinguished from one that has ended', async () => {
     const ended = intervene(target(), 'target:x', 'approve', BO, 'release-1');
     await expect(ended).rejects.toMatchObject({ code: 'SLIPWAY_WRONG_MOMENT' });
   });

@@ -86,7 +86,7 @@ const result = {
 const row = { releaseId: 'release-1', outcome: 'superseded' } as unknown as HistoryRow;
 
 describe('following', () => {
-  it('tells that it waits, starts, goes on and ends', async () => {
+  it('reports that the release waits, starts, continues and ends', async () => {
     const events = await collect({
       lookup: [{ state: 'queued', reason: 'next' }, { state: 'queued', reason: 'next' }, running],
       children: { [running.workflowId]: { progress: [progress, progress], result } },
@@ -100,7 +100,7 @@ describe('following', () => {
     expect(events).toEqual([{ kind: 'ended', ending: { from: 'history', row } }]);
   });
 
-  it('tells the whole story of a release that was over before it was first asked for', async () => {
+  it('reports the whole course of a release that ended before the first read', async () => {
     const events = await collect({
       lookup: [{ state: 'ended', row: { ...row, outcome: 'released' } }],
       children: { [`${TARGET}/release-1`]: { progress: [], result } },
@@ -109,7 +109,7 @@ describe('following', () => {
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
   });
 
-  it('ends with what the target says of a release whose workflow broke', async () => {
+  it('ends with the target’s row if the release’s workflow failed', async () => {
     const errored = { ...row, outcome: 'errored' } as HistoryRow;
     const broke = new WorkflowFailedError('terminated', undefined, 'NON_RETRYABLE_FAILURE');
     const events = await collect({
@@ -132,7 +132,7 @@ describe('following', () => {
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result: stuck } });
   });
 
-  it('follows a rollback past the release that ended before the word reached it', async () => {
+  it('follows a rollback past the release that ended before the preemption arrived', async () => {
     const rollback: Lookup = {
       state: 'running',
       releaseId: 'rollback-2',
@@ -158,26 +158,26 @@ describe('following', () => {
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result: undone } });
   });
 
-  it('gives up on what the target does not know', async () => {
+  it('gives up on a release that the target does not know', async () => {
     expect(await collect({ lookup: [null] })).toEqual([{ kind: 'gave_up', why: 'unknown' }]);
   });
 
-  it('goes on through silence, and gives up when the time is over', async () => {
+  it('continues through silence, and gives up on a timeout', async () => {
     const events = await collect({ lookup: [grpcError(UNAVAILABLE)] }, { timeoutMs: 50 });
     expect(events).toEqual([{ kind: 'gave_up', why: 'timeout' }]);
   });
 
-  it('goes on after a worker that was away', async () => {
+  it('continues after an absent worker returns', async () => {
     const events = await collect({ lookup: [grpcError(NO_POLLER), { state: 'ended', row }] });
     expect(events.at(-1)?.kind).toBe('ended');
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when its signal aborts', async () => {
     const events = await collect({ lookup: [] }, { signal: AbortSignal.abort() });
     expect(events).toEqual([{ kind: 'gave_up', why: 'stopped' }]);
   });
 
-  it('ends with the error where Temporal refuses to answer', async () => {
+  it('ends with the error if Temporal rejects the read', async () => {
     const permissionDenied = grpcError(7);
     await expect(collect({ lookup: [permissionDenied] })).rejects.toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',

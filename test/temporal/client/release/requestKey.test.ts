@@ -26,7 +26,7 @@ describe('the request key', () => {
     expect(requestKey(IDENTITY)).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 
-  it('is the same whatever the order of the fields, the store, and the name of the target', () => {
+  it('is the same with any order of the fields, any store, and any name of the target', () => {
     const reordered: RequestIdentity = {
       ...IDENTITY,
       artifact: { kind: 'tarball', store: 'file:///two', sizeBytes: 10, digest: 'sha256:aa' },
@@ -52,7 +52,7 @@ describe('the request key', () => {
     ['the soak', { soakMs: 1 }],
     ['the graph configuration', { graphConfigPath: null }],
     ['the secrets', { target: { ...IDENTITY.target, secrets: [{ name: 'A', from: 'env:A' }] } }],
-  ])('is another one with a change of %s', (_what, change) => {
+  ])('changes with %s', (_what, change) => {
     expect(requestKey({ ...IDENTITY, ...change })).not.toBe(requestKey(IDENTITY));
   });
 });

@@ -21,28 +21,28 @@ const OUT_OF_TIME = [
   ['there', 'CANCELLED', 1],
 ] as const;
 
-describe.each(OUT_OF_TIME)('where the time is over %s first (%s)', (_where, name, code) => {
+describe.each(OUT_OF_TIME)('if the time of %s ends first (%s)', (_where, name, code) => {
   const outOfTime = (): Promise<never> =>
     Promise.reject(Object.assign(new Error(`${code} ${name}`), { code, details: '', metadata: {} }));
 
-  it('the worker is blamed where Temporal answers and the question to the target does not come back', async () => {
+  it('the error names the worker if Temporal answers and the target’s query does not', async () => {
     const asked = viewTarget(targetThat(outOfTime), 'target:x:greeter');
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
   });
 
-  it('Temporal is blamed where Temporal itself does not answer', async () => {
+  it('the error names Temporal if Temporal itself does not answer', async () => {
     const asked = viewTarget(targetThat(outOfTime, outOfTime), 'target:x:greeter');
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
   });
 });
 
-it('a release that its workers cannot rebuild has no progress to show', async () => {
+it('a release that its workers cannot replay has no progress to show', async () => {
   const failed = new QueryNotRegisteredError('[TMPRL1100] Nondeterminism error', status.INVALID_ARGUMENT);
   const temporal = targetThat(() => Promise.reject(failed));
   expect(await readProgress(temporal, 'target:x:greeter/release-1')).toBeUndefined();
 });
 
-describe('a submission that gets no answer', () => {
+describe('a submission without an answer', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] });
   });
@@ -88,7 +88,7 @@ describe('a submission that gets no answer', () => {
   it.each([
     ['gives no answer', timedOut],
     ['refuses it because the task of the target times out', refused],
-  ])('is sent again under its id while the worker takes other work and Temporal %s', async (_, submit) => {
+  ])('is sent again under its id while the worker is busy and Temporal %s', async (_, submit) => {
     const ids: unknown[] = [];
     const worker = { lastAccessTime: { seconds: Math.floor(Date.now() / 1_000) } };
     const temporal = submitting(

@@ -36,19 +36,19 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 describe('finding Temporal', () => {
-  it('takes the one on the PATH before the cached one', async () => {
+  it('prefers the one on the PATH to the cached one', async () => {
     await executable(join(bin, 'temporal'), STAND_IN);
     await executable(cachedTemporalPath(env), STAND_IN);
     expect(await findTemporal(env)).toEqual({ path: join(bin, 'temporal'), origin: 'path' });
   });
 
-  it('takes the cached one where the one on the PATH does not run', async () => {
+  it('uses the cached one if the one on the PATH does not run', async () => {
     await executable(join(bin, 'temporal'), '#!/bin/sh\nexit 1\n');
     await executable(cachedTemporalPath(env), STAND_IN);
     expect(await findTemporal(env)).toEqual({ path: cachedTemporalPath(env), origin: 'cache' });
   });
 
-  it('finds nothing where the only file of that name is something else', async () => {
+  it('finds nothing if the only file of that name is another program', async () => {
     await executable(join(bin, 'temporal'), '#!/bin/sh\necho "temporal fever"\n');
     expect(await findTemporal(env)).toBeUndefined();
   });
@@ -61,7 +61,7 @@ describe('finding Temporal', () => {
     expect(configuredTemporalAddress(nowhere)).toBeUndefined();
   });
 
-  it('reads the address from the profile that TEMPORAL_PROFILE names', async () => {
+  it('reads the address from the profile in TEMPORAL_PROFILE', async () => {
     const file = join(root, 'temporal.toml');
     await writeFile(file, '[profile.team]\naddress = "team.example.com:7233"\n');
     expect(configuredTemporalAddress({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'team' })).toBe(
@@ -74,13 +74,13 @@ describe('finding Temporal', () => {
     ['linux', { HOME: '/home/ada', XDG_CACHE_HOME: '/cache' }, '/cache/slipway/temporal/1.5.1/temporal'],
     ['darwin', { HOME: '/Users/ada' }, '/Users/ada/Library/Caches/slipway/temporal/1.5.1/temporal'],
     ['win32', { LOCALAPPDATA: '/C/Local' }, '/C/Local/slipway/temporal/1.5.1/temporal.exe'],
-  ] as const)('keeps its copy where %s keeps caches (%o)', (system, variables, path) => {
+  ] as const)('uses the cache folder of %s (%o)', (system, variables, path) => {
     expect(cachedTemporalPath(variables, system)).toBe(path);
   });
 });
 
 describe('installing Temporal', () => {
-  it('builds it with Go where the download cannot be reached, and leaves only the executable in the cache', async () => {
+  it('builds it with Go if the download cannot be reached, and leaves only the executable in the cache', async () => {
     await goThatBuilds(STAND_IN);
     const lines: string[] = [];
     const installed = await installTemporal({ env, onProgress: (line) => lines.push(line) });
@@ -91,7 +91,7 @@ describe('installing Temporal', () => {
     expect(await findTemporal(env)).toEqual({ path: installed.path, origin: 'cache' });
   });
 
-  it('lets the second of two installations wait for the first and take what it made', async () => {
+  it('makes the second of two installations wait for the first and use its result', async () => {
     await goThatBuilds(STAND_IN);
     const [first, second] = await Promise.all([installTemporal({ env }), installTemporal({ env })]);
     expect([first.origin, second.origin].sort()).toEqual(['cache', 'go']);
@@ -114,7 +114,7 @@ describe('installing Temporal', () => {
     expect(await readdir(cache)).toEqual(['temporal']);
   });
 
-  it('lists each thing that was tried and why it failed', async () => {
+  it('lists each attempt and why it failed', async () => {
     await executable(
       join(bin, 'go'),
       '#!/bin/sh\n[ "$1" = version ] && exit 0\necho "dial tcp: no route" >&2\nexit 1\n',
@@ -126,17 +126,17 @@ describe('installing Temporal', () => {
     );
   });
 
-  it('says so where Go is not installed either', async () => {
+  it('reports that Go is not installed either', async () => {
     await expect(installTemporal({ env })).rejects.toThrow(/go install .*: Go is not installed/);
   });
 
-  it('refuses what was built and does not run', async () => {
+  it('rejects a build that does not run', async () => {
     await goThatBuilds('#!/bin/sh\nexit 1\n');
     await expect(installTemporal({ env })).rejects.toThrow(/does not run/);
     expect(await findTemporal(env)).toBeUndefined();
   });
 
-  it('ends when it is told to, and leaves nothing half-made', async () => {
+  it('ends when its signal aborts, and leaves no partial files', async () => {
     const stop = new AbortController();
     await executable(
       join(bin, 'go'),
@@ -153,7 +153,7 @@ describe('installing Temporal', () => {
     expect(await readdir(dirname(cachedTemporalPath(env)))).toEqual([]);
   });
 
-  it('gives up on a download that does not move', async () => {
+  it('gives up on a download without progress', async () => {
     await goThatBuilds(STAND_IN);
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -172,7 +172,7 @@ describe('installing Temporal', () => {
     }
   });
 
-  it('says where the cache cannot be written', async () => {
+  it('reports a cache that is not writable', async () => {
     await writeFile(join(root, 'file'), '');
     await expect(
       installTemporal({ env: { ...env, XDG_CACHE_HOME: join(root, 'file') } }),
@@ -180,7 +180,7 @@ describe('installing Temporal', () => {
   });
 });
 
-it('tells elapsed time as people read it', () => {
+it('shows elapsed time for people', () => {
   expect([elapsed(900), elapsed(45_000), elapsed(185_000)]).toEqual(['0 s', '45 s', '3 min 05 s']);
 });
 

@@ -36,7 +36,7 @@ describe('the test server', () => {
     expect(await installTestServer({ env })).toEqual({ path: mine, origin: 'path' });
   });
 
-  it('is made of its Java archives where the download cannot be reached, once', async () => {
+  it('is assembled once from its Java archives if the download cannot be reached', async () => {
     await executable(join(bin, 'java'), '#!/bin/sh\n');
     const fetches = '[ "$1" = --version ] || { /bin/mkdir lib && echo archive > lib/server.jar; }';
     await executable(join(bin, 'mvn'), `#!/bin/sh\n${fetches}\n`);
@@ -51,7 +51,7 @@ describe('the test server', () => {
     expect(await installTestServer({ env })).toEqual({ path, origin: 'cache' });
   });
 
-  it('is not to be had without the download, Java or Maven, and the error lists each', async () => {
+  it('is unavailable without the download, Java or Maven, and the error lists each', async () => {
     const failure = installTestServer({ env });
     await expect(failure).rejects.toMatchObject({ code: 'SLIPWAY_TEST_SERVER_UNAVAILABLE', exitCode: 6 });
     await expect(failure).rejects.toThrow(

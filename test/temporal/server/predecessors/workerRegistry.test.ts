@@ -53,7 +53,7 @@ async function killedWorker(settings = SETTINGS): Promise<string> {
   return identity;
 }
 
-it('a worker that was killed is told from those that live, until it is forgotten', async () => {
+it('a killed worker is distinguished from running ones, until it is forgotten', async () => {
   const alive = await worker();
   const identity = await killedWorker();
   const next = await worker();
@@ -65,12 +65,12 @@ it('a worker that was killed is told from those that live, until it is forgotten
   expect(await next.killed()).toEqual([]);
 });
 
-it('a worker that has ended in order leaves nothing behind', async () => {
+it('a worker that has ended normally leaves nothing', async () => {
   await (await joinWorkers(home, SETTINGS)).leave();
   expect(await readdir(join(home, 'workers'))).toEqual([]);
 });
 
-it('workers of another task queue, and of another machine that shares the home, are left alone', async () => {
+it('workers of another task queue, and of another machine that shares the home, are ignored', async () => {
   const elsewhere = await killedWorker({ namespace: 'default', taskQueue: 'another' });
   const mine = await worker();
   const [name] = (await readdir(join(home, 'workers'))).filter((file) =>

@@ -13,7 +13,7 @@ const { client: publicClient, uncalled } = usePublicClient(
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('the public client', () => {
-  it('makes assistants of a graph, and runs them with what they are configured with', async () => {
+  it('creates assistants of a graph, and runs them with their configuration', async () => {
     const { assistants, runs, threads } = publicClient();
     const made = await assistants.create({
       graphId: 'made',
@@ -60,7 +60,7 @@ describe('the public client', () => {
     await expect(assistants.delete(id)).rejects.toThrow('404');
   });
 
-  it('changes assistants in versions, and goes back to one', async () => {
+  it('creates versions of assistants, and returns to an earlier one', async () => {
     const { assistants } = publicClient();
     const { assistant_id: id } = await assistants.create({ graphId: 'made', metadata: { a: 1, b: 1 } });
     const second = await assistants.update(id, {
@@ -90,7 +90,7 @@ describe('the public client', () => {
     await assistants.delete(id);
   });
 
-  it('leaves a graph’s own assistant as its source says', async () => {
+  it('cannot change a graph’s own assistant', async () => {
     const { assistants } = publicClient();
     const [own] = await assistants.search({ graphId: 'echo' });
     expect(own).toMatchObject({ graph_id: 'echo', name: 'echo', version: 1 });
@@ -103,7 +103,7 @@ describe('the public client', () => {
     await expect(assistants.create({ graphId: 'echo', assistantId: id })).rejects.toThrow('409');
   });
 
-  it('finds assistants: by graph, name and metadata, in order, in pages, in part', async () => {
+  it('finds assistants by graph, name and metadata, sorted, in pages, with selected fields', async () => {
     const { assistants } = publicClient();
     const mark = crypto.randomUUID();
     const names = ['Beta', 'alpha', 'gamma'];
@@ -126,7 +126,7 @@ describe('the public client', () => {
     expect(await assistants.search({ graphId: 'nobody' })).toEqual([]);
   });
 
-  it('looks at a graph: drawing, schemas, subgraphs', async () => {
+  it('reads a graph’s drawing, schemas and subgraphs', async () => {
     const { assistants } = publicClient();
     const drawn = await assistants.getGraph('parent');
     expect(drawn.nodes.map(({ id }) => id)).toEqual(
@@ -151,7 +151,7 @@ describe('the public client', () => {
     await expect(assistants.getGraph(UNKNOWN)).rejects.toThrow('404');
   });
 
-  it('keeps items, which graphs see and add to', async () => {
+  it('stores items, which graphs read and add to', async () => {
     const { store, runs } = publicClient();
     await store.putItem(['notes', 'client'], 'told', { text: 'from a client', rank: 1, tags: ['a'] });
     const item = await store.getItem(['notes', 'client'], 'told');
@@ -198,7 +198,7 @@ describe('the public client', () => {
     expect(await store.getItem(['notes', 'client'], 'told')).toBeNull();
   });
 
-  it('gives items a time, which reading them begins anew', async () => {
+  it('stores items with a time to live, which a read renews', async () => {
     const { store } = publicClient();
     const millisecond = 1 / 60_000;
     await store.putItem(['brief'], 'gone', {}, { ttl: millisecond });
@@ -211,7 +211,7 @@ describe('the public client', () => {
     expect((await store.listNamespaces({ prefix: ['brief'] })).namespaces).toEqual([['brief']]);
   });
 
-  it('is refused items that cannot be kept', async () => {
+  it('gets errors for items that cannot be stored', async () => {
     const { store } = publicClient();
     await expect(store.putItem([], 'x', {})).rejects.toThrow('422');
     await expect(store.putItem([''], 'x', {})).rejects.toThrow('422');
@@ -225,7 +225,7 @@ describe('the public client', () => {
     await store.deleteItem(widest, 'x'.repeat(992));
   });
 
-  it('is told what is not served, and what to do instead', async () => {
+  it('gets an error with an alternative for what is not served', async () => {
     const { crons } = publicClient();
     const told = /404.*Cron jobs are not served/;
     await expect(crons.create('echo', { schedule: '* * * * *' })).rejects.toThrow(told);
@@ -236,7 +236,7 @@ describe('the public client', () => {
     await expect(crons.delete(UNKNOWN)).rejects.toThrow(told);
   });
 
-  it('has been used for everything that it offers of these', () => {
+  it('calls every method of these resources in this test', () => {
     expect(uncalled()).toEqual([]);
   });
 });

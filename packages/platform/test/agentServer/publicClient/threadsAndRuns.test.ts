@@ -9,7 +9,7 @@ const { client: publicClient, uncalled } = usePublicClient(() => agent().url, ['
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('the public client', () => {
-  it('makes threads with first states, changes, copies and finds them', async () => {
+  it('creates threads with first states, changes, copies and finds them', async () => {
     const { threads } = publicClient();
     const mark = crypto.randomUUID();
     const thread = await threads.create({
@@ -118,7 +118,7 @@ describe('the public client', () => {
     await expect(runs.cancelMany({ status: 'running' })).rejects.toThrow('404');
   });
 
-  it('follows a thread: the run that is on, and those that come', async () => {
+  it('follows a thread: its current run, and later ones', async () => {
     const { threads, runs } = publicClient();
     const { thread_id: thread } = await threads.create({ graphId: 'steps' });
     const hold = gate();
@@ -174,7 +174,7 @@ describe('the public client', () => {
     ]);
   });
 
-  it('follows a thread’s states, and where its runs begin and end', async () => {
+  it('follows a thread’s states, and the starts and ends of its runs', async () => {
     const { threads, runs } = publicClient();
     const { thread_id: thread } = await threads.create({ graphId: 'steps' });
     const hold = gate();
@@ -205,7 +205,7 @@ describe('the public client', () => {
     await expect(threads.joinStream(thread).next()).rejects.toThrow('404');
   });
 
-  it('runs without threads: waited for, streamed, in batches, and kept where that is asked for', async () => {
+  it('runs without threads: waits, streams, sends batches, and keeps threads on request', async () => {
     const { threads, runs } = publicClient();
     const seen: string[] = [];
     let created = '';
@@ -240,13 +240,13 @@ describe('the public client', () => {
     expect((await threads.getState(kept.thread_id)).values).toMatchObject({ text: 'echo: kept' });
   });
 
-  it('is told that a stream over a socket is not served', async () => {
+  it('gets an error for a stream over a socket', async () => {
     const stream = publicClient().threads.stream({ assistantId: 'echo' });
     await expect(stream.run.start({ input: { text: 'x' } })).rejects.toThrow(/not served/);
     await stream.close();
   });
 
-  it('has been used for everything that it offers of these', () => {
+  it('calls every method of these resources in this test', () => {
     expect(uncalled()).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ beforeEach(() => {
 
 afterAll(() => server.close());
 
-it('a webhook carries a signature that its secret verifies, where there is one', async () => {
+it('a webhook with a secret carries a valid signature', async () => {
   const webhooks = new Webhooks({ allow: ['127.0.0.1'], secret: 'whisper', log });
   await webhooks.deliver(`${url}/hook`, '{"a":1}', 'run');
   const [sent] = got;
@@ -52,7 +52,7 @@ it('a webhook carries a signature that its secret verifies, where there is one',
   await plain.close();
 });
 
-it('a webhook is not sent where it may not go, neither itself nor through a redirect or a name', async () => {
+it('a webhook is not sent to a forbidden address, directly, by a redirect or by a name', async () => {
   const { port } = new URL(url);
   const closed = new Webhooks({ log, retryAfterMs: [1] });
   await Promise.all([
@@ -100,23 +100,23 @@ describe('the addresses of webhooks', () => {
     'http://[2002:7f00:1::]/',
     'http://[fd00::1]/',
     'http://[fe80::1]/',
-  ])('that are not public are refused: %s', (url) => {
+  ])('that are not public are rejected: %s', (url) => {
     expect(new ReachableAddresses().refusal(url)).toMatch(/is not a public address|this machine itself/);
   });
 
   it.each(['http://8.8.8.8/', 'http://[2606:4700::1111]/', 'https://hooks.example/', 'http://172.32.0.1/'])(
-    'that are public are reachable, names until they are resolved: %s',
+    'that are public are allowed, names until they are resolved: %s',
     (url) => {
       expect(new ReachableAddresses().refusal(url)).toBeUndefined();
     },
   );
 
-  it('of a name are checked when it is resolved', async () => {
+  it('behind a name are checked when it is resolved', async () => {
     await expect(looked(new ReachableAddresses(), 'localhost')).rejects.toThrow(/not a public address/);
     expect(await looked(new ReachableAddresses(['127.0.0.0/8', '::1']), 'localhost')).not.toHaveLength(0);
   });
 
-  it('that somebody allowed are reachable: an address, a network, a name, all', () => {
+  it('that the settings allow are reachable: an address, a network, a name, all', () => {
     const allowing = (...allowed: string[]) => new ReachableAddresses(allowed);
     expect(allowing('127.0.0.1').refusal('http://127.0.0.1/')).toBeUndefined();
     expect(allowing('127.0.0.1').refusal('http://127.0.0.2/')).toBeDefined();

@@ -206,7 +206,7 @@ async function assertEnough<Ts>(name: string, property: fc.IAsyncProperty<Ts>): 
   } while (sent(name) < enough);
 }
 
-describe('generated requests get no 5xx, no silence, and nothing in that the contract forbids:', () => {
+describe('generated requests get no 5xx, always an answer, and accept nothing that the contract forbids:', () => {
   // In the long run up to 1 s per request; a rotation of secrets takes the longest. A test that timed out would
   // continue beside the next one, and delete its objects.
   const timeout = (IS_LONG ? RUNS : 0) * 1_000 + 600_000;
@@ -245,7 +245,7 @@ describe('generated requests get no 5xx, no silence, and nothing in that the con
     await assertEnough('receivePush', fc.asyncProperty(pushes, check));
   });
 
-  it('and enough of them are let in to try what lies behind, in the long run by every endpoint', () => {
+  it('and enough of them are accepted to exercise every endpoint in the long run', () => {
     const isIn = (status: number): boolean => status < 400;
     expect(sent(undefined, isIn)).toBeGreaterThan(sent() / 5);
     if (IS_LONG) expect([...answered.keys()].filter((name) => sent(name, isIn) === 0)).toEqual([]);

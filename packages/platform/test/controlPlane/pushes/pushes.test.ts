@@ -122,8 +122,8 @@ async function poll(): Promise<void> {
   });
 }
 
-describe('a push that a webhook tells of', () => {
-  it('makes one revision of its commit, however often it is delivered', async () => {
+describe('a push reported by a webhook', () => {
+  it('creates one revision of its commit, even if delivered repeatedly', async () => {
     const followed = await Followed.create('told');
     const before = await followed.repository.head();
     const after = await followed.repository.commit({ 'new.txt': '' });
@@ -151,7 +151,7 @@ describe('a push that a webhook tells of', () => {
     expect(await followed.pushed()).toEqual([after]);
   });
 
-  it('needs no API key, may come as a form, and may be of the default branch', async () => {
+  it('needs no API key, may be a form, and may be of the default branch', async () => {
     const followed = await Followed.create('form', null);
     const before = await followed.repository.head();
     const after = await followed.repository.commit({ 'new.txt': '' });
@@ -159,7 +159,7 @@ describe('a push that a webhook tells of', () => {
     expect(await followed.pushed()).toEqual([after]);
   });
 
-  it('back to an earlier commit makes a revision of that, each time', async () => {
+  it('back to an earlier commit creates a revision of it each time', async () => {
     const followed = await Followed.create('back-and-forth');
     const one = await followed.repository.head();
     const two = await followed.repository.commit({ 'new.txt': '' });
@@ -169,7 +169,7 @@ describe('a push that a webhook tells of', () => {
     expect(await followed.pushed()).toEqual([two, one, two]);
   });
 
-  it('that comes too late, or after one that was missed, has the repository asked', async () => {
+  it('that is late, or follows a missed one, makes the platform read the repository', async () => {
     const followed = await Followed.create('out-of-order');
     const one = await followed.repository.head();
     const two = await followed.repository.commit({ two: '' });
@@ -185,7 +185,7 @@ describe('a push that a webhook tells of', () => {
     expect(await followed.pushed()).toEqual([three]);
   });
 
-  it('of anything else makes nothing, and is answered with why', async () => {
+  it('of another branch or kind creates nothing, and the response says why', async () => {
     const followed = await Followed.create('elsewhere');
     const before = await followed.repository.head();
     const after = '1'.repeat(40);
@@ -210,7 +210,7 @@ describe('a push that a webhook tells of', () => {
     expect(await followed.pushed()).toEqual([]);
   });
 
-  it('is not read where no webhook is known, and only as far as a push needs where one is', async () => {
+  it('is not read without a webhook, and otherwise read only as far as needed', async () => {
     const send = async (id: string): Promise<{ status: number; read: number }> => {
       let read = 0;
       const body = new ReadableStream<Uint8Array>(
@@ -237,7 +237,7 @@ describe('a push that a webhook tells of', () => {
     expect(read).toBeLessThan(8);
   });
 
-  it('is refused where it is not signed as it should be', async () => {
+  it('is rejected if its signature is invalid', async () => {
     const followed = await Followed.create('unsigned');
     const push = followed.push(await followed.repository.head(), '1'.repeat(40));
     expect((await deliver(push, { secret: 'another' })).status).toBe(401);
@@ -263,8 +263,8 @@ describe('a push that a webhook tells of', () => {
   });
 });
 
-describe('a push that the platform finds by asking', () => {
-  it('makes one revision, also when a webhook tells of it at the same moment', async () => {
+describe('a push found by polling', () => {
+  it('creates one revision, also if a webhook reports it at the same moment', async () => {
     const followed = await Followed.create('both');
     await poll();
     const commits: string[] = [];
@@ -281,7 +281,7 @@ describe('a push that the platform finds by asking', () => {
     expect(await followed.pushed()).toEqual(commits);
   });
 
-  it('while the platform was killed makes one revision after it has started, and only one', async () => {
+  it('during an outage of the platform creates exactly one revision after its start', async () => {
     const followed = await Followed.create('killed');
     const before = await followed.repository.head();
     const first = await followed.repository.commit({ first: '' });
@@ -303,7 +303,7 @@ describe('a push that the platform finds by asking', () => {
     expect(await followed.pushed()).toEqual([first, second]);
   });
 
-  it('is none where a revision has just been made of that commit by a PATCH, or an earlier one serves again', async () => {
+  it('creates none if a PATCH has just created a revision of that commit, or an earlier one serves again', async () => {
     const followed = await Followed.create('no-push');
     const { latest_revision_id: earlier } = await platform.deployment(followed.id);
     await followed.repository.commit({ 'new.txt': '' });
@@ -321,7 +321,7 @@ describe('a push that the platform finds by asking', () => {
     expect(await platform.deployment(followed.id)).toMatchObject({ latest_revision_id: patched });
   });
 
-  it('is found although another repository hangs, and although a third fails', async () => {
+  it('is found although another repository hangs, and a third fails', async () => {
     const followed = await Followed.create('among-others');
     const failing = await Followed.create('failing');
     const hanging = await GitServer.start(root);
@@ -345,7 +345,7 @@ describe('a push that the platform finds by asking', () => {
     expect(platform.logged.join('')).toContain('could not be asked for its branches');
   });
 
-  it('is not looked for where no deployment builds what is pushed', async () => {
+  it('is not looked for if no deployment has build_on_push', async () => {
     const followed = await Followed.create('not-asked');
     await platform.call('PATCH', `/v2/deployments/${followed.id}`, {
       source_config: { build_on_push: false },

@@ -82,7 +82,7 @@ async function create(source: SourceName, more: Record<string, unknown> = {}): P
 const upload = (id: string): Promise<string> => platform.upload(id);
 
 describe('a deployment', () => {
-  it.each(SOURCES)('of source %s is answered with every field that it was created with', async (source) => {
+  it.each(SOURCES)('of source %s is returned with every field of its creation', async (source) => {
     const whole = wholeOf(source);
     const created = await create(source);
     expect(created).toMatchObject(whole);
@@ -90,7 +90,7 @@ describe('a deployment', () => {
   });
 
   it.each(SOURCES.filter((source) => source !== 'external_image'))(
-    'of source %s has its custom_url from the platform, and no other',
+    'of source %s gets its custom_url only from the platform',
     async (source) => {
       const { id, source_config: config } = await create(source);
       expect(config['custom_url']).toBe(`http://localhost/agents/${id}`);
@@ -101,7 +101,7 @@ describe('a deployment', () => {
     },
   );
 
-  it('takes nothing that is read-only, from a creation or a PATCH', async () => {
+  it('ignores read-only fields in a creation or a PATCH', async () => {
     const past = '2000-01-01T00:00:00Z';
     const said = {
       id: randomUUID(),
@@ -141,7 +141,7 @@ describe('a deployment', () => {
     ['secrets', 'internal_source', [{ name: 'A', value: 'c' }]],
     ['source_config.resource_spec', 'external_image', { cpu: 1 }],
   ])(
-    'has a new revision after a PATCH of %s, and the one before describes itself as ever',
+    'has a new revision after a PATCH of %s, and the earlier one keeps its description',
     async (path, source, given) => {
       const { id, latest_revision_id: before, source_revision_config: config } = await create(source);
       const value: unknown = given === upload ? await upload(id) : given;

@@ -18,7 +18,7 @@ const locations = (json: AnswerBody): string[] =>
 describe('every endpoint of the contract', () => {
   const endpoints: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
 
-  it.each(endpoints)('%s asks for the API key', async (_, { method, path }) => {
+  it.each(endpoints)('%s requires the API key', async (_, { method, path }) => {
     const url = path.replaceAll(/\{\w+\}/g, randomUUID());
     const without = await platform.app.request(url, { method });
     expect(without.status).toBe(401);
@@ -28,14 +28,14 @@ describe('every endpoint of the contract', () => {
   });
 
   const withPath = endpoints.filter(([, { params }]) => params !== undefined);
-  it.each(withPath)('%s answers 422 for an id that is no uuid', async (_, { method, path }) => {
+  it.each(withPath)('%s answers 422 for an id that is not a uuid', async (_, { method, path }) => {
     const { status, json } = await platform.call(method, path.replaceAll(/\{\w+\}/g, 'x'));
     expect(status).toBe(422);
     expect(locations(json)[0]).toMatch(/^path\./);
   });
 });
 
-it('redeployRevision takes each of the three ways to say who asks', async () => {
+it('redeployRevision accepts each of the three ways to name the caller', async () => {
   const { id, revision } = await platform.deployed('three ways');
   const redeployed = async (headers: Record<string, string>): Promise<number> => {
     const path = `/v2/deployments/${id}/revisions/${revision}/redeploy`;
@@ -86,7 +86,7 @@ describe('creating a deployment', () => {
     });
   });
 
-  it('makes a tracing project of that name, and answers 409 where one exists, also for two at once', async () => {
+  it('creates a tracing project of that name, and answers 409 if one exists, also for two at the same time', async () => {
     const id = await platform.create('taken');
     const projects = await platform.kysely
       .selectFrom('tracing_projects')
@@ -115,7 +115,7 @@ describe('creating a deployment', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
   });
 
-  it('refuses what the contract refuses, at its place, and stores nothing of it', async () => {
+  it('rejects what the contract rejects, with its place, and stores nothing', async () => {
     const { status, json } = await platform.call('POST', '/v2/deployments', {
       name: 'refused',
       source: 'internal_source',
@@ -128,7 +128,7 @@ describe('creating a deployment', () => {
     expect(list.resources).toEqual([]);
   });
 
-  it('refuses every source_tarball_path, also beside public names: none can have been obtained yet', async () => {
+  it('rejects every source_tarball_path, also beside public names, because none can exist yet', async () => {
     const uploaded = await platform.upload(await platform.create('uploaded to'));
     for (const source_revision_config of [
       { graph_config_path: 'graph.json', source_tarball_path: 'made/up.tar.gz' },
@@ -157,7 +157,7 @@ describe('creating a deployment', () => {
     expect(status).toBe(201);
   });
 
-  it('refuses a body of more than 1 MB with 413', async () => {
+  it('rejects a body of more than 1 MB with 413', async () => {
     const { status } = await platform.call(
       'POST',
       '/v2/deployments',
@@ -168,7 +168,7 @@ describe('creating a deployment', () => {
 });
 
 describe('a PATCH', () => {
-  it('makes a revision for each of the revision-creating fields, and for no other', async () => {
+  it('creates a revision only for the revision-creating fields', async () => {
     // Each of them alone is in `deploymentFields.test.ts`.
     const id = await platform.create('makes revisions');
     const { latest_revision_id: first } = await platform.deployment(id);
@@ -185,7 +185,7 @@ describe('a PATCH', () => {
     expect(json.latest_revision_id).not.toBe(first);
   });
 
-  it('replaces the whole list of secrets, and carries it over when it is not sent', async () => {
+  it('replaces the whole list of secrets, and keeps it if absent', async () => {
     const id = await platform.create('secrets', { secrets: [{ name: 'A', value: '1' }] });
     const kept = await platform.call('PATCH', `/v2/deployments/${id}`, {
       source_revision_config: { graph_config_path: 'b/graph.json' },
@@ -197,7 +197,7 @@ describe('a PATCH', () => {
     expect(replaced.json.secrets).toEqual([{ name: 'B', value: '2' }]);
   });
 
-  it('takes only an object path from its own upload-url, with something uploaded to it', async () => {
+  it('accepts only an object path of its own upload-url with an upload', async () => {
     const id = await platform.create('paths');
     const other = await platform.create('other paths');
     const patch = (path: string) =>
@@ -216,7 +216,7 @@ describe('a PATCH', () => {
     expect((await patch(await platform.upload(id))).status).toBe(200);
   });
 
-  it('refuses a change of what is immutable, and takes back what was read', async () => {
+  it('rejects a change of immutable fields, and accepts the values that were read', async () => {
     const id = await platform.create('immutable');
     const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, { name: 'renamed' });
     expect(status).toBe(422);
@@ -247,7 +247,7 @@ describe('lists', () => {
     expect((await platform.call('GET', '/v2/deployments?limit=101')).status).toBe(422);
   });
 
-  it('are filtered as the public relative filters them: by ids, type and image version; every filter has to fit', async () => {
+  it('are filtered like the public document’s: by ids, type and image version; every filter applies', async () => {
     const typed = { source: 'repo_host', source_config: { deployment_type: 'prod' } };
     const one = await platform.create('filtered one', { ...typed, image_version: '7.1' });
     const two = await platform.create('filtered two', typed);
@@ -312,7 +312,7 @@ describe('the logs of a revision', () => {
 });
 
 describe('an upload URL', () => {
-  it('is refused for a source that takes no uploads', async () => {
+  it('is rejected for a source without uploads', async () => {
     const { json } = await platform.call('POST', '/v2/deployments', {
       ...createBody({ source: 'external_image' }),
       source_revision_config: {},
@@ -323,7 +323,7 @@ describe('an upload URL', () => {
 });
 
 describe('secrets', () => {
-  it('are nowhere in the database or the logs as they are', async () => {
+  it('are never in plain text in the database or the logs', async () => {
     const { revision } = await platform.deployed('sealed', {
       secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
     });
@@ -336,7 +336,7 @@ describe('secrets', () => {
     expect(platform.logged.join('')).not.toContain('hunter2');
   });
 
-  it('cannot take an agent away from its platform', async () => {
+  it('cannot detach an agent from its platform', async () => {
     const { id, revision } = await platform.deployed('disguised', {
       secrets: [{ name: 'SLIPWAY_AGENT_DEPLOYMENT_ID', value: 'another' }],
     });

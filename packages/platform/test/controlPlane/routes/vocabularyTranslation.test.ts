@@ -40,8 +40,8 @@ const issues = ({ json }: Answer): string[][] =>
     msg,
   ]);
 
-describe('a platform that speaks both vocabularies', () => {
-  it('takes what the public deploy command leaves out, and answers by the public document', async () => {
+describe('a platform that accepts both vocabularies', () => {
+  it('accepts what the public deploy command omits, and answers in the public names', async () => {
     const json = await made(commandCreates());
     expect(publicAnswerProblems('POST', '/v2/deployments', 201, json)).toEqual([]);
     expect(json).toMatchObject({
@@ -53,7 +53,7 @@ describe('a platform that speaks both vocabularies', () => {
     expect(json.source_revision_config).not.toHaveProperty('graph_config_path');
   });
 
-  it.each(['serverless', 'dedicated'])('takes the deployment type %s of newer clients', async (type) => {
+  it.each(['serverless', 'dedicated'])('accepts the deployment type %s of newer clients', async (type) => {
     const json = await made({ ...commandCreates(), source_config: { deployment_type: type } });
     expect(json.source_config).toMatchObject({ deployment_type: type });
     const path = `/v2/deployments/${json.id}`;
@@ -69,7 +69,7 @@ describe('a platform that speaks both vocabularies', () => {
     await vi.waitFor(async () => expect((await platform.call('GET', path)).status).toBe(404), 20_000);
   });
 
-  it('answers a request in the names that it was written in, wherever they stand', async () => {
+  it('answers a request in the names of the request, at any place', async () => {
     const json = await made(publicImage());
     expect(publicAnswerProblems('POST', '/v2/deployments', 201, json)).toEqual([]);
     expect(json).toMatchObject({
@@ -89,7 +89,7 @@ describe('a platform that speaks both vocabularies', () => {
     });
   });
 
-  it('answers what names nothing in the names that the deployment was made in', async () => {
+  it('answers a request without names in the names of the deployment’s creation', async () => {
     const { id, latest_revision_id: revision } = await made(publicImage());
     const path = `/v2/deployments/${id}`;
     const read = await platform.call('GET', path);
@@ -104,7 +104,7 @@ describe('a platform that speaks both vocabularies', () => {
     expect(list.json.resources[0]).toMatchObject({ source: 'external_docker' });
   });
 
-  it('answers a request that tells another vocabulary than the deployment’s in its own', async () => {
+  it('answers a request in its own vocabulary, even if the deployment’s differs', async () => {
     const { id } = await made(commandCreates());
     const patch = { source_revision_config: { graph_config_path: 'src/graph.json' } };
     const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, patch);
@@ -114,7 +114,7 @@ describe('a platform that speaks both vocabularies', () => {
     });
   });
 
-  it('lists each deployment in the names that it was made in', async () => {
+  it('lists each deployment in the names of its creation', async () => {
     const mark = randomUUID();
     await made(publicImage({ name: `${mark}-public` }));
     await made(createBody({ name: `${mark}-contract` }));
@@ -132,14 +132,14 @@ describe('a platform that speaks both vocabularies', () => {
     expect(json.offset).toBe(2);
   });
 
-  it('remembers across a restart what a deployment was made in', async () => {
+  it('remembers a deployment’s vocabulary after a restart', async () => {
     const { id } = await made(publicImage());
     await platform.controlPlane.close();
     await platform.start();
     expect(await platform.deployment(id)).toMatchObject({ source: 'external_docker' });
   });
 
-  it('makes a revision of what a public client uploads and patches', async () => {
+  it('creates a revision from a public client’s upload and patch', async () => {
     const { id } = await made(commandCreates());
     const path = await platform.upload(id);
     const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
@@ -153,7 +153,7 @@ describe('a platform that speaks both vocabularies', () => {
     expect(platform.builds.at(-1)?.graphConfigPath).toBe('agents/langgraph.json');
   });
 
-  it('registers and shows a listener in the names that it was told in', async () => {
+  it('registers and shows a listener in the names of the request', async () => {
     const path = '/v2/listeners';
     const { status, json } = await platform.call('POST', path, {
       compute_type: 'k8s',
@@ -186,7 +186,7 @@ describe('a platform that speaks both vocabularies', () => {
     ]);
   });
 
-  it('says what is wrong with a public request in public names', async () => {
+  it('reports problems of a public request in public names', async () => {
     const refused = await platform.call(
       'POST',
       '/v2/deployments',
@@ -210,7 +210,7 @@ describe('a platform that speaks both vocabularies', () => {
     ]);
   });
 
-  it('has one source per deployment: another revision_source is refused under its own name', async () => {
+  it('has one source per deployment: another revision_source is rejected under its own name', async () => {
     const { id } = await made(commandCreates());
     const refused = await platform.call('PATCH', `/v2/deployments/${id}`, {
       revision_source: 'internal_docker',
@@ -223,7 +223,7 @@ describe('a platform that speaks both vocabularies', () => {
     ]);
   });
 
-  it('refuses a request that mixes the vocabularies', async () => {
+  it('rejects a request that mixes the vocabularies', async () => {
     const mixed = publicImage({ source: 'external_image' });
     const refused = await platform.call('POST', '/v2/deployments', mixed);
     expect(refused.status).toBe(422);
@@ -233,7 +233,7 @@ describe('a platform that speaks both vocabularies', () => {
     ]);
   });
 
-  it('holds a request in the contract’s names to the contract', async () => {
+  it('validates a request in the contract’s names against the contract', async () => {
     const { secrets: _, ...withoutSecrets } = createBody();
     expect((await platform.call('POST', '/v2/deployments', withoutSecrets)).status).toBe(422);
     const foreign = { ...createBody(), source_config: { deployment_type: 'dev' } };
@@ -244,8 +244,8 @@ describe('a platform that speaks both vocabularies', () => {
   });
 });
 
-describe('a platform that speaks one vocabulary', () => {
-  it('takes public names for what they are in the contract: unknown', async () => {
+describe('a platform that accepts one vocabulary', () => {
+  it('treats public names as unknown if it accepts the contract’s', async () => {
     await platform.controlPlane.close();
     await platform.start({ vocabulary: 'contract' });
     const refused = await platform.call('POST', '/v2/deployments', publicImage());
@@ -257,7 +257,7 @@ describe('a platform that speaks one vocabulary', () => {
     });
   });
 
-  it('refuses the contract’s names where it speaks the public ones, and answers everything in those', async () => {
+  it('rejects the contract’s names if it accepts the public ones, and answers in those', async () => {
     const { id } = await made(createBody());
     await platform.controlPlane.close();
     await platform.start({ vocabulary: 'public' });

@@ -90,7 +90,7 @@ describe('a revision of repo_host', () => {
     ['a branch', 'main', ['first.txt', 'graph.json', 'second.txt'], 'main'],
     ['a tag', 'refs/tags/v1', ['first.txt', 'graph.json'], 'v1'],
     ['the default branch', null, ['first.txt', 'graph.json', 'second.txt'], 'main'],
-  ])('is built from %s, and says from which commit', async (_what, ref, names, at) => {
+  ])('is built from %s, and records the commit', async (_what, ref, names, at) => {
     const built = buildsWithNames();
     const { id, revision, log } = await deploy({ integration_id: onDisk, repo_url: repository.path }, ref);
     expect(revision.status).toBe('DEPLOYED');
@@ -102,7 +102,7 @@ describe('a revision of repo_host', () => {
     expect(await scratches()).toEqual([]);
   });
 
-  it('is really built, with the links that stay inside its tree', async () => {
+  it('is really built, with links inside its tree', async () => {
     await repository.git('checkout', '--quiet', '-b', 'links');
     await repository.commit({
       'graph.json': JSON.stringify({ node_version: '20', graphs: { agent: './src/agent.mjs:graph' } }),
@@ -117,7 +117,7 @@ describe('a revision of repo_host', () => {
     expect(await readdir(workspace)).toEqual(['first.txt', 'graph.json', 'link.mjs', 'second.txt', 'src']);
   });
 
-  it('of a private repository is built with the credential of its integration, which shows nowhere', async () => {
+  it('of a private repository is built with the credential of its integration, which never appears', async () => {
     const { revision, log } = await deploy({
       integration_id: overHttp,
       repo_url: `${server.url}/agent/.git`,
@@ -126,7 +126,7 @@ describe('a revision of repo_host', () => {
     expect(log + JSON.stringify(revision) + platform.logged.join('\n')).not.toContain(TOKEN);
   });
 
-  it('says that a submodule is left out', async () => {
+  it('reports a skipped submodule', async () => {
     const outer = await Repository.create(join(root, 'outer'));
     await outer.git(
       '-c',
@@ -145,7 +145,7 @@ describe('a revision of repo_host', () => {
     expect(built).toEqual([['.gitmodules', 'graph.json', 'inner/']]);
   });
 
-  it('that is asked for again is what was built; when that is gone, that very commit is built again', async () => {
+  it('that is requested again reuses the build; if that is gone, the same commit is built again', async () => {
     const moving = await Repository.create(join(root, 'moving'));
     await moving.commit({ 'graph.json': '{}', 'old.txt': '' });
     const { id, revision } = await deploy({ integration_id: onDisk, repo_url: moving.path });
@@ -170,13 +170,13 @@ describe('a revision of repo_host', () => {
 
 describe('a revision of repo_host fails with a reason', () => {
   // Other failures of git are in `git/commitTarball.test.ts`.
-  it('for a branch that is not there', async () => {
+  it('for a branch that does not exist', async () => {
     const { revision, log } = await deploy({ integration_id: onDisk, repo_url: repository.path }, 'nowhere');
     expect(revision.status).toBe('BUILD_FAILED');
     for (const told of [revision.status_message, log]) expect(told).toMatch(/no branch "nowhere"/);
   });
 
-  it('for a credential that is refused, or not there, without showing it', async () => {
+  it('for a rejected or missing credential, without showing it', async () => {
     await writeFile(join(root, 'wrong-token'), 'not-the-t0ken');
     const wrong = await integration({
       url_prefix: server.url,
@@ -193,7 +193,7 @@ describe('a revision of repo_host fails with a reason', () => {
     expect(second.status_message).toMatch(/env:SLIPWAY_TEST_UNSET, and there is nothing/);
   });
 
-  it('while its host hangs, it can be called off, and nothing of it is left', async () => {
+  it('if its host hangs; it can be cancelled and leaves nothing', async () => {
     const hanging = await GitServer.start(root);
     onTestFinished(() => hanging.close());
     hanging.hangs = true;
@@ -210,7 +210,7 @@ describe('a revision of repo_host fails with a reason', () => {
   });
 });
 
-it('What a build that was killed had written is gone after the next start', async () => {
+it('The files of a killed build are removed at the next start', async () => {
   platform.onBuild = async (build) => {
     await aborted(build.signal);
     return { ok: false, reason: 'killed' };
