@@ -177,7 +177,7 @@ interface CiFile {
 
 const TEMPLATES = fileURLToPath(new URL('../../../../templates/', import.meta.url));
 /** The target that the templates name. */
-const NAMED_TARGET = /(?<=\btarget: |_TARGET: )staging\b/g;
+const NAMED_TARGET = /(?<=\b(?:target|name): |_TARGET: )staging\b/g;
 /** The repository of Slipway's source in the templates: this package publishes no address. */
 const PLACEHOLDER = 'OWNER/slipway';
 

@@ -84,7 +84,9 @@ describe('slipway init --yes', () => {
 
   it('writes the CI file with the name of the target', async () => {
     await init({ yes: true, ci: 'github', target: 'prod' });
-    expect(await written('.github/workflows/release.yml')).toMatch(/^ +target: prod$/m);
+    const workflow = await written('.github/workflows/release.yml');
+    expect(workflow).toMatch(/^ +target: prod$/m);
+    expect(workflow).toMatch(/^ +name: prod$/m);
     await init({ yes: true, ci: 'gitlab', target: 'prod', force: true });
     expect(await written('.gitlab/slipway.gitlab-ci.yml')).toMatch(/SLIPWAY_INPUT_TARGET: prod$/m);
   });
