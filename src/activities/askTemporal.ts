@@ -21,7 +21,7 @@ export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promi
     if (error instanceof SlipwayError || error instanceof ApplicationFailure) throw error;
     const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
     if (cause !== undefined)
-      throw new SlipwayError('SLIPWAY_REFUSED', `the target refused: ${cause.message}`);
+      throw new SlipwayError('SLIPWAY_REFUSED', `the target rejected the message: ${cause.message}`);
     const message = error instanceof Error ? error.message : String(error);
     throw new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { cause: error });
   }

@@ -185,7 +185,7 @@ async function* content(root: string, file: SourceFile): AsyncGenerator<Buffer> 
     throw unreadable(
       file.path,
       `could not be read: ${systemReason(error)}`,
-      'Make it readable, or name it in .slipwayignore.',
+      'Make it readable, or list it in .slipwayignore.',
       error,
     );
   }
@@ -193,7 +193,7 @@ async function* content(root: string, file: SourceFile): AsyncGenerator<Buffer> 
     throw unreadable(
       file.path,
       'changed while it was read',
-      'Try again, or name it in .slipwayignore if it is written to all the time.',
+      'Try again, or list it in .slipwayignore if it changes constantly.',
     );
   }
   const rest = sizeBytes % BLOCK;

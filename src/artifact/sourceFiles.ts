@@ -62,7 +62,7 @@ async function collect(
       throw unreadable(
         path,
         'is neither a file, a folder nor a link',
-        'Remove it, or name it in .slipwayignore.',
+        'Remove it, or list it in .slipwayignore.',
       );
     }
   }
@@ -95,7 +95,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
     throw unreadable(
       path,
       `could not be read: ${systemReason(error)}`,
-      'Make it readable, or name it in .slipwayignore.',
+      'Make it readable, or list it in .slipwayignore.',
       error,
     );
   }

@@ -84,7 +84,7 @@ async function textOf(file: string, path: string): Promise<string | undefined> {
     throw unreadable(
       path,
       `could not be read: ${systemReason(error)}`,
-      'Make it readable, or name it in .slipwayignore.',
+      'Make it readable, or list it in .slipwayignore.',
       error,
     );
   });

@@ -153,7 +153,7 @@ async function* piecesOfFile(path: string): AsyncGenerator<Buffer, void> {
 const PIECE_BYTES = 262_144;
 
 async function sizeOf(source: string | (() => Readable)): Promise<number> {
-  if (typeof source !== 'string') throw new TypeError('sizeBytes is needed where the source is not a file');
+  if (typeof source !== 'string') throw new TypeError('sizeBytes is required if the source is not a file');
   try {
     return (await stat(source)).size;
   } catch (error) {

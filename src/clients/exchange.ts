@@ -145,7 +145,7 @@ export class Exchange {
     const reason = transportReason(cause, idleTimeoutMs);
     const what = `${method} ${this.#path}`;
     if (signal?.aborted === true) {
-      return this.#error(this.#lostCode, `${what} was given up`, { cause, aborted: true });
+      return this.#error(this.#lostCode, `${what} was aborted`, { cause, aborted: true });
     }
     if (this.#timedOut) {
       const message = this.#written

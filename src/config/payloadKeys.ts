@@ -38,7 +38,7 @@ export async function readPayloadKeys(environment: Environment = process.env): P
   if (written === '') return [];
   const entries = written.split(',').map((entry) => readEntry(entry.trim()));
   const ids = new Set(entries.map(({ id }) => id));
-  if (ids.size < entries.length) throw invalid('two keys have the same id', 'give each key an id of its own');
+  if (ids.size < entries.length) throw invalid('two keys have the same id', 'give each key a unique id');
   return Promise.all(
     entries.map(async ({ id, reference }) => ({
       id,

@@ -23,7 +23,7 @@ export function resolveSecret(
   if (value === undefined || value === '') {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" is not set`, {
       place: from,
-      hint: 'set it where the worker runs',
+      hint: 'set it in the worker’s environment',
     });
   }
   return value;
@@ -59,7 +59,7 @@ function readSecretFile(from: string, path: string): string {
   } catch (error) {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" could not be read`, {
       place: from,
-      hint: 'create the file where the worker runs, and make it readable for the worker',
+      hint: 'create the file on the worker’s machine, and make it readable for the worker',
       cause: error,
     });
   }

@@ -93,7 +93,7 @@ export class Verifier {
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw unproved('the token has expired');
       if (error instanceof errors.JWTClaimValidationFailed) {
-        throw unproved(`the token's "${error.claim}" is not right`);
+        throw unproved(`the token's "${error.claim}" is invalid`);
       }
       if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
         throw unreachable(issuer, error);
@@ -199,7 +199,7 @@ function jobOf(payload: JWTPayload, trusted: Extract<Trusted, { kind: 'github' |
 
 export function unproved(
   message: string,
-  hint = 'sign in with "slipway login", then say it again',
+  hint = 'sign in with "slipway login", then repeat the command',
 ): SlipwayError {
   return new SlipwayError('SLIPWAY_IDENTITY_UNPROVED', `it was not proved who asks: ${message}`, { hint });
 }

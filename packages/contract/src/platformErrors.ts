@@ -18,7 +18,7 @@ export const PLATFORM_ERRORS = {
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
   SLIPWAY_GRAPH_NOT_LOADED: { exitCode: 1, title: 'A graph of the agent could not be loaded' },
   SLIPWAY_AGENT_SETTING_INVALID: { exitCode: 1, title: 'A setting of the agent server is not valid' },
-  SLIPWAY_AGENT_OPEN: { exitCode: 1, title: 'The agent would be open to everybody on the network' },
+  SLIPWAY_AGENT_OPEN: { exitCode: 1, title: 'The agent would be open to the whole network' },
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 

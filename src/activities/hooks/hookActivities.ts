@@ -122,7 +122,7 @@ async function promote(client: Client, { request }: OrderTo<'promotion'>, { by }
     return `the promotion ${name} has begun`;
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)
-      return `the promotion ${name} is under way already`;
+      return `the promotion ${name} is already running`;
     throw error;
   }
 }

@@ -43,7 +43,7 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
       signal: enterPlaceSignal,
       signalArgs: [holder(), rules],
       workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: 'the places of promotions that work at once',
+      staticSummary: 'the slots of promotions',
     });
   };
   // Previews ask targets for the same, and take no place.

@@ -139,14 +139,14 @@ function s3Failure(place: S3Place, error: SdkError): SlipwayError {
     return refused(
       place,
       `no AWS credentials were found: ${message}`,
-      'Set them where this runs, as for any program that uses AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role.',
+      'Set them for this process, as for any AWS client: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role.',
     );
   }
   if (NOT_ACCEPTED.test(name) || status === 401 || status === 403) {
     return refused(
       place,
       `the bucket "${place.bucket}" rejected the credentials: ${errorText(error)}`,
-      'Look at the credentials where this runs, and at their rights on the bucket: docs/artifact-store.md lists them.',
+      'Check the credentials of this process, and their permissions on the bucket: docs/artifact-store.md lists them.',
     );
   }
   if (ANOTHER_REGION.test(name) || message === 'Region is missing') {

@@ -166,7 +166,7 @@ interface Abortable {
  * @returns the result as text, for the last line.
  */
 export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {
-  output.note(`asking ${id} to abort; a second interrupt exits at once`);
+  output.note(`asking ${id} to abort; a second interrupt exits immediately`);
   try {
     const taken = await ask();
     output.event({ event: 'intervention', kind: 'abort', ...taken });

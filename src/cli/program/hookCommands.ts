@@ -9,7 +9,7 @@ import { configOption, numberOption, portOption } from './options.ts';
 export function addHookCommands({ command, runs }: CommandTable): void {
   const hooks = command(
     'hooks',
-    'Listen for alerts and other webhooks, and act on them as slipway.yaml says',
+    'Receive alerts and other webhooks, and act on them by the rules of slipway.yaml',
     'slipway hooks',
     'slipway hooks --host 0.0.0.0 --port 4702',
     'slipway hooks list',

@@ -29,7 +29,11 @@ export function addJudgeCommand({ command, runs }: CommandTable): void {
       'how often to run each input on each side (default: until there are 400 runs)',
       numberOption,
     )
-    .option('--concurrency <count>', 'how many runs at once, both sides together (default: 4)', numberOption)
+    .option(
+      '--concurrency <count>',
+      'the most runs at the same time, both sides together (default: 4)',
+      numberOption,
+    )
     .option('--warm-up <count>', 'runs on each side that do not count (default: 3)', countOption)
     .option('--run-timeout <duration>', 'how long one run may take (default: 60s)')
     .option('--patience <duration>', 'how long to wait for an agent that does not answer (default: 30s)')

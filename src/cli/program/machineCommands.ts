@@ -97,7 +97,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
   )
     .option('--port <port>', 'its port; 0 takes a free one', portOption, DASHBOARD_PORT)
     .option('--host <host>', 'the address that it listens on', '127.0.0.1')
-    .option('--hooks <file>', 'listen for the hooks of this slipway.yaml, too (default: none)')
+    .option('--hooks <file>', 'also receive the hooks of this slipway.yaml (default: none)')
     .option('--temporal-ui <url>', "the address of Temporal's UI, for links (default: if it is known)")
     .addOption(metricsOption())
     .action(runs(async () => (await import('../commands/dashboard/dashboard.ts')).runDashboardCommand));
@@ -110,7 +110,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8888)
     .option(
       '--host <host>',
-      'the address that it listens on; others than loopback need SLIPWAY_CODEC_KEY',
+      'the address to listen on; addresses other than loopback require SLIPWAY_CODEC_KEY',
       '127.0.0.1',
     )
     .option(
@@ -122,7 +122,7 @@ function addServiceCommands({ version, command, runs }: CommandTable): void {
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
-    .option('--without-key', 'with --host: serve everybody on the network, without SLIPWAY_AGENT_API_KEY')
+    .option('--without-key', 'with --host: accept every client on the network, without SLIPWAY_AGENT_API_KEY')
     .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
     .action(
       runs(async () => {
@@ -152,7 +152,7 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
     .addOption(
       new Option(
         '--back',
-        'end the ramp; if there is none, send all new work to the version before',
+        'end the ramp; without a ramp, send all new work to the previous version',
       ).conflicts('moveFrom'),
     )
     .option(
@@ -176,7 +176,7 @@ Examples:
 function addInstallationCommands({ program, command, group, runs }: CommandTable): void {
   command(
     'login',
-    'Sign in with OIDC, to release and approve where a target asks who you are',
+    'Sign in with OIDC, to release and approve on targets that require proof of identity',
     'slipway login',
   ).action(runs(async () => (await import('../commands/identity/login.ts')).runLoginCommand));
 
@@ -190,7 +190,7 @@ function addInstallationCommands({ program, command, group, runs }: CommandTable
     'slipway init',
     'slipway init --yes --ci github --control-plane https://control-plane.example.com',
   )
-    .option('--yes', 'ask no questions: use what is found')
+    .option('--yes', 'ask no questions: use the detected values')
     .option('--force', 'overwrite existing files')
     .addOption(
       new Option('--ci <kind>', 'which CI file to write (default: by the git remote)').choices(CI_KINDS),

@@ -48,7 +48,7 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
 
   command(
     'rollback [target]',
-    'Restore an earlier verified revision at once, and put the target on hold',
+    'Restore an earlier verified revision immediately, and put the target on hold',
     'slipway rollback production --reason "answers in French"',
     'slipway rollback production --to release-12',
     'slipway rollback production --break-glass --reason "Temporal is down"',
@@ -70,7 +70,7 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
 
   command(
     'preview',
-    'Release a pull request on a deployment of its own, remove it, or list the previews',
+    'Release a pull request on a separate deployment, remove it, or list the previews',
     'slipway preview --pr 123',
     'slipway preview down --pr 123 --reason "merged"',
     'slipway preview list',

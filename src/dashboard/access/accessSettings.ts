@@ -94,7 +94,7 @@ async function readSignIn(environment: Environment): Promise<SignIn> {
 async function readOidc(environment: Environment, issuer: string): Promise<OidcSettings> {
   const clientId = read(environment, 'SLIPWAY_OIDC_CLIENT_ID');
   if (clientId === undefined) {
-    throw unusable('SLIPWAY_OIDC_CLIENT_ID is not set', 'set it to the id that the issuer gave Slipway');
+    throw unusable('SLIPWAY_OIDC_CLIENT_ID is not set', 'set it to Slipway’s client id at the issuer');
   }
   const roleFile = read(environment, 'SLIPWAY_DASHBOARD_ROLES');
   const file = roleFile === undefined ? undefined : await readRoleFile(roleFile);

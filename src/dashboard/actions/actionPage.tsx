@@ -82,7 +82,7 @@ export function ActionPage({ order, csrf, requestId, back, filled = {}, refusal 
             </textarea>
           </label>
           <p id="reason-note" class="quiet small">
-            Stands in the history with your name. No secrets.
+            The history shows it with your name. No secrets.
           </p>
           <p class="buttons">
             <button type="submit">{button}</button> <a href={back.address}>Cancel</a>

@@ -127,6 +127,6 @@ function requireReason(given: string | undefined): string {
   const message =
     reason === '' ? 'a reason is missing' : `the reason is longer than ${REASON_MAX_CHARACTERS} characters`;
   throw new SlipwayError('SLIPWAY_USAGE', message, {
-    hint: 'write in a few words why: it stands in the history',
+    hint: 'write the reason in a few words: the history shows it',
   });
 }

@@ -25,7 +25,7 @@ export function interventionOrder(subject: IntervenedIn, kind: InterventionKind,
   if (kind !== 'skip') return order;
   return {
     ...order,
-    choose: { field: 'what', legend: 'What is left out', choices: standing.ahead.map(choiceOf) },
+    choose: { field: 'what', legend: 'What to skip', choices: standing.ahead.map(choiceOf) },
   };
 }
 
@@ -46,7 +46,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
         ...(approvedBy.length === 0 ? [] : [`Approved so far by ${approvedBy.map(nameAndMark).join(', ')}.`]),
         missing > 0
           ? `After your approval, ${missing} more ${missing === 1 ? 'is' : 'are'} needed; nothing is changed before.`
-          : 'With your approval it continues at once.',
+          : 'With your approval it continues immediately.',
       ],
     };
   },
@@ -59,7 +59,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     title: 'Pause',
     button: 'Pause',
     sentences: [
-      `No further step begins until a person resumes it. The step under way (${progress.phase}) still ends.`,
+      `No further step begins until a person resumes it. The running step (${progress.phase}) still ends.`,
       'Unless it is resumed, it is aborted at its deadline, by default after a day.',
     ],
   }),
@@ -77,8 +77,8 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     sentences: [
       `The ${called} stops, and ends “aborted”.`,
       progress.revisionId === null && called === 'release'
-        ? 'It has made no revision so far: nothing has to be put back.'
-        : 'What it changed is put back: the revision that served before serves again.',
+        ? 'It has created no revision yet: there is nothing to restore.'
+        : 'Its change is undone: the earlier revision serves again.',
     ],
   }),
   retry: ({ progress: { waiting } }) => ({
@@ -93,7 +93,7 @@ const TEXTS: Readonly<Record<InterventionKind, (subject: IntervenedIn) => Text>>
     title: 'Leave out a part of',
     button: 'Leave it out',
     sentences: [
-      'What you choose is left out, or ended if it is under way. A revision of which a check was left out does not count as verified.',
+      'What you choose is skipped, or ended if it is running. A revision with a skipped check does not count as verified.',
     ],
   }),
 };
@@ -103,7 +103,7 @@ function choiceOf(what: string): Choice {
     case FREEZE:
       return { value: what, label: 'The freeze', detail: 'It continues although a freeze is in force.' };
     case SOAK:
-      return { value: what, label: 'The rest of the soak', detail: 'It counts at once.' };
+      return { value: what, label: 'The rest of the soak', detail: 'It applies immediately.' };
     case JUDGE:
       return { value: what, label: 'The judge', detail: 'It continues without a verdict.' };
     default:

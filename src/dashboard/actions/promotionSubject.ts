@@ -30,7 +30,7 @@ export async function promotionSubject(
   if (request?.from === undefined) return undefined;
   const name = `the promotion ${request.name}`;
   const { from, to } = request;
-  const serving = [`Promotes what is verified on ${from.name} to ${to.name}.`];
+  const serving = [`Promotes the verified artifact of ${from.name} to ${to.name}.`];
   const back = { address: promotionAddress(workflowId), name };
   const progress =
     view.state === 'running' ? (view.progress ?? UNASKED) : ({ ...UNASKED, outcome: 'aborted' } as const);

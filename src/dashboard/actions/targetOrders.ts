@@ -53,7 +53,7 @@ function rollbackOrder(target: TargetStanding): Order {
       label: 'The newest verified revision of an earlier release',
       detail:
         newest === undefined
-          ? 'The target knows none. The worker looks once more, and changes nothing if there is none.'
+          ? 'The target has none. The worker checks again, and changes nothing if there is none.'
           : `Will serve: ${contents(target, newest)}.`,
     },
     ...others.map(({ revisionId, quarantined }) => ({
@@ -87,7 +87,7 @@ function holdOrder(target: TargetStanding): Order {
     title: `Hold ${name}`,
     sentences: [
       servesNow(target),
-      `${name} takes no release until a person releases the hold. Rollbacks are taken.`,
+      `${name} rejects releases until a person releases the hold. Rollbacks are accepted.`,
       ...rejectsWaiting(target),
       ...(running === null ? [] : [`${running.releaseId}, which runs, continues.`]),
     ],
@@ -137,7 +137,7 @@ function unquarantineOrder(target: TargetStanding): Order {
   return {
     title: `End an artifact’s quarantine on ${name}`,
     sentences: [
-      `${name} takes releases of the artifact again, and may restore its revisions by itself. Its failed checks are forgotten.`,
+      `${name} accepts releases of the artifact again, and may restore its revisions automatically. Its failed checks no longer count.`,
     ],
     choose: {
       field: 'artifact',

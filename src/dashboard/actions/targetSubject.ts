@@ -74,7 +74,7 @@ async function freshView(
     return { view: await viewTarget(temporal, workflowId), silence: null };
   } catch (error) {
     if (!isUnanswered(error)) throw error;
-    const silence = `The target does not answer (${error.message}). Temporal keeps what you say until a worker is there. If none returns, use: slipway rollback --break-glass.`;
+    const silence = `The target does not answer (${error.message}). Temporal keeps your message until a worker runs. If none returns, use: slipway rollback --break-glass.`;
     if (last !== undefined) return { view: last, silence };
     const kept = await readKeptTarget(temporal, workflowId, 1);
     if (kept === undefined) return { view: undefined, silence };
@@ -92,8 +92,8 @@ function rollbackText(name: string, { disposition, reason, onHold }: RollbackTak
 }
 
 const DISPOSITIONS: Readonly<Record<RollbackTaken['disposition'], string>> = {
-  queued: 'The rollback is taken',
-  preempting: 'The rollback is taken',
+  queued: 'The rollback is accepted',
+  preempting: 'The rollback is accepted',
   joined: 'The rollback joins one that was asked for before',
   done: 'Nothing had to be rolled back',
   ignored: 'Nothing was rolled back',

@@ -40,7 +40,7 @@ export function historyRoutes({ temporal, files, watches }: PageContext): Hono<P
           <MeasuresView measures={measureDelivery(ofTarget, period)} days={daysOf(ofTarget, period)} />
           <p class="quiet">
             The measures are those of {filter.target === '' ? 'all targets' : `“${filter.target}”`} from{' '}
-            {filter.from} to {filter.to === '' ? 'now' : filter.to}, whatever else is filtered.
+            {filter.from} to {filter.to === '' ? 'now' : filter.to}, regardless of other filters.
           </p>
           <section aria-labelledby="releases">
             <h2 id="releases">Releases and rollbacks</h2>

@@ -15,7 +15,7 @@ const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 export const PAGE_METRICS = {
   slipway_dashboard_open_pages: {
     kind: 'gauge',
-    help: 'Pages that are open and get changes, each over a connection of its own.',
+    help: 'Open pages that receive changes, each over a separate connection.',
     labels: {},
   },
   slipway_dashboard_rooms: {

@@ -89,7 +89,7 @@ export function Layout({
           {children}
         </main>
         <p id="connection" class="connection" role="status" hidden>
-          Not connected. What is shown may be old. Connecting again …
+          Not connected. This data may be old. Reconnecting …
         </p>
         <p id="announcer" class="unseen" role="status" aria-live="polite"></p>
       </body>

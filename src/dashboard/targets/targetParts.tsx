@@ -181,7 +181,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
       {frozen === null ? null : (
         <p class="condition">
           <strong>{`Frozen by ${frozen.name} `}</strong>
-          {frozen.then === 'refuse' ? 'Releases are refused ' : 'Releases wait '}
+          {frozen.then === 'refuse' ? 'Releases are rejected ' : 'Releases wait '}
           <time datetime={new Date(frozen.until).toISOString()} data-tells="left">
             {`until ${new Date(frozen.until).toISOString().slice(0, 16).replace('T', ' ')} UTC`}
           </time>
@@ -198,7 +198,7 @@ export function Conditions({ snapshot, now }: { readonly snapshot: TargetSnapsho
         <p class="condition">
           {'Watches for '}
           <RevisionId id={revisionId} />
-          {', which was given up on and may still come up, '}
+          {', which was abandoned and may still become active, '}
           <time datetime={until} data-tells="left">{`until ${until}`}</time>
         </p>
       ))}
@@ -224,7 +224,7 @@ function Silence({ why, hint, wasRead = false }: SilenceProps) {
   return (
     <section class="notice warn">
       <h3>The target does not answer</h3>
-      <p>{`${why}.${wasRead ? ' What is shown is what it said last.' : ''}`}</p>
+      <p>{`${why}.${wasRead ? ' This is its last known state.' : ''}`}</p>
       {hint === undefined ? null : <p class="small">{hint}</p>}
     </section>
   );

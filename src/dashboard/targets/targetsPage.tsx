@@ -61,7 +61,7 @@ function Summary({ snapshots, now }: Pick<TargetsProps, 'snapshots' | 'now'>) {
         ? snapshots.length === 0
           ? ''
           : isRead
-            ? 'Nothing is under way, and nothing waits.'
+            ? 'No release runs or waits.'
             : 'Reading the targets.'
         : [...urgent, ...waiting, ...moving].map(({ snapshot: { name, workflowId }, headline }, index) => (
             <>

@@ -109,7 +109,7 @@ function deniedRelease({ runId, result }: PromotionFact, works: readonly WorkFac
   const denies = result.outcome === 'aborted' || result.outcome === 'failed';
   const isRolledBack = works.some(({ kind, startedAt }) => kind === 'rollback' && startedAt > own.startedAt);
   if (!denies || own.result?.outcome !== 'released' || isRolledBack) return [];
-  return [`it ended ${result.outcome}, and what ${own.workflowId} released was not taken back`];
+  return [`it ended ${result.outcome}, and what ${own.workflowId} released was not rolled back`];
 }
 
 /** Rules 1 to 10 and 12 of the design. */

@@ -45,7 +45,7 @@ function notRestored({ kind, activities, request, known, result }: WorkFact): st
   });
   return candidates.length === 0
     ? []
-    : [`its PATCH may have been taken, it ended ${result.outcome}, and nothing was put back`];
+    : [`its PATCH may have been taken, it ended ${result.outcome}, and nothing was restored`];
 }
 
 function restoredLeft({ kind, activities, request, known, result }: WorkFact): string[] {
@@ -68,7 +68,7 @@ function goneRound({ activities }: WorkFact): string[] {
   return turns
     .filter((revisionId, index) => turns.indexOf(revisionId) !== index)
     .slice(0, 1)
-    .map((revisionId) => `revision ${revisionId} was put back a second time after another one`);
+    .map((revisionId) => `revision ${revisionId} was restored a second time after another one`);
 }
 
 /**
@@ -108,7 +108,7 @@ function lostVerification({ activities, known, result }: WorkFact): string[] {
     .filter(({ revisionId, verified }) => !verified && wasVerified.has(revisionId))
     .map(
       ({ revisionId }) =>
-        `revision ${revisionId} lost its verification where checks failed on more than one revision`,
+        `revision ${revisionId} lost its verification although checks failed on more than one revision`,
     );
 }
 
@@ -162,7 +162,7 @@ function refusedIdle({ workflowId, works, said }: TargetFacts, at: number): Brea
   const isBusy = before.some(({ endedAt }) => endedAt === null || endedAt > at) || next?.kind === 'rollback';
   const serves = before.at(-1)?.result?.servingRevisionId ?? null;
   if (isBusy || serves === null) return [];
-  return [{ workflowId, what: `a rollback was refused while revision ${serves} served and nothing ran` }];
+  return [{ workflowId, what: `a rollback was rejected while revision ${serves} served and nothing ran` }];
 }
 
 function stillServes(target: TargetFacts, asked: AskedRollback): Breach[] {

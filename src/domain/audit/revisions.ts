@@ -145,7 +145,7 @@ function sentAgainBlindly(
         (read.endedAt ?? Infinity) <= again.scheduledAt,
     );
     if (looked) return [];
-    return `${name} was sent again although the one before may have been taken, and no look showed that it was not`;
+    return `${name} was sent again although the previous one may have been taken, and no read showed otherwise`;
   });
 }
 

@@ -35,7 +35,7 @@ function missed(
 ): string[] {
   const watches = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId);
   const restored = [result, ...resultsOf(later)].some((one) => one.servingRevisionId === revisionId);
-  const what = `revision ${revisionId} was given up on`;
+  const what = `revision ${revisionId} was abandoned`;
   const unsettled = restored || !hasTimeFor(target, later);
   return [
     ...(unsettled ? [] : [...forgotten(watches, what), ...notCountered(watches, later, what)]),
@@ -97,7 +97,7 @@ function tookForBaseline(
     const served = before.some(({ servingRevisionId }) => servingRevisionId === revisionId);
     const ended = watches.some(({ endedAt }) => endedAt !== null && endedAt <= startedAt);
     if (own?.baseline?.revisionId !== revisionId || served || ended) return [];
-    const what = `it took revision ${revisionId}, which was given up on, for its baseline`;
+    const what = `it used the abandoned revision ${revisionId} as its baseline`;
     return { workflowId, what };
   });
 }

@@ -162,7 +162,7 @@ function approvalProblem(
   const { proved } = by;
   if (approval?.identity === 'oidc' && proved === undefined) {
     return identity === undefined
-      ? 'an approval of it must prove who gives it: "slipway login", then "slipway approve", or sign in to the page with OIDC'
+      ? 'an approval of it requires proof of identity: "slipway login", then "slipway approve", or sign in to the page with OIDC'
       : undefined;
   }
   if (isSameActor(by, requestedBy)) return 'the person who asked for it cannot approve it';
@@ -170,7 +170,7 @@ function approvalProblem(
   if (approvedBy.some((other) => isSameActor(by, other))) return `${by.who} has approved already`;
   const approvers = approval?.approvers;
   if (approvers !== undefined && !approvers.includes(by.who)) {
-    return `${by.who} is none of those who may approve: ${approvers.join(', ')}`;
+    return `${by.who} may not approve; these may: ${approvers.join(', ')}`;
   }
   if (proved?.job === true && approvers === undefined) {
     return `${by.who} is a CI job, which may approve only if "approvers" names it`;

@@ -24,7 +24,7 @@ export function startNotice(spec: TargetSpec, { kind, releaseId, request }: Next
   const of = aboutTarget(spec, request.requestedBy);
   if (kind === 'rollback') {
     const to = request.to === undefined ? 'the revision before' : `revision ${request.to}`;
-    const reason = `${to} is being put back`;
+    const reason = `${to} is being restored`;
     return { ...of, event: 'rollback_started', kind, name: releaseId, reason };
   }
   const { commit = null } = request;
@@ -57,14 +57,14 @@ function holdNotices(
 ): readonly NoticeContent[] {
   const common = { kind: 'hold', name: null } as const;
   if (held === null && hold !== null) {
-    const reason = `no release is taken until "slipway unhold ${spec.name}"`;
+    const reason = `releases are rejected until "slipway unhold ${spec.name}"`;
     return [{ ...aboutTarget(spec, hold.by), ...common, event: 'hold_set', reason }];
   }
   if (held === null || hold !== null) return [];
   const unhold = said.at(-1);
   const by = unhold?.message === 'unhold' ? unhold.by : ITSELF;
   return [
-    { ...aboutTarget(spec, by), ...common, event: 'hold_released', reason: 'releases are taken again' },
+    { ...aboutTarget(spec, by), ...common, event: 'hold_released', reason: 'releases are accepted again' },
   ];
 }
 

@@ -81,5 +81,5 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
 /** Describes an undelivered notice. */
 export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
-  return `"${receiver}" could not be notified of ${what}, given up at ${at}: ${reason}`;
+  return `"${receiver}" could not be notified of ${what}; Slipway gave up at ${at}: ${reason}`;
 }

@@ -96,7 +96,7 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 /** Why a candidate no longer serves on its target. */
 export function whySuperseded(from: TargetSeen): string {
   if (from.hold !== null) {
-    return `the candidate was taken off "${from.name}" by ${whoAndWhy(from.hold.by)}`;
+    return `the candidate was rolled back on "${from.name}" by ${whoAndWhy(from.hold.by)}`;
   }
   return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
 }

@@ -81,7 +81,7 @@ function obstacle(predicament: Predicament): Step {
     case 'SLIPWAY_RATE_LIMITED':
     case 'SLIPWAY_WORKER_KILLED':
       return [
-        'The control plane gave no usable answer. Nothing can be put back before this answers 200:',
+        'The control plane gave no usable answer. No revision can be restored before this answers 200:',
         asked,
       ];
     case 'SLIPWAY_UNAUTHORIZED':
@@ -92,14 +92,14 @@ function obstacle(predicament: Predicament): Step {
       ];
     case 'SLIPWAY_SECRET_REFUSED':
       return [
-        `The worker must not send its key (${keyPlace(target)}) to ${target.controlPlane}. List the address in the file that SLIPWAY_SECRET_ORIGINS names, start the worker again, and see that this answers 200:`,
+        `The worker must not send its key (${keyPlace(target)}) to ${target.controlPlane}. List the address in the file that SLIPWAY_SECRET_ORIGINS names, restart the worker, and check that this answers 200:`,
         asked,
       ];
     case 'SLIPWAY_NOT_FOUND':
     case 'SLIPWAY_REFUSED':
     case 'SLIPWAY_CONFLICT':
       return [
-        'The control plane refuses to redeploy that revision. These revisions were deployed before:',
+        'The control plane rejects a redeploy of that revision. These revisions were deployed before:',
         looking(predicament, '/revisions?status=DEPLOYED'),
       ];
     case 'SLIPWAY_STEP_TIMED_OUT':
@@ -115,7 +115,7 @@ function obstacle(predicament: Predicament): Step {
       ];
     case 'SLIPWAY_CHECK_FAILED':
       return [
-        `Revision ${last ?? ''} was put back, came up, and failed its checks: what serves now is not to be trusted. It may be what the agent depends on that is broken; where it is, every revision fails.`,
+        `Revision ${last ?? ''} was restored, serves, and failed its checks: do not trust what serves now. A dependency of the agent may be broken; then every revision fails.`,
       ];
     case 'SLIPWAY_OUTCOME_UNKNOWN':
       return [
@@ -123,7 +123,7 @@ function obstacle(predicament: Predicament): Step {
         looking(predicament, '/revisions?limit=5'),
       ];
     default:
-      return ['Nobody knows what serves now.', asked];
+      return ['It is unknown what serves now.', asked];
   }
 }
 
@@ -164,7 +164,7 @@ function restoreByHand({ target, deploymentId, attempted }: Predicament, revisio
   const id = deploymentId ?? target.deploymentId;
   const rollback = `slipway rollback ${target.name} --to ${revisionId}`;
   return [
-    `Put revision ${revisionId} back${again}: with Slipway, without Temporal, or without Slipway.`,
+    `Restore revision ${revisionId}${again}: with Slipway, without Temporal, or without Slipway.`,
     `${rollback} --reason "…"`,
     `${rollback} --break-glass --reason "…"`,
     ...(id === undefined ? [] : [redeployCommand(target, id, revisionId)]),

@@ -52,7 +52,7 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
       state,
       asked,
       'joined',
-      'this request was taken before',
+      'this request was accepted before',
       servesAfter(situation, asked),
     );
     return { state, answer };
@@ -132,7 +132,7 @@ function join(situation: RollbackSituation, asked: RollbackRequest, other: Rollb
   const serves = servesAfter(situation, other);
   return {
     state: seen(state, asked),
-    answer: answerOf(state, following, 'joined', 'the same rollback is under way', serves),
+    answer: answerOf(state, following, 'joined', 'the same rollback is running', serves),
     ...neverRestore(running, asked),
   };
 }

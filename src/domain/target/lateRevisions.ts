@@ -80,7 +80,7 @@ export function counterTo(state: TargetState, late: LateRevision, requestId: str
     requestedBy: {
       who: 'slipway',
       from: 'watch',
-      reason: `revision ${late.revisionId} came up after it was given up on`,
+      reason: `revision ${late.revisionId} became active after it was abandoned`,
     },
   };
 }

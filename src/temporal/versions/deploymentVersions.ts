@@ -139,7 +139,7 @@ async function change(
     const { code, details } = error as { readonly code?: unknown; readonly details?: unknown };
     if (code !== FAILED_PRECONDITION || typeof details !== 'string')
       throw temporalError(error, temporal.settings);
-    throw new SlipwayError('SLIPWAY_ROLLOUT_REFUSED', `Temporal refused to ${what}: ${details}`, {
+    throw new SlipwayError('SLIPWAY_ROLLOUT_REFUSED', `Temporal did not ${what}: ${details}`, {
       place: `worker deployment "${temporal.settings.taskQueue}"`,
       hint: 'look again: slipway worker rollout',
       cause: error,

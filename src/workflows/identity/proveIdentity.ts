@@ -35,7 +35,7 @@ export async function proveIdentity(
   { statement, identity: name, at }: Asked,
 ): Promise<(Required<Pick<Actor, 'proved'>> & Actor) | string> {
   if (name === undefined) {
-    return `${by.who} did not prove who they are: sign in with "slipway login", then ask again`;
+    return `${by.who} did not prove their identity: sign in with "slipway login", then try again`;
   }
   try {
     const { identity } = await throughServer('proveIdentity', OPTIONS)({ store, name, statement, at });

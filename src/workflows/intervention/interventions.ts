@@ -343,7 +343,7 @@ export class Interventions {
     switch (said.kind) {
       case 'abort':
         this.stop(`aborted by ${whoAndWhy(said.by)}`);
-        return `the ${called} stops; what it changed is put back`;
+        return `the ${called} stops; its change is undone`;
       case 'pause':
         this.#paused = true;
         return `no further step begins until "resume", at most ${formatDuration(this.#pauseMs)}`;

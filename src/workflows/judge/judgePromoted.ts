@@ -141,7 +141,7 @@ async function undecided(
 ): Promise<void> {
   const words = `the judge: ${describeJudgement(judgement)}`;
   if (onInconclusive === 'ask') {
-    const choices = 'say "retry" to judge again, "skip" of "judge" to promote all the same, or "abort"';
+    const choices = '"retry" judges again, "skip" of "judge" promotes without it, "abort" ends it';
     await interventions.ask(`${words}: ${choices}`, JUDGE);
   } else if (onInconclusive === 'wait' && made <= again.times) {
     await interventions.decision(`${words}: it is judged again later, or at "retry"`, again.afterMs, JUDGE);

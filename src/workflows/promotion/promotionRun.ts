@@ -48,7 +48,7 @@ export async function confirmLine(run: PromotionRun): Promise<boolean> {
       return true;
     case 'changed_by_hand':
       if (run.accepted !== null && run.accepted === line.to.servingRevisionId) return true;
-      await interventions.ask(`${confirmation.reason}: say "retry" to promote all the same, or "abort"`);
+      await interventions.ask(`${confirmation.reason}: "retry" promotes anyway, "abort" ends it`);
       run.before = line.to;
       run.accepted = line.to.servingRevisionId;
       return false;

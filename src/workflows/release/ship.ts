@@ -180,5 +180,5 @@ export async function readExtraRevisions(
 
 /** Reads during a step that changes the deployment, with the deadlines and retries of the `find` step. */
 function readsOf(journal: Journal): Activities {
-  return activitiesOf('find', journal.overrides, 'read what became of it');
+  return activitiesOf('find', journal.overrides, 'read its result');
 }

@@ -27,6 +27,6 @@ export async function promotionTurn(input: PromotionInput): Promise<string> {
     return `${outcome}: ${reason}`;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    return 'a promotion of this name was under way already';
+    return 'a promotion of this name was already running';
   }
 }

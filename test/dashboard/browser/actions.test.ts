@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await bo.setViewportSize({ width: 1440, height: 900 });
     await first.check();
     await press(bo, 'Roll back', 'c answers in French');
-    await bo.getByText('The rollback is taken: ').waitFor();
+    await bo.getByText('The rollback is accepted: ').waitFor();
     const { state } = await target.idle();
     expect(state.history.at(-1)).toMatchObject({
       outcome: 'rolled_back',
@@ -72,7 +72,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await goTo(bo, target, 'rollback');
     expect(await bo.locator('.choice').first().textContent()).toContain('(release-1, ');
     await press(bo, 'Roll back', 'no reason to wait');
-    await bo.getByText('The rollback is taken: ').waitFor();
+    await bo.getByText('The rollback is accepted: ').waitFor();
     const { state } = await target.idle();
     expect(state.known.find(({ release }) => release === 'release-2')).toMatchObject({ quarantined: true });
     expect(state.activeRevisionId).not.toBe(state.history[1]?.revisionId);
@@ -119,7 +119,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
 
     await bo.goto(stage.dashboard.url + targetAddress(target.workflowId));
     await bo.getByRole('link', { name: 'Approve …' }).click();
-    expect(await said(bo)).toContain('With your approval it continues at once.');
+    expect(await said(bo)).toContain('With your approval it continues immediately.');
     await press(bo, 'Approve', 'read it');
     await bo.getByText('Approve: approved by 1 of 1.').waitFor();
     expect(await target.result(approved)).toMatchObject({ outcome: 'released' });
@@ -167,7 +167,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const [one = '', other = ''] = (await Promise.all(answered)).map((text) => text ?? '');
     gate.open();
     const [taken, refused] = one.includes('Not done') ? [other, one] : [one, other];
-    expect(taken).toContain('Abort: the release stops; what it changed is put back.');
+    expect(taken).toContain('Abort: the release stops; its change is undone.');
     expect(refused).toContain('SLIPWAY_WRONG_MOMENT');
     expect(refused).toContain('putting an earlier revision back');
     const { outcome, interventions } = await target.result(releaseId);

@@ -92,7 +92,7 @@ describe.skipIf(CHROMIUM === undefined)('a person who signed in at an issuer, in
     await ben.goto(stage.dashboard.url + targetActionAddress(target.workflowId, 'rollback'));
     const proving = target.world.gate('redeployRevision');
     await press(ben, 'Roll back', 'it lies');
-    await ben.getByText('The rollback is taken: ').waitFor();
+    await ben.getByText('The rollback is accepted: ').waitFor();
     await expect.poll(() => proofs(target)).toEqual([]);
     proving.open();
     const { state } = await target.idle();

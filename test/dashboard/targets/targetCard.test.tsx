@@ -90,7 +90,7 @@ it('shows Temporal’s data of a target that has never answered, and the command
   const silence = { why: 'no worker polls "slipway"', hint: 'start one: slipway worker', since: NOW };
   const snapshot = { ...unreadTarget({ workflowId: 'target:x', name: 'production' }), silence };
   expect(card(snapshot)).toContain('start one: slipway worker');
-  expect(card(snapshot)).not.toContain('said last');
+  expect(card(snapshot)).not.toContain('last known state');
   const ended: PastRelease = {
     releaseId: 'release-2',
     kind: 'release',

@@ -45,7 +45,7 @@ describe('a promotion, by the audit', () => {
   });
 
   it('that ended aborted or failed has its release undone', () => {
-    const what = 'it ended aborted, and what t/release-1 released was not taken back';
+    const what = 'it ended aborted, and what t/release-1 released was not rolled back';
     expect(broken([work()], [], promotion({}))).toEqual([what]);
     const rollback = { ...work(), kind: 'rollback', startedAt: 20, workflowId: 't/rollback-2' } as const;
     expect(broken([work(), rollback], [], promotion({}))).toEqual([]);

@@ -83,7 +83,7 @@ describe('a rollback without a name, by the audit', () => {
     const refused = { kind: 'rollback refused', at: 10 } as const;
     const before = release(1, 5, { outcome: 'released', servingRevisionId: 'R1' }, []);
     const afterwards = release(20, 30, { outcome: 'released', servingRevisionId: 'R2' }, []);
-    const what = 'a rollback was refused while revision R1 served and nothing ran';
+    const what = 'a rollback was rejected while revision R1 served and nothing ran';
     expect(left([refused], before, afterwards)).toEqual([what]);
     expect(left([refused])).toEqual([]);
     expect(left([refused], { ...before, endedAt: 15 })).toEqual([]);

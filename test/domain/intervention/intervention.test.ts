@@ -84,7 +84,7 @@ describe('a message to a release', () => {
 
     it('reject an unverified name; the proof is checked before the name', () => {
       const said = { kind: 'approve', by: BO } as const;
-      expect(problem('approve', awaiting)).toContain('must prove who gives it');
+      expect(problem('approve', awaiting)).toContain('requires proof of identity');
       expect(
         interventionProblem({ ...STANDING, ...awaiting }, { ...said, identity: 'a record' }),
       ).toBeUndefined();

@@ -130,7 +130,7 @@ describe('the notices of a start', () => {
     expect(startNotice(request('a').target, takeNext(state)!.work)).toMatchObject({
       event: 'rollback_started',
       name: 'rollback-2',
-      reason: 'revision old is being put back',
+      reason: 'revision old is being restored',
     });
   });
 });

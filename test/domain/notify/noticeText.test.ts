@@ -65,9 +65,9 @@ it('the newest failed notices are kept, within a limit', () => {
 
 it('a warning names the receiver, the notice and the reason', () => {
   expect(describeUndelivered(WARNING)).toBe(
-    `"ops" could not be notified of released of release-3, given up at ${NOW}: it is away`,
+    `"ops" could not be notified of released of release-3; Slipway gave up at ${NOW}: it is away`,
   );
   expect(describeUndelivered({ ...WARNING, event: 'hold_set', name: null })).toContain(
-    'of hold_set, given up',
+    'of hold_set; Slipway gave up',
   );
 });

@@ -83,7 +83,7 @@ describe('a candidate after its soak', () => {
       confirmCandidate(candidate, 'production-1', line({ servingRevisionId: 'c0', hold: HOLD })),
     ).toEqual({
       kind: 'superseded',
-      reason: 'the candidate was taken off "canary" by bo: incident',
+      reason: 'the candidate was rolled back on "canary" by bo: incident',
     });
   });
 });

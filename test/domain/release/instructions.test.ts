@@ -100,7 +100,7 @@ describe('instructions', () => {
 
   it('prefer revisions that have not failed, and say that a failed one may work now', () => {
     expect(told({ attempted: ['new'] })).toContain('--to old');
-    expect(told({ attempted: ['new', 'old'] })).toContain('Put revision new back, which failed before');
+    expect(told({ attempted: ['new', 'old'] })).toContain('Restore revision new, which failed before');
   });
 
   it.each<[ErrorCode | null, string, string]>([
@@ -109,13 +109,13 @@ describe('instructions', () => {
     ['SLIPWAY_UNAUTHORIZED', 'Give it one (env:CONTROL_KEY)', 'deployments/deployment"'],
     ['SLIPWAY_SECRET_MISSING', 'Give it one (env:CONTROL_KEY)', 'deployments/deployment"'],
     ['SLIPWAY_SECRET_REFUSED', 'file that SLIPWAY_SECRET_ORIGINS names', 'deployments/deployment"'],
-    ['SLIPWAY_NOT_FOUND', 'refuses to redeploy', '/revisions?status=DEPLOYED"'],
+    ['SLIPWAY_NOT_FOUND', 'rejects a redeploy', '/revisions?status=DEPLOYED"'],
     ['SLIPWAY_STEP_TIMED_OUT', 'not done in time', '/revisions/tried"'],
     ['SLIPWAY_REVISION_FAILED', 'was not deployed', '/revisions/tried"'],
     ['SLIPWAY_NOT_SERVING', 'was not deployed', '/revisions/tried"'],
-    ['SLIPWAY_CHECK_FAILED', 'Revision tried was put back, came up, and failed its checks', '2. '],
+    ['SLIPWAY_CHECK_FAILED', 'Revision tried was restored, serves, and failed its checks', '2. '],
     ['SLIPWAY_OUTCOME_UNKNOWN', 'may have been carried out', '/revisions?limit=5"'],
-    [null, 'Nobody knows what serves', 'deployments/deployment"'],
+    [null, 'unknown what serves', 'deployments/deployment"'],
   ])('begin with the obstacle: %s', (code, words, place) => {
     const [, first = '', second = ''] = told({ code, attempted: ['tried'] }).split('\n');
     expect(first).toContain('1. ');

@@ -14,13 +14,13 @@ import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/hist
  */
 const FOLDER = new URL('histories/', import.meta.url);
 
-const REFUSED = 'rule 5, the target: a rollback was refused while revision-3 served and nothing ran';
+const REFUSED = 'rule 5, the target: a rollback was rejected while revision-3 served and nothing ran';
 const STILL_SERVES =
   'rule 5, release-3: a rollback was asked for while revision-3 served, and it serves still';
 const UNWATCHED =
-  'rule 6, release-2: revision-3 was given up on, and the target did not watch it while release-3 ran';
+  'rule 6, release-2: revision-3 was abandoned, and the target did not watch it while release-3 ran';
 const SENT_AGAIN =
-  'rule 2, release-2: patchDeployment was sent again although the one before may have been taken, and no look showed that it was not';
+  'rule 2, release-2: patchDeployment was sent again although the previous one may have been taken, and no read showed otherwise';
 const FOLLOWED_OLD = 'rule 3, release-2: it followed revision-2, which it neither made nor asked for';
 
 const FOUND = {
@@ -30,11 +30,11 @@ const FOUND = {
   'rollback-refused-because-of-a-hold': [REFUSED],
   'late-revision-became-the-baseline': [
     UNWATCHED,
-    'rule 6, release-3: it took revision-3, which was given up on, for its baseline',
+    'rule 6, release-3: it used the abandoned revision-3 as its baseline',
   ],
   'late-revision-served-during-an-approval': [UNWATCHED],
   'late-revision-forgotten-at-a-deadline-that-passed-unseen': [
-    'rule 6, release-2: revision-3 was given up on, and the target forgot it without a last look',
+    'rule 6, release-2: revision-3 was abandoned, and the target forgot it without a last look',
     UNWATCHED,
   ],
   'terminated-target-ran-beside-its-release': [
@@ -42,7 +42,7 @@ const FOUND = {
     'rule 1, release-1: its number 1 was given before',
     'rule 1, release-1: it was queued although the target was on hold',
     'rule 1, release-1: it was queued although sha256:78 was in quarantine',
-    'rule 6, release-2: revision-3 was given up on, and the target does not watch it',
+    'rule 6, release-2: revision-3 was abandoned, and the target does not watch it',
   ],
   'two-spellings-of-one-control-plane': [
     'rule 1, target:http://localhost:8123:agent/release-1: it changed the deployment 127.0.0.1-deployment, which target:http://127.0.0.1:8123:agent was changing',

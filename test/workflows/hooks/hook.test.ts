@@ -219,7 +219,7 @@ describe('a hook', () => {
       };
       expect(await send('a')).toMatchObject({ note: 'the promotion canary-to-production has begun' });
       expect(await send('b')).toMatchObject({
-        note: 'the promotion canary-to-production is under way already',
+        note: 'the promotion canary-to-production is already running',
       });
       await target.workflow(promotionWorkflowId(promotion)).terminate();
     });

@@ -87,7 +87,7 @@ describeWorkflows('approvals that require proof of identity', (harness) => {
     await expect(target.say(releaseId, 'approve', { who: 'bo@example.com' })).rejects.toMatchObject({
       cause: {
         type: 'SLIPWAY_WRONG_MOMENT',
-        message: expect.stringContaining('must prove who gives it') as string,
+        message: expect.stringContaining('requires proof of identity') as string,
       },
     });
     await target.child(releaseId).signal('approve', { who: 'bo@example.com' });
@@ -137,7 +137,7 @@ describeWorkflows('approvals that require proof of identity', (harness) => {
     const { releaseId } = await target.submit('b', { approval: IDENTITY });
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
-    expect(result.reason).toContain('ada did not prove who they are');
+    expect(result.reason).toContain('ada did not prove their identity');
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 

@@ -19,7 +19,7 @@ describePromotions('a promotion to a target that requires proofs', (under) => {
       cause: { message: 'the person who asked for it cannot approve it' },
     });
     await expect(promotion.say('approve', { who: 'bo@example.com' })).rejects.toMatchObject({
-      cause: { message: expect.stringContaining('must prove who gives it') as string },
+      cause: { message: expect.stringContaining('requires proof of identity') as string },
     });
     await promotion.say('approve', approvedBy(production, 'bo'));
     expect(await promotion.result()).toMatchObject({

@@ -262,7 +262,7 @@ describePromotions('a promotion', (under) => {
     const { canary, production } = await under.line();
     const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
     await canary.world.called('runCheck', 2);
-    expect(await under.promotions.turn(canary, production)).toContain('under way already');
+    expect(await under.promotions.turn(canary, production)).toContain('already running');
     await promotion.say('skip', { ...BO, what: 'soak' });
     await promotion.result();
     expect(await under.promotions.turn(canary, production)).toContain('runs');

@@ -143,7 +143,7 @@ describeWorkflows('a restore', (harness) => {
         servingRevisionId: good,
         requestedBy: { who: 'slipway', from: 'watch' },
       });
-      expect(row.requestedBy.reason).toContain(`revision ${late} came up after it was given up on`);
+      expect(row.requestedBy.reason).toContain(`revision ${late} became active after it was abandoned`);
       expect(target.world.active).toBe(good);
       const { state } = await target.idle();
       expect(state.hold).toBeNull();

@@ -36,7 +36,7 @@ describeWorkflows('an abandoned revision that becomes active', (harness) => {
       { releaseId, outcome: 'aborted' },
       { kind: 'rollback', outcome: 'rolled_back', servingRevisionId: good, requestedBy: { from: 'watch' } },
     ]);
-    expect(state.history[1]?.reason).toContain(`revision ${late} came up after it was given up on`);
+    expect(state.history[1]?.reason).toContain(`revision ${late} became active after it was abandoned`);
     expect([target.world.active, state.hold, state.late]).toEqual([good, null, []]);
   });
 

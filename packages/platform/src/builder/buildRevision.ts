@@ -95,7 +95,7 @@ async function build(options: Build): Promise<string> {
   const isBuilt = (options.buildCommand ?? '').trim() !== '';
   const file = isBuilt ? named : await findGraphConfig(root, named);
   if (file !== named)
-    log(`The source has no ${relative(root, named)}: its ${relative(root, file)} is taken instead.`);
+    log(`The source has no ${relative(root, named)}: its ${relative(root, file)} is used instead.`);
   // Report existing mistakes before the installation. The build may still create the file itself.
   const config = await readGraphConfig(root, file);
   if (config === undefined && !isBuilt) await checkGraphs(root, file);
@@ -111,9 +111,7 @@ async function build(options: Build): Promise<string> {
   if (isBuilt) {
     const cwd = dirname(file);
     await access(cwd).catch(() => {
-      throw new BuildFailure(
-        `The source has no directory ${relative(root, cwd)}, where build_command is to run.`,
-      );
+      throw new BuildFailure(`The source has no directory ${relative(root, cwd)} to run build_command in.`);
     });
     await run('build_command', options.buildCommand ?? '', cwd, env, options);
   }

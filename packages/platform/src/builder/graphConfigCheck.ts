@@ -48,7 +48,7 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
   const parsed = GraphConfig.safeParse(json);
   if (!parsed.success)
     throw new BuildFailure(
-      `${name} is not right: ${describeIssues(toValidationIssues(parsed.error, 'body'))}.`,
+      `${name} is invalid: ${describeIssues(toValidationIssues(parsed.error, 'body'))}.`,
     );
   checkNodeVersion(name, parsed.data.node_version);
   return parsed.data;

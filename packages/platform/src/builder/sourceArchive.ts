@@ -222,9 +222,7 @@ function checkSymbolicLink(entry: ArchiveEntry, segments: readonly string[]): vo
   const up = down === -1 ? steps.length : down;
   if (up > segments.length - 1) throw new BuildFailure(`${subject}, outside the archive.`);
   if (steps.includes('..', up)) {
-    throw new BuildFailure(
-      `${subject}, which goes up after going down: ".." may stand only at the beginning.`,
-    );
+    throw new BuildFailure(`${subject}, which has ".." after a name: ".." is allowed only at the beginning.`);
   }
 }
 

@@ -85,10 +85,7 @@ export function createFleet(options: {
         // Another agent has replaced this one, so its end does not matter.
         if (supervisedAgents.get(supervised.spec.deploymentId) !== supervised) return;
         failures = performance.now() - since >= STABLE_AFTER_MS ? 0 : failures + 1;
-        options.log.warn(
-          { ...idsOf(supervised.spec), ...exit, failures },
-          'an agent ended by itself; restarting it',
-        );
+        options.log.warn({ ...idsOf(supervised.spec), ...exit, failures }, 'an agent exited; restarting it');
       }
       options.gateway.register(supervised.spec.deploymentId, { starting: true });
       // Restart at once after the first end; delay only repeated ones.
@@ -153,7 +150,7 @@ export function createFleet(options: {
             runInBackground(
               spec.deploymentId,
               options.gateway.remove(spec.deploymentId),
-              'a deployment was not taken off the gateway',
+              'a deployment could not be removed from the gateway',
             );
             options.gateway.register(spec.deploymentId, { starting: false });
           } else {

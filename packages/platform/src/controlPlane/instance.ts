@@ -82,7 +82,7 @@ function mismatch(
     `${homeText}, and ${databaseText}, ${knownInHome} of them in this home. They do not belong together. Nothing was changed.`,
     {
       place: home.root,
-      hint: `Start with the right --home or DATABASE_URL. To use this database with this home on purpose: slipway platform --home ${home.root} --adopt-database. What the database does not know is then kept in ${home.trash} for ${TRASH_RETENTION_DAYS} days.`,
+      hint: `Start with the right --home or DATABASE_URL. To use this database with this home on purpose: slipway platform --home ${home.root} --adopt-database. Files that the database does not list are then kept in ${home.trash} for ${TRASH_RETENTION_DAYS} days.`,
     },
   );
 }

@@ -53,7 +53,7 @@ export function createSecretsRotation(options: {
       if (isMasterKeyGiven()) {
         throw new HttpProblem(
           409,
-          'The master key comes from SLIPWAY_MASTER_KEY: it is not the platform that can change it.',
+          'The master key comes from SLIPWAY_MASTER_KEY, so the platform cannot change it.',
         );
       }
       underWay ??= rotate().finally(() => (underWay = undefined));

@@ -95,8 +95,7 @@ export async function runGit(call: GitCall, context: GitContext): Promise<string
   throw failureOf(repository, lines);
 }
 
-const NO_GIT =
-  'This platform builds repositories with the git command, and there is none on its machine: install git there.';
+const NO_GIT = 'The platform needs git to build a repository, and its machine has none: install git there.';
 
 /** @throws GitFailure if git is missing on this machine or too old. */
 export async function requireGit(context: GitContext): Promise<void> {
@@ -206,7 +205,7 @@ const KNOWN_FAILURES: readonly (readonly [said: RegExp, meaning: (repository: st
   [/File too large/i, (repository) => `${repository} is larger than this platform takes.`],
   [
     /Authentication failed|HTTP Basic: Access denied|returned error: (401|403)|Permission denied \(|Invalid username or |error in libcrypto|Load key/i,
-    (repository) => `The host of ${repository} refused the credential.`,
+    (repository) => `The host of ${repository} rejected the credential.`,
   ],
   [
     /could not read (Username|Password)|terminal prompts disabled/i,

@@ -56,7 +56,7 @@ export function readGitUrl(text: string): GitUrlReading {
     return { ok: false, why: 'carries a user or a password: credentials belong in an integration' };
   }
   if ((hostname === '') !== (protocol === 'file'))
-    return { ok: false, why: 'has no host, or one where none belongs' };
+    return { ok: false, why: 'has no host, or one that is not allowed' };
   if (hostname.startsWith('-') || username.startsWith('-'))
     return { ok: false, why: 'has a name that begins with a hyphen' };
   if (protocol === 'http' && !LOOPBACK.has(hostname)) {

@@ -49,7 +49,7 @@ export const PLATFORM_METRICS = {
   },
   slipway_platform_agents_starting: {
     kind: 'gauge',
-    help: 'Deployments whose agent ended by itself and is being started again.',
+    help: 'Deployments whose agent exited and is being restarted.',
     labels: {},
   },
   slipway_platform_runs: {

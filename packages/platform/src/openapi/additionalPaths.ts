@@ -26,13 +26,14 @@ export const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'header',
     name: 'X-Api-Key',
-    description: 'The platform prints it when it starts; further keys are made by `slipway platform keys`.',
+    description: 'The platform prints it when it starts; `slipway platform keys` creates more keys.',
   },
   'Tenant ID': {
     type: 'apiKey',
     in: 'header',
     name: 'X-Tenant-Id',
-    description: 'Which of the tenants that the key is for. Goes beside a key, and proves nothing by itself.',
+    description:
+      'The tenant, for a key with several tenants. It is sent beside a key, and authenticates nothing.',
   },
   'Bearer Auth': {
     type: 'http',
@@ -50,11 +51,11 @@ export const SECURITY: oas31.SecurityRequirementObject[] = [
 ];
 
 const MEANINGS: Readonly<Record<number, string>> = {
-  400: 'The request makes no sense for what is there',
+  400: 'The request does not apply to the current state',
   401: 'No API key was sent',
   403: 'The API key is not valid, or may not do this',
   404: 'There is no such thing, or it is another tenant’s',
-  409: 'It is in the way of something that is there already',
+  409: 'It conflicts with an existing resource',
   410: 'It has expired',
   413: 'The body is too large',
   422: 'The request fails validation',

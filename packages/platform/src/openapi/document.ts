@@ -53,7 +53,7 @@ export function controlPlaneDocument(): oas31.OpenAPIObject {
     title: 'Slipway control plane',
     description:
       'Deployments, their revisions, uploads and logs, and feedback on runs. The names are those of the contract; ' +
-      'those of its public relative are taken and answered as well, where the platform speaks both (its default).',
+      'the public service’s names are accepted and returned as well, if the platform accepts both (its default).',
     endpoints: { ...CONTROL_PLANE_ENDPOINTS, ...Object.fromEntries(tracing) },
     additionalPaths: ADDITIONAL_PATHS,
     servers: [{ url: '/', description: 'this platform' }],

@@ -110,7 +110,7 @@ async function lockHolderPid(client: pg.Client): Promise<number | undefined> {
 
 function databaseInUse(message: string): PlatformError {
   return new PlatformError('SLIPWAY_DATABASE_IN_USE', message, {
-    hint: 'Stop that platform, or give this one a database of its own.',
+    hint: 'Stop that platform, or give this one another database.',
   });
 }
 
@@ -180,7 +180,7 @@ export async function openDatabase(options: {
 function unreachable(cause: unknown, place: string): PlatformError {
   return new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The database could not be opened.', {
     place,
-    hint: 'Check that the server answers, takes the user, and lets it create tables.',
+    hint: 'Check that the server answers, accepts the user, and allows it to create tables.',
     cause,
   });
 }

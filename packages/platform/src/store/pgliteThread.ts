@@ -39,7 +39,7 @@ export async function startPgliteThread(place: PglitePlace): Promise<PgliteThrea
   const ended = new Promise<Error | undefined>((resolve) => {
     worker.once('error', (error) => (failure = error instanceof Error ? error : new Error(String(error))));
     worker.once('exit', (code) => {
-      if (!closing) failure ??= new Error(`The thread of the database ended by itself, with ${code}.`);
+      if (!closing) failure ??= new Error(`The thread of the database exited with ${code}.`);
       resolve(failure);
     });
   });

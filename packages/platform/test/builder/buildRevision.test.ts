@@ -239,7 +239,7 @@ describe('a source that does not build', () => {
   ])('falls back to its %s if the named %s does not exist', async (has, graphConfigPath) => {
     const result = await build({ [has]: GRAPH_JSON, 'agent.js': '' }, { graphConfigPath });
     expect(result).toMatchObject({ ok: true, graphConfigPath: has });
-    expect(log).toContain(`The source has no ${graphConfigPath}: its ${has} is taken instead.`);
+    expect(log).toContain(`The source has no ${graphConfigPath}: its ${has} is used instead.`);
   });
 
   it('uses the named graph configuration if it has both', async () => {
@@ -258,12 +258,12 @@ describe('a source that does not build', () => {
       'graph.json',
       "graph.json is not valid JSON: Expected property name or '}' in JSON at line 2, column 14",
     ],
-    ['names no graph', { 'graph.json': '{"graphs":{}}' }, 'graph.json', 'graph.json is not right: graphs:'],
+    ['names no graph', { 'graph.json': '{"graphs":{}}' }, 'graph.json', 'graph.json is invalid: graphs:'],
     [
       'names no export',
       { 'graph.json': '{"graphs":{"a":"./agent.js"}}' },
       'graph.json',
-      'graph.json is not right: graphs.a: Input should be "./file:export"',
+      'graph.json is invalid: graphs.a: Input should be "./file:export"',
     ],
     [
       'names a file that is not there',

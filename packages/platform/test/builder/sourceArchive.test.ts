@@ -69,7 +69,7 @@ describe('a source archive', () => {
         { path: 'd/e/up', type: 'SymbolicLink', linkpath: '../..' },
         { path: 'out', type: 'SymbolicLink', linkpath: 'd/e/up/../x' },
       ],
-      'goes up after going down',
+      'has ".." after a name',
     ],
     [
       'lies behind a link',

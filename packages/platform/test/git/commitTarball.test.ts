@@ -143,7 +143,7 @@ describe('a git failure', () => {
     const { PATH } = process.env;
     onTestFinished(() => void (process.env['PATH'] = PATH));
     process.env['PATH'] = root;
-    await expect(requireGit(at)).rejects.toThrow(/there is none on its machine/);
+    await expect(requireGit(at)).rejects.toThrow(/its machine has none/);
   });
 
   it('is a git that is too old', async () => {
@@ -199,7 +199,7 @@ describe('a credential', () => {
     const host = await locked();
     const address = `${host.url}/agent/.git`;
     const wrong = await refusal(remoteAt(address, { username: 'x-access-token', secret: 'wr0ng' }));
-    expect(wrong).toMatch(/refused the credential/);
+    expect(wrong).toMatch(/rejected the credential/);
     expect(wrong).not.toContain('wr0ng');
     expect(await refusal(remoteAt(address))).toMatch(/needs an integration/);
   });
@@ -212,7 +212,7 @@ describe('a credential', () => {
     host.redirectTo = thief.url;
     const remote = remoteAt(`${host.url}/agent/.git`, { username: 'x-access-token', secret });
     // The attacker's server gets no credential: its own 401 is the result.
-    expect(await refusal(remote)).toMatch(/asks for a credential|refused/);
+    expect(await refusal(remote)).toMatch(/asks for a credential|rejected/);
     expect(thief.requests).not.toEqual([]);
     expect(thief.authorizations).toEqual([]);
   });

@@ -52,7 +52,7 @@ export async function runDevCommand(
       tellReady(output, stack, options.port);
       await tellNextStep(output, home);
       await untilAborted(interruption.signal);
-      output.note('stopping; running work gets a moment to finish (Ctrl-C again to stop at once)');
+      output.note('stopping; running work gets a moment to finish (Ctrl-C again to stop immediately)');
     } finally {
       await stack.stop();
     }
@@ -89,7 +89,7 @@ function tellReady(
   output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
   output.print(`  logs           ${logs}`);
   if (askedPort === undefined && new URL(state.controlPlane).port !== String(PLATFORM_PORT)) {
-    output.print(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
+    output.print(style.warn(`  port ${PLATFORM_PORT} is in use: set the address above in slipway.yaml`));
   }
 }
 

@@ -161,7 +161,7 @@ async function* configFindings(
 
 const UNBOUND =
   'not set here: a client that can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
-const BIND = 'name a file of allowed origins in SLIPWAY_SECRET_ORIGINS where the worker runs';
+const BIND = 'set SLIPWAY_SECRET_ORIGINS of the worker to a file of allowed origins';
 
 async function* targetFindings(
   context: CommandContext,
@@ -177,7 +177,7 @@ async function* targetFindings(
     );
     // This process cannot see whether the worker has it.
     yield 'finding' in here
-      ? warning(here.finding.name, here.finding.detail, 'set it where the worker runs')
+      ? warning(here.finding.name, here.finding.detail, 'set it in the worker’s environment')
       : ok(`secret ${from}`, 'set');
   }
   yield keyFinding(name, target);

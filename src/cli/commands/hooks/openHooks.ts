@@ -64,7 +64,7 @@ function tellAnswered(output: Output, { hook, status, error, answers }: Answered
   output.event({ event: 'delivery', hook: named, status, code: error?.code ?? null, ...counts });
   const what =
     error === undefined
-      ? `${counts.taken} taken, ${counts.duplicates} known, ${counts.unmatched} without a rule`
+      ? `${counts.taken} accepted, ${counts.duplicates} known, ${counts.unmatched} without a rule`
       : `${error.code}, ${error.message}`;
   output.info(`${named === '' ? 'no hook' : named}: ${status}, ${what}`);
 }

@@ -96,7 +96,7 @@ async function answerOf(
   const late = AbortSignal.timeout(SIGN_IN_MS);
   return await new Promise((resolve, reject) => {
     late.addEventListener('abort', () => {
-      reject(failed('nobody signed in within 10 minutes'));
+      reject(failed('no sign-in arrived within 10 minutes'));
     });
     server.on('request', (request, response) => {
       const url = new URL(request.url ?? '/', redirectUri);

@@ -201,7 +201,7 @@ const FILES = {
   gitlab: {
     template: 'gitlab/release.gitlab-ci.yml',
     path: '.gitlab/slipway.gitlab-ci.yml',
-    then: 'include it in .gitlab-ci.yml ("include: [.gitlab/slipway.gitlab-ci.yml]"), and set the variables that it names',
+    then: 'include it in .gitlab-ci.yml ("include: [.gitlab/slipway.gitlab-ci.yml]"), and set its variables',
   },
 } as const;
 
@@ -225,7 +225,7 @@ function configText(
     'targets:',
     `  ${scalar(target)}:`,
     `    controlPlane: ${scalar(controlPlane)}`,
-    '    # The worker reads it where it runs. Never write a secret itself into this file.',
+    '    # The worker resolves it in its own environment. Never write a secret into this file.',
     '    apiKey: { from: env:SLIPWAY_API_KEY }',
     `    deployment: ${scalar(deployment)}`,
   ];

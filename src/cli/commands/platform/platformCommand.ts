@@ -96,7 +96,7 @@ function addAccessCommands(platform: Command, runs: Runs): void {
   callingCommand(keys, 'list', 'List the keys of the tenant')
     .option('--revoked', 'list revoked keys, too')
     .action(runs(async () => (await import('./access.ts')).runKeysListCommand));
-  callingCommand(keys, 'revoke <id>', 'Revoke a key at once').action(
+  callingCommand(keys, 'revoke <id>', 'Revoke a key immediately').action(
     runs(async () => (await import('./access.ts')).runKeysRevokeCommand),
   );
   const secrets = platform.command('secrets').description('Manage the secrets that the platform stores');
@@ -157,7 +157,7 @@ function addListenersCommand(platform: Command, runs: Runs): void {
 
   callingCommand(listeners, 'add <compute-id>', "Register a listener, by the operator's name of its compute")
     .addOption(
-      new Option('--type <type>', "where it deploys to; docker: the engine of the platform's machine")
+      new Option('--type <type>', "the compute type; docker: the engine of the platform's machine")
         .choices(['cluster', 'docker'])
         .makeOptionMandatory(),
     )

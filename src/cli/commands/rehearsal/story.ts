@@ -134,7 +134,7 @@ export class Story {
         continue;
       }
       const { by, kind, taken, note } = line.said;
-      this.#line(line.at, zone, `${by.who}: ${kind}, ${taken ? note : `refused: ${note}`}`);
+      this.#line(line.at, zone, `${by.who}: ${kind}, ${taken ? note : `rejected: ${note}`}`);
     }
     const good = outcomeExitCode('release', result.outcome) === 0;
     const mark = good ? style.good(MARKS.done) : style.bad(MARKS.failed);

@@ -40,7 +40,7 @@ export function releasePlanLines(plan: ReleasePlan, style: Style): readonly stri
       ? [`    ${style.warn('none: a revision counts as verified once it serves')}`]
       : request.checks.map(checkLine)),
     `  takes      at most ${formatDuration(longestMs)}, by the deadlines of its steps`,
-    `  taken back in at most ${formatDuration(restoringLongestMs)} for each revision that is tried`,
+    `  restored in at most ${formatDuration(restoringLongestMs)} for each attempted revision`,
   ];
 }
 

@@ -78,7 +78,7 @@ export async function intervenePromotion(
   prove?: Prove,
 ): Promise<Intervened> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID() };
-  const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is under way');
+  const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is running');
   try {
     return await sayTo(temporal, { releaseId: null, workflowId }, kind, identified, gone, prove);
   } catch (error) {

@@ -61,14 +61,14 @@ describe('the status of a promotion', () => {
       for: 'decision',
       since: '2026-11-21T12:00:00.000Z',
       until: '2026-11-21T13:10:00.000Z',
-      note: 'say "retry"',
+      note: '"retry" judges again',
     } as const;
     const running = [runningStep({ step: 'judge' })];
     const progress = { ...sampleProgress(running), waiting, judgement: JUDGEMENT };
     const shown = lines({ view: { state: 'running', progress } });
     expect(shown[1]).toBe(`running  ${progress.phase}`);
     expect(shown).toContain(
-      'waits    say "retry"; since 2026-11-21 12:00:00Z, until 2026-11-21 13:10:00Z (1h00m left); slipway retry --promotion up or slipway abort --promotion up',
+      'waits    "retry" judges again; since 2026-11-21 12:00:00Z, until 2026-11-21 13:10:00Z (1h00m left); slipway retry --promotion up or slipway abort --promotion up',
     );
     expect(shown.at(-1)).toBe(
       'judged   inconclusive: latency: it may be worse by 20.0 % (report: judgements/one/report.json)',

@@ -72,7 +72,7 @@ const PROMOTED: PromotionResult = {
         at: iso('23T13:00'),
         taken: false,
       },
-      note: 'cy is none of those who may approve: ada',
+      note: 'cy may not approve; these may: ada',
     },
     {
       ...{
@@ -103,7 +103,7 @@ describe('the story of a rehearsal', () => {
     expect(said).toEqual([
       '2026-11-23 10:00 (Europe/Berlin)  up',
       '  2026-11-23 10:00  ✔ soak canary for 3h00m                  3h00m  7 attempts',
-      '  2026-11-23 14:00  cy: approve, refused: cy is none of those who may approve: ada',
+      '  2026-11-23 14:00  cy: approve, rejected: cy may not approve; these may: ada',
       '  2026-11-23 15:00  ada: approve, approved by 1 of 1',
       '  2026-11-23 15:00  ✔ promote release-1                      2m00s  released',
       '  2026-11-23 15:02  ✔ released: revision production-2 is deployed',

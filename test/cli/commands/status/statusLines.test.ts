@@ -161,7 +161,7 @@ describe('the status of a target', () => {
     const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
     const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
     expect(lines({ view })).toContain(
-      `"ops" could not be notified of released of release-1, given up at ${at}: it is away`,
+      `"ops" could not be notified of released of release-1; Slipway gave up at ${at}: it is away`,
     );
   });
 

@@ -85,7 +85,7 @@ async function readGraphConfig(file: string): Promise<GraphConfig> {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw graphNotLoaded(
-    `${file} is not right: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
+    `${file} is invalid: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
     file,
     parsed.error,
   );
@@ -112,7 +112,7 @@ async function readEnvFile(
       throw graphNotLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
     }
     log.warn(
-      `The graph configuration names the env file ${name}, and there is none: the agent starts without it. ` +
+      `The env file ${name} of the graph configuration does not exist: the agent starts without it. ` +
         "Secrets come from the deployment's secrets; artifacts carry no .env files.",
     );
     return {};

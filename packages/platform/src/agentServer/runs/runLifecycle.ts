@@ -116,7 +116,7 @@ export class RunLifecycle {
       error: 'AttemptsExhausted',
       message:
         `The run was begun ${attempt} times, and ${lost} times its process died or stood still before it ` +
-        `ended: it is given up after ${lost}. What it did until then remains.`,
+        `ended: it fails after ${lost}. Its earlier effects remain.`,
     };
     const outcome = await this.#parts.outcomes.readOutcome(
       live,

@@ -116,7 +116,7 @@ export function createBranchPoller(options: {
       state.notBefore = Date.now() + Math.min(intervalMs * 2 ** state.failures, RETRY_DELAY_MAX_MS);
       log.warn(
         { err: error, repository: first.repository.repoUrl, failures: state.failures },
-        'a repository could not be asked for its branches; it is asked again later',
+        'the branches of a repository could not be read; they are read again later',
       );
     }
   };

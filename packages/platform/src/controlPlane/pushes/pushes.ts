@@ -125,13 +125,13 @@ async function decideDelivery(
   if (deployments.length === 0) {
     return {
       decision: 'nothing',
-      reason: `No deployment of this integration builds what is pushed to ${push.ref} of this repository.`,
+      reason: `No deployment of this integration builds pushes to ${push.ref} of this repository.`,
       deployments,
     };
   }
   for (const [decision, reason] of [
     ['built', `Commit ${push.after} is built.`],
-    ['looked_up', 'The repository is asked where the branch is now.'],
+    ['looked_up', 'The platform reads the branch from the repository.'],
   ] as const) {
     if (deployments.some((each) => each.decision === decision)) return { decision, reason, deployments };
   }

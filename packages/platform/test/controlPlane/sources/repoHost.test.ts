@@ -183,7 +183,7 @@ describe('a revision of repo_host fails with a reason', () => {
       credential: `file:${join(root, 'wrong-token')}`,
     });
     const { revision, log } = await deploy({ integration_id: wrong, repo_url: `${server.url}/agent/.git` });
-    expect(revision.status_message).toMatch(/refused the credential/);
+    expect(revision.status_message).toMatch(/rejected the credential/);
     expect(log + (revision.status_message ?? '')).not.toContain('not-the-t0ken');
     const unset = await integration({ url_prefix: server.url, credential: 'env:SLIPWAY_TEST_UNSET' });
     const { revision: second } = await deploy({
