@@ -33,9 +33,29 @@ const Metrics = z
     message: 'expected at least one metric that decides',
   });
 
+/** The runs to judge must be given, and the score if it decides. */
+function complete<
+  Fields extends z.ZodType<{
+    readonly inputs?: string;
+    readonly recorded?: true;
+    readonly metrics: { readonly score?: unknown };
+    readonly scorePath?: string;
+  }>,
+>(fields: Fields) {
+  return fields
+    .refine(({ inputs, recorded }) => (inputs === undefined) !== (recorded === undefined), {
+      path: ['inputs'],
+      message: 'expected a file of inputs, or recorded: true, and not both',
+    })
+    .refine(({ metrics, scorePath }) => metrics.score === undefined || scorePath !== undefined, {
+      path: ['scorePath'],
+      message: 'expected, since the metric score decides',
+    });
+}
+
 /** How a candidate is judged before it is promoted. */
-export const Judge = z
-  .strictObject({
+export const Judge = complete(
+  z.strictObject({
     inputs: Text.optional().describe('A file of inputs, JSON Lines, relative to slipway.yaml'),
     recorded: z
       .literal(true)
@@ -100,19 +120,17 @@ export const Judge = z
       })
       .prefault({})
       .describe('With onInconclusive: wait, when to judge again. All judgements share the allowed error'),
-  })
-  .refine(({ inputs, recorded }) => (inputs === undefined) !== (recorded === undefined), {
-    path: ['inputs'],
-    message: 'expected a file of inputs, or recorded: true, and not both',
-  })
-  .refine(({ metrics, scorePath }) => metrics.score === undefined || scorePath !== undefined, {
-    path: ['scorePath'],
-    message: 'expected, since the metric score decides',
-  });
+  }),
+);
 export type Judge = z.infer<typeof Judge>;
 
+const { onInconclusive: _, again: _1, ...compared } = Judge.shape;
+/** How the agent of a preview is compared: a judge whose verdict decides nothing. */
+export const PreviewJudge = complete(z.strictObject(compared));
+export type PreviewJudge = z.infer<typeof PreviewJudge>;
+
 /** The judge's settings from the file. */
-export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
+export function judgeSettings(judge: PreviewJudge): DeclaredJudgeSettings {
   const { assistant, inputsMax, repetitions, concurrency, warmUpRuns, feedbackKey, scorePath } = judge;
   const { confidence, minimumRuns, metrics } = judge;
   return {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { patternProblem } from '../domain/preview/preview.ts';
 import { isRecord } from '../domain/scalars.ts';
 import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
+import { PreviewJudge } from './judgeSchema.ts';
 import { meantWord } from './nearestWord.ts';
 
 const DAY_MS = 86_400_000;
@@ -44,6 +45,9 @@ const Preview = z.strictObject({
     .array(Text)
     .optional()
     .describe('The names of the checks that a preview must pass. Default: all checks of this file'),
+  judge: PreviewJudge.optional().describe(
+    'Compares the agent of a preview with the one that serves on "from", and reports it in the comment',
+  ),
   comment: Comment.optional().describe('The comment on the pull request. Absent: Slipway writes none'),
 });
 

@@ -44,6 +44,15 @@ function problemsOf(text: string): string {
 }
 
 describe('previews of slipway.yaml', () => {
+  it('have a judge without what decides about a promotion', () => {
+    const judged = (fields: string): string =>
+      `  pr: { from: staging, deployment: "greeter-pr-{pr}", judge: { assistant: a, ${fields} } }`;
+    const { preview } = choosePreview(parse(judged('inputs: inputs.jsonl')), undefined);
+    expect(preview.judge).toMatchObject({ inputs: 'inputs.jsonl', concurrency: 4 });
+    expect(problemsOf(judged('inputs: inputs.jsonl, onInconclusive: fail'))).toContain('onInconclusive');
+    expect(problemsOf(judged('repetitions: 2'))).toContain('expected a file of inputs, or recorded: true');
+  });
+
   it('have a deadline of 3 days and a limit of 10', () => {
     const { preview } = choosePreview(
       parse('  pr: { from: staging, deployment: "greeter-pr-{pr}" }'),

@@ -2,6 +2,7 @@ import { cutText } from '../bounds.ts';
 import {
   previewPhase,
   type PreviewEnding,
+  type PreviewJudgement,
   type PreviewResult,
   type PreviewSpec,
   type PreviewState,
@@ -49,16 +50,24 @@ function aliveLines(state: PreviewState): readonly string[] {
   ];
 }
 
-function endingLines({ releaseId, commit, outcome, reason, verdicts }: PreviewEnding): readonly string[] {
-  const head = `${releaseId}${commitText(commit)}: **${outcome.replaceAll('_', ' ')}**, ${cell(reason)}`;
-  if (verdicts.length === 0) return [`- ${head}`];
+function endingLines(last: PreviewEnding): readonly string[] {
+  const { releaseId, commit, outcome, reason, verdicts, judgement } = last;
+  const head = [
+    `- ${releaseId}${commitText(commit)}: **${outcome.replaceAll('_', ' ')}**, ${cell(reason)}`,
+    ...(judgement === undefined ? [] : [judgementLine(judgement)]),
+  ];
+  if (verdicts.length === 0) return head;
   const rows = verdicts
     .slice(0, CHECKS_SHOWN)
     .map(
       ({ check, passed, reasons }) =>
         `| ${cell(check)} | ${passed ? '✅ passed' : `❌ ${cell(reasons.join('; '))}`} |`,
     );
-  return [`- ${head}`, '', '| check | verdict |', '|---|---|', ...rows];
+  return [...head, '', '| check | verdict |', '|---|---|', ...rows];
+}
+
+function judgementLine({ baseline, verdict, reasons }: PreviewJudgement): string {
+  return `- against what serves on ${cell(baseline)}: **${verdict ?? 'not judged'}**, ${cell(reasons.join('; '))}`;
 }
 
 function commitText(commit: string | null): string {

@@ -1,3 +1,5 @@
+import type { DeclaredJudgeSettings, JudgeInputs } from '../judge/settings.ts';
+import type { JudgeVerdict } from '../judge/verdict.ts';
 import type { Outcome } from '../release/outcome.ts';
 import type { CheckVerdict, ReleaseRequest } from '../release/release.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
@@ -13,6 +15,13 @@ export interface CommentSpec {
   readonly repository?: string;
 }
 
+/** How a preview's agent is compared with the one that serves on the target that the preview copies. */
+export interface PreviewJudge {
+  readonly settings: DeclaredJudgeSettings;
+  readonly inputs: JudgeInputs;
+  readonly baseline: TargetSpec;
+}
+
 /** A preview's settings, from `slipway.yaml` and the pull request. */
 export interface PreviewTerms {
   /** Its name in `slipway.yaml`. */
@@ -23,6 +32,8 @@ export interface PreviewTerms {
   readonly ttlMs: WholeNumber;
   /** Absent: it writes no comment. */
   readonly comment?: CommentSpec;
+  /** Absent: nothing is compared. */
+  readonly judge?: PreviewJudge;
 }
 
 /** A preview: its pull request, its deployment, its lifetime. */
@@ -40,9 +51,8 @@ export interface PreviewPush {
 }
 
 export function specOf({ terms, request }: PreviewPush): PreviewSpec {
-  const { name, pr, ttlMs, comment } = terms;
   const { target, recordStore } = request;
-  return { name, pr, ttlMs, comment, target, recordStore };
+  return { ...terms, target, recordStore };
 }
 
 /** The answer to a push. */
@@ -68,6 +78,18 @@ export interface PreviewEnding {
   readonly outcome: Outcome;
   readonly reason: string;
   readonly verdicts: readonly Pick<CheckVerdict, 'check' | 'passed' | 'reasons'>[];
+  /** Absent: not judged, or not yet. */
+  readonly judgement?: PreviewJudgement;
+}
+
+/** How a preview's agent compares with what serves on another target. It decides nothing. */
+export interface PreviewJudgement {
+  /** The name of that target. */
+  readonly baseline: string;
+  /** `null`: there was nothing to compare with. */
+  readonly verdict: JudgeVerdict | null;
+  /** One sentence each. */
+  readonly reasons: readonly string[];
 }
 
 /** A removal under way. */

@@ -71,7 +71,7 @@ const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
 const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
-const TARGET = object<TargetSpec>(() => ({
+export const TARGET = object<TargetSpec>(() => ({
   // The name of a folder of records.
   name: textLike(TARGET_NAME, 'letters, digits, dots and dashes'),
   controlPlane: URL_OF_SERVICE,

@@ -11,6 +11,7 @@ import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpe
 import type { HistoryRow, ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
+import { judgePreview } from './judgePreview.ts';
 
 /** The part of the preview that the releases read and change. */
 interface Released {
@@ -28,15 +29,18 @@ export class PreviewReleases {
   readonly #preview: Released;
   #submitting = 0;
   #following = 0;
+  #judging = 0;
   #scope = new CancellationScope();
+  #judgement = new CancellationScope();
 
   constructor(preview: Released) {
     this.#preview = preview;
   }
 
-  /** Whether no release is queued, running or being submitted. */
+  /** Whether no release is queued, running, being submitted or judged. */
   get isIdle(): boolean {
-    return this.#submitting === 0 && this.#following === 0 && this.#preview.state.release === null;
+    const isBusy = this.#submitting > 0 || this.#following > 0 || this.#judging > 0;
+    return !isBusy && this.#preview.state.release === null;
   }
 
   /** Follows the release that an earlier run of the workflow left. */
@@ -63,6 +67,7 @@ export class PreviewReleases {
 
   /** Ends the queued or running release, and waits for its end. On timeout, the end of the target ends it. */
   async end(because: string): Promise<void> {
+    this.#judgement.cancel();
     await condition(() => this.#submitting === 0);
     const { release } = this.#preview.state;
     if (release === null) return;
@@ -84,6 +89,7 @@ export class PreviewReleases {
       return;
     }
     const release = { releaseId, commit: commit ?? null, submissions: [submission] };
+    this.#judgement.cancel();
     this.#preview.change({ release });
     this.#preview.report();
     this.#follow(release);
@@ -124,7 +130,31 @@ export class PreviewReleases {
     // Only the newest release changes the preview's state.
     if (state.release?.releaseId !== releaseId) return;
     this.#preview.change({ release: null, last, agentUrl: agentUrl ?? state.agentUrl });
-    if (state.removal === null) this.#preview.report();
+    if (state.removal !== null) return;
+    this.#preview.report();
+    if (last.outcome === 'released') this.#judge(releaseId);
+  }
+
+  /** Judges the newest release, until a newer one or the removal begins. */
+  #judge(releaseId: string): void {
+    const { spec } = this.#preview;
+    const { judge } = spec;
+    if (judge === undefined) return;
+    this.#judging++;
+    this.#judgement = new CancellationScope();
+    void this.#judgement
+      .run(() => judgePreview(spec, judge, releaseId))
+      .then(
+        (judgement) => {
+          const { last } = this.#preview.state;
+          if (last?.releaseId !== releaseId) return;
+          this.#preview.change({ last: { ...last, judgement } });
+          this.#preview.report();
+        },
+        // Canceled.
+        () => undefined,
+      )
+      .finally(() => this.#judging--);
   }
 
   /** Records a release with an unknown outcome, because its target was ended. */

@@ -25,6 +25,22 @@ const LAST: PreviewState['last'] = {
 };
 
 describe('the comment of a preview', () => {
+  it('says how the agent compares with what serves on the target that the preview copies', () => {
+    const judged = (verdict: 'failed' | null, reason: string): string =>
+      commentText(
+        SPEC,
+        {
+          ...STATE,
+          last: LAST && { ...LAST, judgement: { baseline: 'staging', verdict, reasons: [reason] } },
+        },
+        null,
+      );
+    expect(judged('failed', 'success fell by 12 %')).toContain(
+      '\n- against what serves on staging: **failed**, success fell by 12 %\n',
+    );
+    expect(judged(null, 'nothing serves on staging')).toContain('**not judged**, nothing serves on staging');
+  });
+
   it('begins with its marker', () => {
     expect(commentText(SPEC, STATE, null).startsWith(commentMarker(SPEC))).toBe(true);
     expect(

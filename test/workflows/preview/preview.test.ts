@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 
+import type { PreviewJudge } from '../../../src/domain/preview/preview.ts';
+import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
 import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
 import { identity } from '../requests.ts';
-import { failure } from '../world.ts';
+import { judgedBy } from '../promotion/promotionsUnderTest.ts';
+import { failure, type World } from '../world.ts';
 import { LONG_MS, type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
+
+function comparedWith(baseline: TargetSpec): PreviewJudge {
+  const { settings, inputs } = judgedBy('ask');
+  return { settings, inputs, baseline };
+}
 
 describe('a preview', () => {
   let harness: Harness;
@@ -206,6 +214,66 @@ describe('a preview', () => {
       );
       expect(last?.outcome).toBe('released');
       expect((await preview.summary()).problem).toContain('no comment was written');
+    });
+
+    describe('with a judge', () => {
+      /** A preview that is compared with a target on which `a` serves. */
+      async function comparedPreview(): Promise<PreviewUnderTest> {
+        const staging = harness.newTarget();
+        expect((await staging.release('a')).outcome).toBe('released');
+        const preview = newPreview();
+        preview.judge = comparedWith(staging.request('a').target);
+        return preview;
+      }
+      const comparison = 'against what serves on';
+      const comparing = (world: World): Promise<unknown> =>
+        vi.waitFor(() => expect(harness.judge.askedFor(world)).toHaveLength(1), { timeout: 60_000 });
+
+      test('compares each release with what serves on the target that it copies, and says so', async () => {
+        const preview = await comparedPreview();
+        const { world } = preview.target;
+        harness.judge.says(world, 'failed');
+        await preview.push('b', LONG_MS);
+        await world.until(() => [...world.comments.values()].some((text) => text.includes(comparison)));
+        expect(commentOf(preview)).toContain('**failed**');
+        const [{ sides } = { sides: undefined }] = harness.judge.askedFor(world);
+        expect(sides).toMatchObject({
+          baseline: { target: preview.judge?.baseline },
+          candidate: { revisionId: world.active, agentUrl: `http://agent.${world.id}.test` },
+        });
+      });
+
+      test('ends the comparison of an older push', async () => {
+        const preview = await comparedPreview();
+        const { world } = preview.target;
+        harness.judge.says(world, 'never');
+        await preview.push('b', LONG_MS);
+        await comparing(world);
+        await preview.push('c', LONG_MS);
+        const { last } = await preview.stateOnce((state) => state.last?.judgement !== undefined);
+        expect(last).toMatchObject({ releaseId: 'release-2', judgement: { verdict: 'passed' } });
+      });
+
+      test('is removed in the middle of a comparison', async () => {
+        const preview = await comparedPreview();
+        const { world } = preview.target;
+        harness.judge.says(world, 'never');
+        await preview.push('b', LONG_MS);
+        await comparing(world);
+        await preview.remove('closed');
+        expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+      });
+
+      test('says that nothing serves to compare with', async () => {
+        const preview = newPreview();
+        preview.judge = comparedWith(harness.newTarget().request('a').target);
+        await preview.push('b', LONG_MS);
+        const { last } = await preview.stateOnce((state) => state.last?.judgement !== undefined);
+        expect(last?.judgement).toMatchObject({
+          verdict: null,
+          reasons: [expect.stringContaining('serves')],
+        });
+      });
     });
 
     test('keeps its deadline over the loss of its worker, and over Continue-As-New', async () => {

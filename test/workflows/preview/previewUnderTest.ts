@@ -2,6 +2,7 @@ import { type Client, Connection, WithStartWorkflowOperation, type WorkflowHandl
 
 import {
   type PreviewAnswer,
+  type PreviewJudge,
   type PreviewResult,
   type PreviewSpec,
   type PreviewState,
@@ -68,6 +69,8 @@ export class PreviewsUnderTest {
 /** One preview. */
 export class PreviewUnderTest {
   readonly target: TargetUnderTest;
+  /** What its pushes are compared by. */
+  judge: PreviewJudge | undefined;
   readonly #client: Client;
   readonly #taskQueue: string;
   readonly #input: Partial<PreviewInput>;
@@ -88,7 +91,7 @@ export class PreviewUnderTest {
     const request = this.target.request(artifact, { commit: `commit-${artifact}`, ...changes });
     return this.#client.workflow.executeUpdateWithStart(pushPreviewUpdate, {
       startWorkflowOperation: new WithStartWorkflowOperation('preview', this.#start(request, ttlMs)),
-      args: [{ terms: terms(ttlMs), request }],
+      args: [{ terms: this.#terms(ttlMs), request }],
     });
   }
 
@@ -134,12 +137,12 @@ export class PreviewUnderTest {
   }
 
   #start({ target, recordStore }: ReleaseRequest, ttlMs: number) {
-    const spec: PreviewSpec = { ...terms(ttlMs), target, recordStore };
+    const spec: PreviewSpec = { ...this.#terms(ttlMs), target, recordStore };
     const start = previewStart(spec, this.#taskQueue);
     return { ...start, args: [{ spec, ...this.#input }] };
   }
-}
 
-function terms(ttlMs: number): PreviewTerms {
-  return { name: 'pull-request', pr: 7, ttlMs, comment: COMMENT };
+  #terms(ttlMs: number): PreviewTerms {
+    return { name: 'pull-request', pr: 7, ttlMs, comment: COMMENT, judge: this.judge };
+  }
 }

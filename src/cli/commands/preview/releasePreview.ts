@@ -1,7 +1,8 @@
+import { judgeSettings } from '../../../config/judgeSchema.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { makeRoom } from '../../../domain/preview/cap.ts';
-import { type PreviewAnswer, previewWorkflowId } from '../../../domain/preview/preview.ts';
+import { type PreviewAnswer, type PreviewJudge, previewWorkflowId } from '../../../domain/preview/preview.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   listPreviews,
@@ -11,6 +12,7 @@ import {
 } from '../../../temporal/client/preview/previewClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { judgeInputs } from '../judge/inputsFile.ts';
 import { releaseTarget } from '../release/releaseTarget.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { choosePullRequest, type ChosenPullRequest, type PullRequestOptions } from './previewTarget.ts';
@@ -45,8 +47,9 @@ export async function releasePreview(
       timeoutMs: options.timeout,
       submit: async (request) => {
         workflowId = previewWorkflowId(request.target);
+        const judge = await prepareJudge(context, loaded, wanted);
         await evict(context, temporal, loaded, wanted, workflowId);
-        return (answer = await pushPreview(temporal, terms, request));
+        return (answer = await pushPreview(temporal, { ...terms, judge }, request));
       },
     },
     signal,
@@ -74,6 +77,20 @@ export async function releasePreview(
   );
   if (commentProblem !== null) output.note(output.style.warn(`no comment was written: ${commentProblem}`));
   return exitCode;
+}
+
+/** The preview's judge, with its inputs in the artifact store. @throws SLIPWAY_JUDGE_INPUTS_INVALID. */
+async function prepareJudge(
+  context: CommandContext,
+  loaded: LoadedConfig,
+  { chosen: { preview } }: ChosenPullRequest,
+): Promise<PreviewJudge | undefined> {
+  const { judge, from } = preview;
+  if (judge === undefined) return undefined;
+  const { inputs, store } = await judgeInputs(judge, loaded.folder);
+  await store(artifactStoreOf(loaded, context));
+  const { spec: baseline } = await chooseTargetSpec(context, loaded.config, from);
+  return { settings: judgeSettings(judge), inputs, baseline };
 }
 
 /**

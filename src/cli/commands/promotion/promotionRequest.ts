@@ -14,12 +14,9 @@ import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
-import { digestFile } from '../../../artifact/digest.ts';
 import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
-import { noInput } from '../../../judge/inputs.ts';
-import { openInputs } from '../judge/inputsFile.ts';
+import { judgeInputs, type PreparedInputs } from '../judge/inputsFile.ts';
 
 /** The request for a promotion of the file. */
 export interface PreparedPromotion {
@@ -46,7 +43,7 @@ export async function promotionRequest(
   const settings = promotionSettings(file.config, name);
   const { soakMs, bakeMs, checkEveryMs, approval, freezes, differences } = settings;
   const store = artifactStoreOf(file, context);
-  const judged = settings.judge === undefined ? null : await prepareJudge(settings.judge, file.folder);
+  const inputs = settings.judge && (await judgeInputs(settings.judge, file.folder));
   const { notify: receivers = [], ...released } = settings.release;
   const notify = await notifyOf(receivers, context.environment, gitIn(file.folder));
   const release = { ...released, ...(notify.length === 0 ? {} : { notify }) };
@@ -63,15 +60,13 @@ export async function promotionRequest(
     differences,
     store: store.url,
     requestedBy,
-    judge: judged?.judge,
+    judge: settings.judge && inputs && promotionJudge(settings.judge, inputs),
     approval,
   };
   return {
     request,
     settings,
-    store: async () => {
-      if (judged?.inputs != null) await store.put(judged.inputs.file, judged.inputs.digest);
-    },
+    store: async () => inputs?.store(store),
   };
 }
 
@@ -91,37 +86,12 @@ export async function withProof(
   return identity === undefined ? request : { ...request, asked: { requestId, identity } };
 }
 
-/** A promotion's judge, and the file of its inputs, which must be in the store before it runs. */
-interface PreparedJudge {
-  readonly judge: PromotionJudge;
-  /** `null`: recorded inputs. */
-  readonly inputs: { readonly file: string; readonly digest: string } | null;
-}
-
-/**
- * The file's judge as a promotion carries it. Inputs are referenced by digest, so later edits have no effect. The whole
- * file is validated now, so that an invalid line does not fail only after the soak.
- *
- * @param folder - that of `slipway.yaml`.
- * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
- */
-async function prepareJudge(declared: Judge, folder: string): Promise<PreparedJudge> {
+function promotionJudge(declared: Judge, { inputs }: PreparedInputs): PromotionJudge {
   const { onInconclusive, again } = declared;
-  const judge = {
+  return {
     settings: judgeSettings(declared),
+    inputs,
     onInconclusive,
     again: { afterMs: again.after, times: again.times },
   };
-  if (declared.inputs === undefined) return { judge: { ...judge, inputs: 'recorded' }, inputs: null };
-  const name = declared.inputs;
-  const file = resolve(folder, name);
-  await requireRight(file, name);
-  const digest = await digestFile(file);
-  return { judge: { ...judge, inputs: { digest, name } }, inputs: { file, digest } };
-}
-
-async function requireRight(file: string, name: string): Promise<void> {
-  let inputs = 0;
-  for await (const _ of await openInputs(file, name)) inputs += 1;
-  if (inputs === 0) throw noInput(name);
 }

@@ -27,8 +27,8 @@ const DIGEST = /sha256:[0-9a-f]{64}/g;
 
 /**
  * Asks all workflows of the namespace which artifacts they need. A target needs those of its known revisions, its
- * queue and its running release. A running promotion needs its candidate and its judge's inputs, and a schedule its
- * judge's inputs.
+ * queue and its running release. A running promotion needs its candidate and its judge's inputs, a preview its judge's
+ * inputs, and a schedule its judge's inputs.
  *
  * @throws SlipwayError SLIPWAY_TARGET_SILENT if a target does not answer, because its needs are then unknown.
  * SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -43,9 +43,13 @@ export async function artifactUses(temporal: TemporalConnection): Promise<KnownU
       targets.push(asked.target);
       uses.push(...asked.uses);
     }
-    const { promotion, promotionTurn } = WORKFLOW_TYPES;
+    const { promotion, promotionTurn, preview } = WORKFLOW_TYPES;
     for (const workflowId of await running(temporal, [promotion, promotionTurn])) {
       uses.push(...(await promotionUses(temporal, workflowId)));
+    }
+    for (const workflowId of await running(temporal, [preview])) {
+      const history = await fetchHistory(temporal, workflowId);
+      uses.push(...namedIn(history, `named by ${workflowId}`));
     }
     for (const { request } of await listSchedules(temporal)) {
       const inputs = request.judge?.inputs ?? 'recorded';
@@ -109,6 +113,12 @@ async function promotionUses(
   const input = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input;
   const { request } = decode(input) as PromotionInput;
   const why = `named by ${request.name}, a promotion under way`;
+  return namedIn(history, why);
+}
+
+/** All artifacts that a history names. `undefined`: the workflow has ended since it was listed. */
+function namedIn(history: Awaited<ReturnType<typeof fetchHistory>>, why: string): readonly ArtifactUse[] {
+  if (history === undefined) return [];
   return [...new Set(asText(history).match(DIGEST))].map((artifact) => ({ artifact, why }));
 }
 

@@ -6,11 +6,12 @@ import type { TemporalConnection } from '../../../../src/temporal/client/connect
 import { request, runs, seasoned } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
-const [WAITS, RUNS, CANDIDATE, INPUTS, SCHEDULED] = ['a', 'b', 'c', 'd', 'e'].map(
+const [WAITS, RUNS, CANDIDATE, INPUTS, COMPARED, SCHEDULED] = ['a', 'b', 'c', 'd', 'e', 'f'].map(
   (letter) => `sha256:${letter.repeat(64)}`,
 );
 const TARGET = 'target:x:agent';
 const PROMOTION = 'promotion:x:agent:nightly';
+const PREVIEW = 'preview:x:agent-7';
 
 function payloads(...values: readonly unknown[]) {
   const metadata = { encoding: Buffer.from('json/plain') };
@@ -38,6 +39,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
         { activityTaskScheduledEventAttributes: { input: payloads({ artifact: CANDIDATE }) } },
       ],
     },
+    [PREVIEW]: { events: [started('preview', { spec: { judge: { inputs: { digest: COMPARED } } } })] },
   };
   const scheduled = { name: 'weekly', judge: { inputs: { digest: SCHEDULED, name: 'inputs.jsonl' } } };
   const described = {
@@ -49,7 +51,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
   return answeringTemporal({
     workflow: {
       list: ({ query }: { query: string }) =>
-        [TARGET, PROMOTION]
+        [TARGET, PROMOTION, PREVIEW]
           .filter((id) => query.includes(`"${id.split(':', 1)[0] ?? ''}"`))
           .map((workflowId) => ({ workflowId })),
       getHandle: (workflowId: string) => ({
@@ -66,7 +68,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
 }
 
 describe('the users of artifacts', () => {
-  it('are all targets, promotions and schedules, with waiting, running, promoted and judged artifacts', async () => {
+  it('are all targets, promotions, previews and schedules, with waiting, running, promoted and judged artifacts', async () => {
     const { uses, targets } = await artifactUses(namespace());
     expect(targets).toEqual([{ name: 'production', store: 'file:///records' }]);
     expect(uses).toEqual([
@@ -74,6 +76,7 @@ describe('the users of artifacts', () => {
       { artifact: WAITS, why: 'release-8 waits on production' },
       { artifact: INPUTS, why: 'named by nightly, a promotion under way' },
       { artifact: CANDIDATE, why: 'named by nightly, a promotion under way' },
+      { artifact: COMPARED, why: `named by ${PREVIEW}` },
       { artifact: SCHEDULED, why: 'the judge’s inputs of the schedule of weekly' },
     ]);
   });
