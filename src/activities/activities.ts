@@ -181,13 +181,13 @@ export interface Activities {
   /**
    * Runs one check with all its repetitions. A repetition counts only if the revision was active before and after. A new
    * attempt continues with the repetitions that the previous attempt reported. It fails for good with
-   * SLIPWAY_CHECKS_BUDGET_SPENT if the budget has no room for the next repetition.
+   * SLIPWAY_CHECKS_BUDGET_SPENT, or with SLIPWAY_EVALUATOR_FAILED (never while `restoring`).
    *
-   * @param input.budget - what the check may spend. Absent: no limit.
    * @returns `spent`: what the check spent, if there is a budget.
    */
   runCheck(
-    input: RevisionInput & CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget },
+    input: RevisionInput &
+      CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget; readonly restoring?: true },
   ): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
 
   /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */

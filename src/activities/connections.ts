@@ -38,6 +38,8 @@ export interface Outside {
   controlPlane(target: TargetSpec): DeploymentsClient;
   agent(target: TargetSpec, agentUrl: string): Pick<RunApiClient, 'ok'> & CheckedAgent;
   feedback(): Pick<FeedbackClient, 'submit'>;
+  /** The connection pool for evaluators. */
+  evaluators(): Agent;
   openStore(url: string): ReleaseStore;
 }
 
@@ -50,6 +52,7 @@ export class Connections implements Outside {
   readonly #agents = new Map<string, RunApiClient>();
   #feedback: FeedbackClient | undefined;
   #receivers: Agent | undefined;
+  #evaluators: Agent | undefined;
   readonly #onCall: OnCall | undefined;
 
   /** @param onCall - observes the calls to control planes and agents. */
@@ -108,12 +111,17 @@ export class Connections implements Outside {
     return (this.#receivers ??= createAgent(RECEIVER_CONNECTIONS));
   }
 
+  evaluators(): Agent {
+    return (this.#evaluators ??= createAgent());
+  }
+
   /** Closes every connection after its running calls have ended. */
   async close(): Promise<void> {
     const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
     await Promise.all(clients.map((client) => client.close()));
     await this.#feedback?.close();
     await this.#receivers?.close();
+    await this.#evaluators?.close();
   }
 }
 

@@ -1,8 +1,10 @@
 import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budget.ts';
 import type { Check } from '../domain/check/check.ts';
+import type { EvaluatorScores } from '../domain/check/evaluator.ts';
 import { decisionOf, type Repetitions, repetitionsOf, repetitionsText } from '../domain/check/repetition.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type Answered, askAgent, type CheckedAgent, type ConversationThread } from './askAgent.ts';
+import { evaluate, type Evaluating } from './evaluate.ts';
 
 /** The progress of a check. It is JSON, so that another process can continue it. */
 export interface CheckProgress {
@@ -11,6 +13,8 @@ export interface CheckProgress {
   readonly spent: Spent;
   /** The repetition that the verdict shows: the first that failed, else the last. `null`: none yet. */
   readonly shown: ShownRun | null;
+  /** What evaluators said so far. Absent: nothing. */
+  readonly scores?: readonly EvaluatorScores[];
 }
 
 /** One repetition, as a verdict shows it. */
@@ -28,6 +32,7 @@ export interface ShownRun {
 /** A check that is decided. */
 export interface CarriedOut extends ShownRun {
   readonly repetitions?: Repetitions;
+  readonly scores?: readonly EvaluatorScores[];
 }
 
 export const NOTHING_MADE: CheckProgress = {
@@ -44,6 +49,7 @@ export interface CarryOutOptions {
   /** The progress of an earlier process. */
   readonly begun: CheckProgress;
   readonly budget: ChecksBudget | undefined;
+  readonly evaluating: Evaluating;
   /** The thread of a repetition, by its number from 0. */
   readonly thread: (repetition: number) => ConversationThread;
   /** Stores the result of a repetition, and returns what its verdict shows. */
@@ -56,22 +62,25 @@ export interface CarryOutOptions {
 /**
  * Repeats a check until its verdict is decided.
  *
- * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what {@link askAgent} throws.
+ * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what {@link askAgent} and {@link evaluate} throw.
  */
 export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & { readonly spent: Spent }> {
-  const { agent, check, budget, thread, onAnswered, onProgress, signal } = options;
+  const { agent, check, budget, evaluating, thread, onAnswered, onProgress, signal } = options;
   const { planned, needed } = repetitionsOf(check);
   let progress = options.begun;
   for (;;) {
     const repetitions = { passed: progress.passed, made: progress.made, planned, needed };
     const decision = decisionOf(repetitions);
     if (decision !== 'open' && progress.shown !== null) {
-      return { ...verdictOf(decision, progress.shown, repetitions), spent: progress.spent };
+      const { shown, scores, spent } = progress;
+      const verdict = verdictOf(decision, shown, repetitions);
+      return { ...verdict, ...(scores === undefined ? {} : { scores }), spent };
     }
     const over = budget === undefined ? undefined : overBudget(budget, progress.spent, check);
     if (over !== undefined) throw budgetSpent(check, over, repetitions);
     const began = performance.now();
-    const answered = await askAgent(agent, check, thread(progress.made), signal);
+    const asked = await askAgent(agent, check, thread(progress.made), signal);
+    const { answered, scores } = await evaluate(check, asked, progress, evaluating, signal);
     const shown = await onAnswered(answered);
     progress = {
       passed: progress.passed + (shown.passed ? 1 : 0),
@@ -82,6 +91,7 @@ export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & {
         tokens: progress.spent.tokens + answered.tokens,
       },
       shown: progress.shown?.passed === false ? progress.shown : shown,
+      ...(scores === undefined ? {} : { scores }),
     };
     onProgress(progress);
   }

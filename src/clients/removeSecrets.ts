@@ -6,7 +6,16 @@ export function removeSecrets(text: string, secrets: readonly string[]): string 
 }
 
 /** The fields with texts of a service or an agent. Other fields are ids, addresses and numbers. */
-const TEXTS: ReadonlySet<string> = new Set(['answer', 'detail', 'message', 'reason', 'reasons', 'silent']);
+const TEXTS: ReadonlySet<string> = new Set([
+  'answer',
+  'comment',
+  'detail',
+  'message',
+  'noScore',
+  'reason',
+  'reasons',
+  'silent',
+]);
 
 /** Removes secrets from every text of a service or an agent in a value. */
 export function removeSecretsFromTexts<T>(value: T, secrets: readonly string[]): T {

@@ -8,6 +8,7 @@ import {
   TURNS_MAX,
 } from '../domain/check/check.ts';
 import { REPEAT_MAX, repetitionProblem } from '../domain/check/repetition.ts';
+import { Evaluators } from './evaluatorSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { Duration, present, Text } from './fields.ts';
 
@@ -42,6 +43,10 @@ export const Check = z
       .optional()
       .describe('How often it is asked at most: it ends once it is decided. Default: 1'),
     pass: z.int().min(1).max(REPEAT_MAX).optional().describe('How many of them must pass. Default: all'),
+    evaluators: Evaluators.optional().describe(
+      'Services that score each run that meets its expectation: docs/checks.md. Default: none',
+    ),
+    reference: z.unknown().optional().describe('What evaluators compare the answer with'),
     timeout: Duration.default(60_000).describe(
       'How long a run may take; the deadlines of its steps follow. Default: 60s',
     ),
@@ -51,6 +56,8 @@ export const Check = z
     const { input, expect, turns } = check;
     const wrong = (message: string, ...path: PropertyKey[]): void =>
       context.addIssue({ code: 'custom', path, message });
+    if (check.reference !== undefined && check.evaluators === undefined)
+      wrong('has no effect without evaluators', 'reference');
     const undecided = repetitionProblem(check);
     if (undecided !== undefined) wrong(undecided, 'pass');
     if (turns === undefined) return;

@@ -344,9 +344,10 @@ export type TargetConfig = Config['targets'][string];
 const ONE_CHECK = ['check', 'baseline'];
 const ALL_CHECKS = ['soak', 'bake'];
 
-/** How long the runs of a check may take together, in milliseconds. */
+/** How long the runs of a check, and a score for each, may take together, in milliseconds. */
 function longestOf(check: CheckOfRelease): number {
-  return (check.repeat ?? 1) * runsOfOne(check) * check.timeoutMs;
+  const scoreMs = Math.max(0, ...(check.evaluators ?? []).map(({ timeoutMs }) => timeoutMs));
+  return (check.repeat ?? 1) * (runsOfOne(check) * check.timeoutMs + scoreMs);
 }
 
 /** Finds a budget that is too small for its checks even if all of them pass. */

@@ -94,6 +94,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_NOT_SERVING: { exitCode: 2, title: 'The deployment does not serve the revision' },
   SLIPWAY_CHECK_FAILED: { exitCode: 2, title: 'A check failed' },
   SLIPWAY_CHECKS_BUDGET_SPENT: { exitCode: 2, title: 'The budget of the checks is spent' },
+  SLIPWAY_EVALUATOR_FAILED: { exitCode: 6, title: 'An evaluator gave no score' },
   SLIPWAY_CANDIDATE_WORSE: { exitCode: 2, title: 'The judge found the candidate worse' },
   SLIPWAY_JUDGE_INCONCLUSIVE: { exitCode: 2, title: 'The judge reached no verdict' },
   SLIPWAY_JUDGE_ERRORED: { exitCode: 3, title: 'The judge could not run' },

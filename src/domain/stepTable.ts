@@ -1,4 +1,5 @@
 import { type Check, runsOfOne } from './check/check.ts';
+import { longestScoreMs } from './check/evaluator.ts';
 import { overrideStep, STEP_NAMES, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
 
 const SECOND = 1_000;
@@ -139,7 +140,7 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 const CALLS_AROUND_CHECK = 4;
 
 /** The fields of a check that determine how long it may take. */
-type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat'>;
+type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat' | 'evaluators'>;
 
 /** The calls around a conversation: create its thread, delete it, and delete that of a previous attempt. */
 const CALLS_AROUND_CONVERSATION = 3;
@@ -148,8 +149,10 @@ const CALLS_AROUND_CONVERSATION = 3;
 function longestRoundMs(checks: readonly TimedCheck[]): number {
   const longest = checks.map((check) => {
     const calls = CALLS_AROUND_CHECK + (check.turns === undefined ? 0 : CALLS_AROUND_CONVERSATION);
-    const { repeat = 1, timeoutMs } = check;
-    return repeat * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS);
+    const { repeat = 1, timeoutMs, evaluators = [] } = check;
+    // They are asked at once.
+    const scoresMs = Math.max(0, ...evaluators.map(longestScoreMs));
+    return repeat * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS + scoresMs);
   });
   return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
 }

@@ -85,6 +85,10 @@ export class RehearsedOutside implements Outside {
     return { submit: () => Promise.resolve() };
   }
 
+  evaluators(): ReturnType<Outside['evaluators']> {
+    throw new Error('a rehearsal asks no evaluator');
+  }
+
   openStore(): ReturnType<Outside['openStore']> {
     return memoryStore(this.#records);
   }

@@ -90,6 +90,9 @@ vi.mock('../../src/activities/connections.ts', () => ({
     feedback(): unknown {
       return slowService({ submit: undefined });
     }
+    evaluators(): unknown {
+      return {};
+    }
     receivers(): unknown {
       return {};
     }

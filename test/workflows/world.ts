@@ -20,6 +20,7 @@ import {
   type MemoryDeployment,
   type MemoryRevision,
 } from '../../src/clients/memoryControlPlane.ts';
+import { createAgent } from '../../src/clients/service.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact/artifact.ts';
 import type { Check } from '../../src/domain/check/check.ts';
 import { revisionPhase } from '../../src/domain/deployment/revision.ts';
@@ -75,6 +76,8 @@ export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<u
 /** What every agent answers in addition to its greeting. */
 const WORDS = ['lilac', 'aster', 'rose'];
 const POLL_MS = 20;
+/** The connections to the evaluators of checks, which tests start. */
+const EVALUATORS = createAgent();
 const ATTEMPT_MS = 2_000;
 
 /**
@@ -134,6 +137,7 @@ export class World {
       controlPlane: () => this.controlPlane.client(),
       agent: (target) => memoryAgent(() => (this.#isDead(target) ? undefined : this.#answers())),
       feedback: () => ({ submit: () => Promise.resolve() }),
+      evaluators: () => EVALUATORS,
       openStore: () => memoryStore(this.kept),
     };
     const plain = releaseActivities(outside, { pollUntil: polls(), lookEveryMs: POLL_MS });

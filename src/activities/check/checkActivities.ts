@@ -23,7 +23,7 @@ import type { Untracked } from '../track.ts';
 /** Runs a check: stateless streamed runs, which leave nothing at the agent, or conversations. */
 export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    runCheck: async ({ agentUrl, store, check, budget, ...revision }) => {
+    runCheck: async ({ agentUrl, store, check, budget, restoring = false, ...revision }) => {
       noteProgress(`check "${check.name}" runs`, knownBefore());
       await requireActive(outside, revision);
       const agent = outside.agent(revision.target, agentUrl);
@@ -31,6 +31,11 @@ export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'r
       await removeLeftThreads(agent, check, begun);
       const { spent, ...verdict } = await carryOut({
         ...{ agent, check, begun, budget },
+        evaluating: {
+          pool: outside.evaluators(),
+          revisionId: revision.revisionId,
+          passesWithoutScore: restoring,
+        },
         thread: (repetition) => threadOf(check, Context.current().info.attempt, repetition),
         onAnswered: async (answered) => {
           await requireActive(outside, revision);

@@ -2,7 +2,8 @@ import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
 import { createGithubClient, type GithubClient } from '../../clients/notify/github.ts';
-import { postWebhook, signature } from '../../clients/notify/webhook.ts';
+import { postWebhook } from '../../clients/notify/webhook.ts';
+import { signature } from '../../clients/signature.ts';
 import { secretAddress, secretFor } from '../../config/secretOrigins.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type {

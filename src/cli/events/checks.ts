@@ -93,7 +93,7 @@ export interface CheckSections {
 /** How one check of `slipway check` went. */
 export interface CheckResult extends Pick<
   CheckVerdict,
-  'check' | 'passed' | 'reasons' | 'answer' | 'runId' | 'latencyMs' | 'repetitions'
+  'check' | 'passed' | 'reasons' | 'answer' | 'runId' | 'latencyMs' | 'repetitions' | 'scores'
 > {
   /** Why it could not be carried out: then it neither passed nor failed. `null`: it was. */
   readonly error: { readonly code: ErrorCode; readonly message: string } | null;

@@ -1,4 +1,5 @@
 import type { Check, Turn } from '../../domain/check/check.ts';
+import { scoresText } from '../../domain/check/evaluator.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { Chip, RevisionId } from '../page/marks.tsx';
@@ -38,6 +39,20 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
               {asked === undefined ? null : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
               <dt>Answer</dt>
               <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
+              {verdict.scores === undefined ? null : (
+                <>
+                  <dt>Scored</dt>
+                  <dd>{scoresText(verdict.scores)}</dd>
+                  {verdict.scores.map(({ evaluator, comment }) =>
+                    comment === null ? null : (
+                      <>
+                        <dt>{`${evaluator} says`}</dt>
+                        <dd>{comment}</dd>
+                      </>
+                    ),
+                  )}
+                </>
+              )}
               {verdict.runId === null ? null : (
                 <>
                   <dt>Run</dt>

@@ -1,4 +1,5 @@
 import type { WholeNumber } from '../scalars.ts';
+import type { Evaluator } from './evaluator.ts';
 import type { Expectation } from './expectation.ts';
 
 /** One smoke test: a real run on the deployed agent, with an expectation; or several, one after another on one thread. */
@@ -12,6 +13,10 @@ export interface Check {
   readonly expect: Expectation;
   /** A conversation: the first turn that does not meet its expectation ends it. */
   readonly turns?: readonly Turn[];
+  /** They score each run that meets its expectation. */
+  readonly evaluators?: readonly Evaluator[];
+  /** What evaluators compare the answer with. */
+  readonly reference?: unknown;
   /** How often it is asked at most: it ends once it is decided. Default: 1. */
   readonly repeat?: WholeNumber;
   /** How many of them must pass. Default: all. */

@@ -60,8 +60,8 @@ function endingLines(last: PreviewEnding): readonly string[] {
   const rows = verdicts
     .slice(0, CHECKS_SHOWN)
     .map(
-      ({ check, passed, reasons }) =>
-        `| ${cell(check)} | ${passed ? '✅ passed' : `❌ ${cell(reasons.join('; '))}`} |`,
+      ({ check, passed, reasons, scored }) =>
+        `| ${cell(check)} | ${passed ? '✅ passed' : `❌ ${cell(reasons.join('; '))}`}${scored === undefined ? '' : `, scored ${cell(scored)}`} |`,
     );
   return [...head, '', '| check | verdict |', '|---|---|', ...rows];
 }

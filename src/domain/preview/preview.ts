@@ -77,7 +77,10 @@ export interface PreviewEnding {
   readonly commit: string | null;
   readonly outcome: Outcome;
   readonly reason: string;
-  readonly verdicts: readonly Pick<CheckVerdict, 'check' | 'passed' | 'reasons'>[];
+  readonly verdicts: readonly (Pick<CheckVerdict, 'check' | 'passed' | 'reasons'> & {
+    /** The scores of its evaluators, in words. Absent: none. */
+    readonly scored?: string;
+  })[];
   /** Absent: not judged, or not yet. */
   readonly judgement?: PreviewJudgement;
 }

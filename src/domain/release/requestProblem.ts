@@ -6,6 +6,7 @@ import { storeUrlProblem } from '../artifact/storeUrl.ts';
 import { jsonBytes } from '../bounds.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import { type Check, type Turn, turnProblem, TURNS_MAX } from '../check/check.ts';
+import { type Evaluator, EVALUATORS_MAX, ON_NO_SCORE } from '../check/evaluator.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from '../check/expectation.ts';
 import { REPEAT_MAX, repetitionProblem } from '../check/repetition.ts';
 import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
@@ -160,6 +161,15 @@ const TURNS = both(
   },
 );
 
+const EVALUATOR = object<Evaluator>(() => ({
+  name: TEXT,
+  url: URL_OF_SERVICE,
+  secret: optional(REFERENCE),
+  minScore: number(0, 1),
+  timeoutMs: DURATION,
+  onNoScore: choice(wordsOf(ON_NO_SCORE)),
+}));
+
 const CHECK = both(
   object<Check>(() => ({
     name: TEXT,
@@ -167,6 +177,8 @@ const CHECK = both(
     input: record,
     expect: EXPECTATION,
     turns: optional(TURNS),
+    evaluators: optional(list(EVALUATOR, EVALUATORS_MAX)),
+    reference: anything,
     repeat: optional(whole(1, REPEAT_MAX)),
     pass: optional(whole(1, REPEAT_MAX)),
     timeoutMs: DURATION,

@@ -13,8 +13,8 @@ export interface Finding {
 }
 
 /** Identifies equal checks. It is not a digest, because workflow code cannot compute one. */
-export function checkIdentity({ assistant, input, expect, turns }: Check): string {
-  return canonicalJson({ assistant, input, expect, turns });
+export function checkIdentity({ assistant, input, expect, turns, evaluators, reference }: Check): string {
+  return canonicalJson({ assistant, input, expect, turns, evaluators, reference });
 }
 
 /** How an attempt to restore a revision failed. */

@@ -1,6 +1,7 @@
 import type { Activities } from '../../activities/activities.ts';
 import { budgetLeft, type ChecksBudget, type Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
+import { scoresText } from '../../domain/check/evaluator.ts';
 import { answeredText } from '../../domain/check/repetition.ts';
 import { revisionPhase } from '../../domain/deployment/revision.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
@@ -59,6 +60,7 @@ const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_REVISION_REPLACED',
   'SLIPWAY_CHECKS_BUDGET_SPENT',
+  'SLIPWAY_EVALUATOR_FAILED',
 ]);
 
 /**
@@ -98,7 +100,7 @@ export async function bringUp(
  * Runs the checks on a revision, in order. It stops at the first failure, so that the previous revision is restored
  * sooner.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */
 export async function runChecks(
   journal: Journal,
@@ -112,7 +114,7 @@ export async function runChecks(
 /**
  * Runs one check on a revision, with all its repetitions.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */
 export async function runCheck(
   journal: Journal,
@@ -128,13 +130,15 @@ export async function runCheck(
       store: journal.store,
       check,
       budget,
+      restoring: (journal.restoring && check.evaluators !== undefined) || undefined,
     });
     asked.answers(spent);
     journal.verdict(verdict);
     if (!verdict.passed) {
       throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
-    return { result: undefined, attempt, detail: answeredText(verdict) };
+    const scored = verdict.scores === undefined ? '' : `scored ${scoresText(verdict.scores)}; `;
+    return { result: undefined, attempt, detail: `${scored}${answeredText(verdict)}` };
   };
   asked.begins();
   try {

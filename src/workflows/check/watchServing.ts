@@ -22,7 +22,7 @@ export interface Watch {
  * all rounds, so they do not grow the history or the result.
  *
  * @param asked - records the check that failed.
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_REVISION_REPLACED.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED, SLIPWAY_REVISION_REPLACED.
  */
 export async function watchServing(
   journal: Journal,

@@ -1,5 +1,6 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 
+import { scoresText } from '../../domain/check/evaluator.ts';
 import type {
   PreviewEnding,
   PreviewRelease,
@@ -179,7 +180,10 @@ async function outcomeOf(
   const { row } = await activities.awaitRelease({ target, id: releaseId });
   const result = row.startedAt === undefined ? null : await resultOf(target, row);
   const { outcome, reason } = row;
-  const verdicts = (result?.verdicts ?? []).map(({ check, passed, reasons }) => ({ check, passed, reasons }));
+  const verdicts = (result?.verdicts ?? []).map(({ check, passed, reasons, scores }) => ({
+    ...{ check, passed, reasons },
+    ...(scores === undefined ? {} : { scored: scoresText(scores) }),
+  }));
   return { ending: { releaseId, commit, outcome, reason, verdicts }, agentUrl: result?.agentUrl ?? null };
 }
 

@@ -5,9 +5,12 @@ import pLimit from 'p-limit';
 
 import type { CheckedAgent } from '../../../check/askAgent.ts';
 import { carryOut, NOTHING_MADE } from '../../../check/carryOut.ts';
+import type { Evaluating } from '../../../check/evaluate.ts';
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createRunApiClient } from '../../../clients/runApi.ts';
+import { createAgent } from '../../../clients/service.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { knownSecrets } from '../../../config/secretReference.ts';
 import { budgetLeft, type ChecksBudget } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { hasMaxLatency } from '../../../domain/check/expectation.ts';
@@ -53,6 +56,7 @@ export async function runCheckCommand(
   }
   const address = await agentOf(context, config, wanted, options.apiKey);
   const agent = createRunApiClient({ ...address, connections: options.concurrency + 1 });
+  const pool = createAgent();
   const interruption = onInterruption();
   const live = new LiveLines(output);
   const results: CheckResult[] = [];
@@ -61,6 +65,7 @@ export async function runCheckCommand(
   try {
     await askAll({
       ...{ agent, address, checks: config.checks, budget: config.checksBudget },
+      evaluating: { pool, environment: context.environment },
       concurrency: options.concurrency,
       signal: interruption.signal,
       onResult: (result) => {
@@ -73,7 +78,7 @@ export async function runCheckCommand(
   } finally {
     live.hide();
     interruption.release();
-    await agent.close();
+    await Promise.all([agent.close(), pool.close()]);
   }
   const inOrder = config.checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
   if (options.junit !== undefined) {
@@ -90,6 +95,7 @@ interface AskAll {
   readonly address: AgentAddress;
   readonly checks: readonly Check[];
   readonly budget: ChecksBudget | undefined;
+  readonly evaluating: Evaluating;
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly onResult: (result: CheckResult) => void;
@@ -115,14 +121,22 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
 }
 
 async function askOne(
-  { agent, address, signal, onLeft }: Pick<AskAll, 'agent' | 'address' | 'signal' | 'onLeft'>,
+  {
+    agent,
+    address,
+    evaluating,
+    signal,
+    onLeft,
+  }: Omit<AskAll, 'checks' | 'budget' | 'concurrency' | 'onResult'>,
   { feedbackKey: _unused, ...check }: Check,
   budget: ChecksBudget | undefined,
 ) {
-  const secrets = address.apiKey === undefined ? [] : [address.apiKey];
+  const { apiKey } = address;
+  const ofEvaluators = knownSecrets(check.evaluators, evaluating.environment);
+  const secrets = [...ofEvaluators, ...(apiKey === undefined ? [] : [apiKey])];
   try {
     const { spent, ...carried } = await carryOut({
-      ...{ agent, check, budget, signal, begun: NOTHING_MADE },
+      ...{ agent, check, budget, evaluating, signal, begun: NOTHING_MADE },
       thread: () => {
         const id = randomUUID();
         return { id, onLeft: () => onLeft(id) };
@@ -134,8 +148,9 @@ async function askOne(
         }),
       onProgress: () => undefined,
     });
-    const { passed, reasons, answer, runId, latencyMs, repetitions } = carried;
-    const result = { check: check.name, passed, reasons, answer, runId, latencyMs, repetitions, error: null };
+    const { passed, reasons, answer, runId, latencyMs, repetitions, scores } = carried;
+    const seen = { passed, reasons, answer, runId, latencyMs, repetitions, scores };
+    const result = { check: check.name, ...seen, error: null };
     return { result: removeSecretsFromTexts(result, secrets), spent };
   } catch (error) {
     signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import { scoresText } from '../../../domain/check/evaluator.ts';
 import { answeredText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { ciLog } from '../../ci/ciLog.ts';
@@ -13,13 +14,14 @@ const ANSWER_MAX_CHARACTERS = 200;
 
 /** How a check went, for people. */
 export function resultLines(result: CheckResult, style: Style): readonly string[] {
-  const { check, passed, reasons, latencyMs, error } = result;
+  const { check, passed, reasons, latencyMs, scores, error } = result;
   if (error !== null) return [`${style.warn(MARKS.warning)} ${check}: ${error.message} (${error.code})`];
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const answered = fitLine(answeredText(result), ANSWER_MAX_CHARACTERS);
   return [
     `${mark} ${check}, ${formatDuration(latencyMs)}`,
     ...reasons.map((reason) => `    ${reason}`),
+    ...(scores === undefined ? [] : [style.faint(`    scored ${scoresText(scores)}`)]),
     ...(passed ? [style.faint(`    answered ${answered}`)] : []),
   ];
 }
@@ -35,14 +37,15 @@ export async function reportChecksInCi(
   for (const { check, passed, reasons, error } of results) {
     if (!passed) log.annotate('error', `check "${check}"`, error?.message ?? reasons.join('\n'));
   }
-  const rows = results.map(({ check, passed, reasons, error }) => {
+  const rows = results.map(({ check, passed, reasons, scores, error }) => {
     const verdict =
       error === null ? (passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`) : error.code;
-    return `| ${cell(check)} | ${verdict} | ${cell(error?.message ?? reasons.join('; '))} |`;
+    const why = error?.message ?? reasons.join('; ');
+    return `| ${cell(check)} | ${verdict} | ${cell(scoresText(scores ?? []))} | ${cell(why)} |`;
   });
   const notPassed = results.filter(({ passed }) => !passed).length;
   const mark = exitCode === 0 ? MARKS.done : MARKS.failed;
   const title = `## ${mark} ${counted(results.length, 'check')} of ${cell(agent)}, ${notPassed} not passed`;
-  const table = ['| check | verdict | why |', '| --- | --- | --- |', ...rows];
+  const table = ['| check | verdict | scores | why |', '| --- | --- | --- | --- |', ...rows];
   await writeJobSummary(context, [title, '', ...table, ''].join('\n'), {});
 }

@@ -1,3 +1,4 @@
+import type { EvaluatorScores } from '../../../domain/check/evaluator.ts';
 import type { CheckResult } from '../../events/checks.ts';
 
 /**
@@ -22,12 +23,27 @@ export function junitReport(agent: string, results: readonly CheckResult[], took
   ].join('\n');
 }
 
-function testCase({ check, passed, reasons, answer, latencyMs, error }: CheckResult): readonly string[] {
+function testCase(result: CheckResult): readonly string[] {
+  const { check, passed, reasons, answer, latencyMs, scores = [], error } = result;
   const opening = `    <testcase${attributes({ name: check, classname: 'slipway check', time: seconds(latencyMs) })}`;
   if (error !== null) return [`${opening}>`, part('error', error.message, error.code, ''), '    </testcase>'];
-  if (passed) return [`${opening}/>`];
+  if (passed && scores.length === 0) return [`${opening}/>`];
   const text = [...reasons, `answered ${answer}`].join('\n');
-  return [`${opening}>`, part('failure', reasons[0] ?? '', 'SLIPWAY_CHECK_FAILED', text), '    </testcase>'];
+  const failure = passed ? [] : [part('failure', reasons[0] ?? '', 'SLIPWAY_CHECK_FAILED', text)];
+  return [`${opening}>`, ...properties(scores), ...failure, '    </testcase>'];
+}
+
+/** The scores, as properties of the test case: of a repeated check, each in its order. */
+function properties(scores: readonly EvaluatorScores[]): readonly string[] {
+  const each = scores.flatMap(({ evaluator, scores: given }) =>
+    given.map((score) => attributes({ name: `score.${evaluator}`, value: score ?? 'none' })),
+  );
+  if (each.length === 0) return [];
+  return [
+    '      <properties>',
+    ...each.map((fields) => `        <property${fields}/>`),
+    '      </properties>',
+  ];
 }
 
 function part(name: string, message: string, type: string, text: string): string {

@@ -160,12 +160,14 @@ function stepLines(steps: readonly PlannedStep[], style: Style): string[] {
   return tableLines(headings, rows, Infinity, (text) => style.faint(text)).map((line) => `    ${line}`);
 }
 
-function checkLine({ name, assistant, timeoutMs, expect, turns, repeat, pass = repeat }: Check): string {
+function checkLine(check: Check): string {
+  const { name, assistant, timeoutMs, expect, turns, repeat, pass = repeat, evaluators = [] } = check;
+  const scored = evaluators.map((one) => `, and ${one.minScore} from ${one.name}`).join('');
   const repeated = repeat === undefined ? '' : ` up to ${repeat} times, of which ${pass ?? 0} must pass`;
   const asked = `    ${name}: asks ${assistant}${repeated}, within ${formatDuration(timeoutMs)}`;
-  if (turns === undefined) return `${asked}, expects ${JSON.stringify(expect)}`;
+  if (turns === undefined) return `${asked}, expects ${JSON.stringify(expect)}${scored}`;
   const expected = turns.map((turn) => JSON.stringify(turn.expect)).join(', then ');
-  return `${asked} for each of ${turns.length} turns, expects ${expected}`;
+  return `${asked} for each of ${turns.length} turns, expects ${expected}${scored}`;
 }
 
 function shown(value: unknown): string {

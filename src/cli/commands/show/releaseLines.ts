@@ -3,6 +3,7 @@ import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
+import { scoresText } from '../../../domain/check/evaluator.ts';
 import { repetitionsText } from '../../../domain/check/repetition.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
@@ -172,6 +173,7 @@ function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, strin
     latencyMs,
     revisionId,
     repetitions,
+    scores,
   } = verdict;
   const whole = answers.get(answerRecord);
   const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
@@ -180,7 +182,11 @@ function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, strin
   const repeated = repetitions === undefined || !passed ? '' : `, ${repetitionsText(repetitions)}`;
   return {
     line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}${repeated}`,
-    below: [...reasons, `answered ${answered}`],
+    below: [
+      ...reasons,
+      ...(scores === undefined ? [] : [`scored ${scoresText(scores)}`]),
+      `answered ${answered}`,
+    ],
   };
 }
 

@@ -1,0 +1,95 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+import { expect, it, onTestFinished } from 'vitest';
+
+import type { Check } from '../../../src/domain/check/check.ts';
+import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { GREETS } from '../requests.ts';
+
+/** A check with an evaluator that gives these scores, one after the other; `null`: it refuses to. */
+async function scoredWith(
+  scores: readonly (number | null)[],
+  onNoScore: Evaluator['onNoScore'] = 'fail',
+): Promise<Check> {
+  let calls = 0;
+  const server = createServer((request, response) => {
+    void text(request).then(() => {
+      const score = scores[Math.min(calls, scores.length - 1)];
+      calls += 1;
+      response.statusCode = score === null ? 400 : 200;
+      response.end(JSON.stringify({ score }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/`;
+  return { ...GREETS, evaluators: [{ name: 'tone', url, minScore: 0.8, timeoutMs: 30_000, onNoScore }] };
+}
+
+describeWorkflows('checks with evaluators', (harness) => {
+  it('release a revision with good scores, which its result keeps', async () => {
+    const target = harness.newTarget();
+    const result = await target.release('a', { checks: [await scoredWith([0.9])] });
+    expect(result).toMatchObject({ outcome: 'released' });
+    expect(result.verdicts).toMatchObject([{ passed: true, scores: [{ evaluator: 'tone', scores: [0.9] }] }]);
+    expect(result.steps.find(({ step }) => step === 'check')?.detail).toMatch(/^scored tone 0.9; .*hello/);
+  });
+
+  it('restore what served if a score is too low', async () => {
+    const { target } = harness.newServingTarget();
+    const result = await target.release('b', { checks: [await scoredWith([0.7])] });
+    expect(result).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
+    expect(result.reason).toContain('evaluator "tone" scored 0.7, at least 0.8 is needed');
+  });
+
+  it('undo no release because a score is missing', async () => {
+    const target = harness.newTarget();
+    const result = await target.release('a', { checks: [await scoredWith([null], 'pass')] });
+    expect(result).toMatchObject({ outcome: 'released' });
+    expect(result.verdicts[0]?.scores).toMatchObject([{ scores: [null] }]);
+  });
+
+  it('restore what served without a score if they must have one, which does not count against the revision', async () => {
+    const { target } = harness.newServingTarget();
+    const checks = [await scoredWith([null])];
+    for (const artifact of ['b', 'b', 'b']) {
+      const result = await target.release(artifact, { checks });
+      expect(result).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_EVALUATOR_FAILED' });
+      expect(result.reason).toContain('evaluator "tone" gave no score');
+    }
+  });
+
+  it('ask a person about a score that is missing, if the target waits when it cannot tell', async () => {
+    const target = harness.newTarget();
+    const checks = [await scoredWith([null, 0.9])];
+    const { releaseId } = await target.submit('a', { checks, onError: { then: 'wait', waitMs: 60_000 } });
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    await target.say(releaseId, 'retry', {});
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('verify a restored revision without a score, because their outage must not stop a restore', async () => {
+    const target = harness.newTarget();
+    const checks = [await scoredWith([0.9, null])];
+    const first = await target.release('a', { checks });
+    expect(first).toMatchObject({ outcome: 'released' });
+    const bad = await target.release('b', { checks: [{ ...GREETS, expect: { contains: 'goodbye' } }] });
+    expect(bad).toMatchObject({
+      ...{ outcome: 'rolled_back', servingRevisionId: first.revisionId, servingVerified: true },
+    });
+    expect(bad.verdicts.at(-1)).toMatchObject({ passed: true, scores: [{ scores: [null] }] });
+  });
+
+  it('are asked in a soak, too', async () => {
+    const target = harness.newTarget();
+    const checks = [await scoredWith([0.9, 0.1])];
+    const { releaseId } = await target.submit('a', { checks, soakMs: 500 });
+    const result = await target.result(releaseId);
+    expect(result.reason).toContain('failed during the soak');
+    expect(result.reason).toContain('evaluator "tone" scored 0.1');
+  });
+});
