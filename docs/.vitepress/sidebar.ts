@@ -59,6 +59,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
     text: 'Reference: releases',
     items: [
       { text: 'Checks', link: '/checks' },
+      { text: 'Evaluators', link: '/evaluators' },
       { text: 'Promotions and freezes', link: '/promotions' },
       { text: 'Previews', link: '/previews' },
       { text: 'The judge', link: '/judge' },
