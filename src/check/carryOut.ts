@@ -74,7 +74,7 @@ export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & {
     if (decision !== 'open' && progress.shown !== null) {
       const { shown, scores, spent } = progress;
       const verdict = verdictOf(decision, shown, repetitions);
-      return { ...verdict, ...(scores === undefined ? {} : { scores }), spent };
+      return { ...verdict, scores, spent };
     }
     const over = budget === undefined ? undefined : overBudget(budget, progress.spent, check);
     if (over !== undefined) throw budgetSpent(check, over, repetitions);
@@ -91,7 +91,7 @@ export async function carryOut(options: CarryOutOptions): Promise<CarriedOut & {
         tokens: progress.spent.tokens + answered.tokens,
       },
       shown: progress.shown?.passed === false ? progress.shown : shown,
-      ...(scores === undefined ? {} : { scores }),
+      scores,
     };
     onProgress(progress);
   }

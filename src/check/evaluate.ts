@@ -52,7 +52,7 @@ export async function evaluate(
 ): Promise<Evaluated> {
   const { judgement } = answered;
   const { evaluators = [] } = check;
-  if (evaluators.length === 0 || !judgement.passed) return { answered, ...(scores && { scores }) };
+  if (evaluators.length === 0 || !judgement.passed) return { answered, scores };
   const asked = await Promise.all(
     evaluators.map(async (evaluator) => {
       const request = requestOf(check, evaluator, answered, made + 1, evaluating);
@@ -116,7 +116,7 @@ function requestOf(
     evaluator: name,
     check: check.name,
     input: turns === undefined ? input : null,
-    ...(turns === undefined ? {} : { turns: turns.map(({ expect: _, ...turn }) => turn) }),
+    turns: turns?.map(({ input: asked, resume }) => ({ input: asked, resume })),
     answer: answerText(values),
     output: values,
     reference,

@@ -5,7 +5,7 @@ import {
   EVALUATORS_MAX,
   ON_NO_SCORE,
 } from '../domain/check/evaluator.ts';
-import { Duration, present, SecretReference, ServiceUrl, Text } from './fields.ts';
+import { Duration, SecretReference, ServiceUrl, Text } from './fields.ts';
 import { namedTwice } from './nearestWord.ts';
 
 const MIN_SCORE = 'expected a score above 0, at most 1';
@@ -36,7 +36,6 @@ const Evaluator = z
       ),
   })
   .transform(({ timeout: timeoutMs, ...evaluator }): EvaluatorOfCheck => ({
-    ...present(evaluator),
     ...evaluator,
     timeoutMs,
   }));

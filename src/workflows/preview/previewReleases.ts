@@ -181,8 +181,10 @@ async function outcomeOf(
   const result = row.startedAt === undefined ? null : await resultOf(target, row);
   const { outcome, reason } = row;
   const verdicts = (result?.verdicts ?? []).map(({ check, passed, reasons, scores }) => ({
-    ...{ check, passed, reasons },
-    ...(scores === undefined ? {} : { scored: scoresText(scores) }),
+    check,
+    passed,
+    reasons,
+    scored: scores === undefined ? undefined : scoresText(scores),
   }));
   return { ending: { releaseId, commit, outcome, reason, verdicts }, agentUrl: result?.agentUrl ?? null };
 }

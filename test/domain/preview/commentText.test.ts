@@ -19,7 +19,7 @@ const LAST: PreviewState['last'] = {
   outcome: 'rolled_back',
   reason: 'a check failed',
   verdicts: [
-    { check: 'greets', passed: true, reasons: [] },
+    { check: 'greets', passed: true, reasons: [], scored: 'tone 0.9' },
     { check: 'is brief', passed: false, reasons: ['the answer has | 900 words', 'ask @ada'] },
   ],
 };
@@ -63,7 +63,7 @@ describe('the comment of a preview', () => {
         '',
         '| check | verdict |',
         '|---|---|',
-        '| greets | ✅ passed |',
+        '| greets | ✅ passed, scored tone 0.9 |',
         '| is brief | ❌ the answer has \\| 900 words; ask @\u200Bada |',
       ].join('\n'),
     );

@@ -23,7 +23,7 @@ export function evaluatorsWith(model: string, baseURL: string | undefined): Read
     model,
     // Slipway asks again if this one answers 5xx or 429.
     maxRetries: 0,
-    ...(baseURL === undefined ? {} : { configuration: { baseURL } }),
+    configuration: { baseURL },
   });
   return new Map([
     ['/correctness', judgedBy(judge, 'correctness', CORRECTNESS_PROMPT)],
@@ -40,6 +40,6 @@ function judgedBy(judge: ChatOpenAI, feedbackKey: string, prompt: string): Evalu
       // The prompt has a place for it, which must not stay empty.
       referenceOutputs: reference ?? 'There is none: judge by what you know.',
     });
-    return { score: Number(score), ...(comment === undefined ? {} : { comment }) };
+    return { score: Number(score), comment };
   };
 }

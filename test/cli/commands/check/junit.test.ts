@@ -42,3 +42,22 @@ answered Hello</failure>
 `,
   );
 });
+
+it('a report has the scores of evaluators as properties, also of a check that passed', () => {
+  const of = { minScore: 0.5, comment: null, noScore: 'it is away' };
+  const scores = [
+    { evaluator: 'tone', scores: [0.9, null], ...of },
+    { evaluator: 'facts', scores: [1, 0.25], ...of },
+  ];
+  const failed = { ...PASSED, passed: false, reasons: ['too curt'], scores };
+  const report = junitReport('http://agent.test', [{ ...PASSED, scores }, failed], 1_000);
+  const properties = `      <properties>
+        <property name="score.tone" value="0.9"/>
+        <property name="score.tone" value="none"/>
+        <property name="score.facts" value="1"/>
+        <property name="score.facts" value="0.25"/>
+      </properties>
+`;
+  expect(report).toContain(`time="1.500">\n${properties}    </testcase>`);
+  expect(report).toContain(`${properties}      <failure message="too curt"`);
+});
