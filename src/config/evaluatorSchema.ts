@@ -11,7 +11,7 @@ import { namedTwice } from './nearestWord.ts';
 const MIN_SCORE = 'expected a score above 0, at most 1';
 
 /** The fields of a service that scores runs: of a check's evaluator, and of the judge's. */
-const SCORING_SERVICE = {
+export const SCORING_SERVICE = {
   name: Text.describe('What it is called'),
   url: ServiceUrl.describe('Where it is asked: POST, docs/evaluators.md'),
   secret: SecretReference.optional().describe(

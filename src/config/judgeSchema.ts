@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import type { ScoringService } from '../domain/check/evaluator.ts';
 import { METRIC_NAMES, type MetricName, METRICS } from '../domain/judge/metric.ts';
 import {
   type DeclaredJudgeSettings,
@@ -7,6 +8,7 @@ import {
   DEFAULT_SETTINGS,
   ON_INCONCLUSIVE,
 } from '../domain/judge/settings.ts';
+import { SCORING_SERVICE } from './evaluatorSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { Duration, Text } from './fields.ts';
 
@@ -40,6 +42,7 @@ function complete<
     readonly recorded?: true;
     readonly metrics: { readonly score?: unknown };
     readonly scorePath?: string;
+    readonly evaluator?: object;
   }>,
 >(fields: Fields) {
   return fields
@@ -47,10 +50,15 @@ function complete<
       path: ['inputs'],
       message: 'expected a file of inputs, or recorded: true, and not both',
     })
-    .refine(({ metrics, scorePath }) => metrics.score === undefined || scorePath !== undefined, {
-      path: ['scorePath'],
-      message: 'expected, since the metric score decides',
-    });
+    .refine(({ evaluator, scorePath }) => evaluator === undefined || scorePath === undefined, {
+      path: ['evaluator'],
+      message: 'expected this or scorePath, and not both',
+    })
+    .refine(
+      ({ metrics, evaluator, scorePath }) =>
+        metrics.score === undefined || (evaluator ?? scorePath) !== undefined,
+      { path: ['scorePath'], message: 'expected this or an evaluator, since the metric score decides' },
+    );
 }
 
 /** How a candidate is judged before it is promoted. */
@@ -95,6 +103,10 @@ export const Judge = complete(
     ),
     feedbackKey: Text.optional().describe('The feedback key under which each run’s verdict is recorded'),
     scorePath: Text.optional().describe('A dot path into the final values to a number: the metric score'),
+    evaluator: z
+      .strictObject(SCORING_SERVICE)
+      .optional()
+      .describe('Instead of scorePath: the service that gives the metric score. docs/evaluators.md'),
     confidence: Confidence.default(DEFAULT_POLICY.confidence).describe(
       'The required confidence. Default: 0.95',
     ),
@@ -145,7 +157,15 @@ export function judgeSettings(judge: PreviewJudge): DeclaredJudgeSettings {
     expect: judge.expect,
     feedbackKey,
     scorePath,
+    evaluator: judge.evaluator === undefined ? undefined : evaluatorSettings(judge.evaluator),
   };
+}
+
+function evaluatorSettings({
+  timeout: timeoutMs,
+  ...service
+}: NonNullable<Judge['evaluator']>): ScoringService {
+  return { ...service, timeoutMs };
 }
 
 function effectDescription(metric: MetricName): string {

@@ -13,11 +13,14 @@ export interface Input {
   readonly input: Readonly<Record<string, unknown>>;
   /** What its run must show. Default: the settings' expectation. */
   readonly expect?: ExpectationOfRun;
+  /** What the evaluator compares its answer with. */
+  readonly reference?: unknown;
 }
 
 const Line = z.strictObject({
   input: z.record(z.string(), z.unknown()),
   expect: Expectation.optional(),
+  reference: z.unknown().optional(),
 });
 
 /**

@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Agent } from 'undici';
+
+import { askEvaluator } from '../clients/evaluator.ts';
 import { type ObservedStream, observeRun } from '../clients/observeRun.ts';
 import type { FeedbackClient } from '../clients/feedback.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
 import { ServiceError } from '../clients/serviceError.ts';
 import { checkSchema } from '../config/answerSchema.ts';
+import { secretFor } from '../config/secretOrigins.ts';
 import { answerText, valueAt } from '../domain/check/answer.ts';
 import type { ObservedRun } from '../domain/check/check.ts';
 import type { Expectation } from '../domain/check/expectation.ts';
 import { judge } from '../domain/check/judge.ts';
+import { trajectoryOf } from '../domain/check/trajectory.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { Side } from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
@@ -33,6 +38,15 @@ export interface JudgedAgent {
   readonly side: Side;
   readonly client: RunApiClient;
   readonly feedback: FeedbackClient;
+  readonly evaluators: Evaluators;
+}
+
+/** What calling the evaluator needs. */
+export interface Evaluators {
+  /** The connection pool. */
+  readonly pool: Agent;
+  /** Where the reference to its secret is resolved. Default: this process's. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** The shortest time between two calls to an agent that does not answer, in milliseconds. */
@@ -56,10 +70,11 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
  */
 export async function makeTrial(
   agent: JudgedAgent,
-  { input, expect }: Input,
+  question: Input,
   settings: JudgeSettings,
   signal: AbortSignal,
 ): Promise<Omit<Trial, 'place' | 'side'>> {
+  const { input, expect } = question;
   const started = performance.now();
   for (let repeated = 0; ; repeated++) {
     const seen = await attempt(agent, input, settings, signal);
@@ -70,7 +85,9 @@ export async function makeTrial(
       continue;
     }
     const expected = expect ?? settings.expect ?? {};
-    const measured = measure(seen.run, seen.firstOutputMs, expected, settings.scorePath);
+    const unscored = measure(seen.run, seen.firstOutputMs, expected, settings.scorePath);
+    const scored = unscored.ended ? await scoreOf(agent, question, seen, settings, signal) : {};
+    const measured = { ...unscored, ...scored };
     return { ...measured, repeated, feedback: await recordVerdict(agent, seen, measured, settings, signal) };
   }
 }
@@ -134,6 +151,44 @@ async function untilThere(
       if (performance.now() - started > patienceMs) throw new AgentAway(side, error);
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal });
+  }
+}
+
+/** The evaluator's score of a run, or why there is none. Nothing without an evaluator. */
+async function scoreOf(
+  { evaluators: { pool, environment } }: JudgedAgent,
+  { input, reference = null }: Input,
+  { run, runId }: ObservedStream,
+  { assistant, evaluator }: JudgeSettings,
+  signal: AbortSignal,
+): Promise<Pick<Trial, 'score' | 'noScore'> | Record<string, never>> {
+  if (evaluator === undefined) return {};
+  const { secret: from, url, name } = evaluator;
+  try {
+    const secret = from === undefined ? undefined : secretFor(from, url, { environment });
+    const request = {
+      version: 1,
+      evaluator: name,
+      check: null,
+      input,
+      answer: answerText(run.values),
+      output: run.values,
+      reference,
+      run: {
+        id: runId,
+        assistant,
+        latencyMs: Math.round(run.latencyMs),
+        tokens: trajectoryOf(run.values)?.tokens ?? null,
+        revisionId: null,
+        repetition: 1,
+      },
+    } as const;
+    const { score } = await askEvaluator(pool, evaluator, request, { secret, signal });
+    return { score };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SlipwayError)) throw error;
+    return { score: null, noScore: error.message };
   }
 }
 

@@ -6,7 +6,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
 import type { Trial } from '../domain/judge/trial.ts';
-import { AgentAway, type JudgedAgent, makeTrial } from './judgedAgent.ts';
+import { AgentAway, type Evaluators, type JudgedAgent, makeTrial } from './judgedAgent.ts';
 import { type Random, randomFrom, shuffled } from './random.ts';
 import type { Input } from './inputs.ts';
 
@@ -15,6 +15,7 @@ export interface Judgement {
   readonly inputs: { readonly from: string; readonly chosen: readonly Input[] };
   readonly agents: Readonly<Record<Side, { readonly url: string; readonly client: RunApiClient }>>;
   readonly feedback: FeedbackClient;
+  readonly evaluators: Evaluators;
   readonly signal: AbortSignal;
   /**
    * Called before the first run and after the last. Throws SLIPWAY_NOT_SERVING if a side has become another agent.
@@ -95,14 +96,14 @@ async function warmUp(judgement: Judgement, plan: readonly PlannedTrial[]): Prom
   const first = SIDES.flatMap((side) =>
     plan.filter((trial) => trial.side === side).slice(0, settings.warmUpRuns),
   );
-  const { feedbackKey: _recorded, ...unrecorded } = settings;
+  const { feedbackKey: _recorded, evaluator: _scored, ...unrecorded } = settings;
   await inParallel(first, settings.concurrency, signal, async ({ side, input }, ended) => {
     await makeTrial(agentOf(judgement, side), input, unrecorded, ended);
   });
 }
 
-function agentOf({ agents, feedback }: Judgement, side: Side): JudgedAgent {
-  return { side, client: agents[side].client, feedback };
+function agentOf({ agents, feedback, evaluators }: Judgement, side: Side): JudgedAgent {
+  return { side, client: agents[side].client, feedback, evaluators };
 }
 
 /**

@@ -105,9 +105,11 @@ function sideOf(side: Side, agentUrl: string, trials: readonly Trial[]): SideRep
     repeated += trial.repeated;
     ended[trial.status] += 1;
     if (trial.feedback !== null) feedback[trial.feedback ? 'recorded' : 'lost'] += 1;
-    if (trial.reason === null) continue;
-    const reason = trial.reason.slice(0, REASON_MAX_CHARACTERS);
-    failures.set(reason, (failures.get(reason) ?? 0) + 1);
+    for (const why of [trial.reason, trial.noScore ?? null]) {
+      if (why === null) continue;
+      const reason = why.slice(0, REASON_MAX_CHARACTERS);
+      failures.set(reason, (failures.get(reason) ?? 0) + 1);
+    }
   }
   const most = [...failures]
     .sort(([, left], [, right]) => right - left)

@@ -2,12 +2,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createFeedbackClient } from '../../src/clients/feedback.ts';
 import { createRunApiClient } from '../../src/clients/runApi.ts';
+import { createAgent } from '../../src/clients/service.ts';
 import { metricOf } from '../../src/domain/judge/report.ts';
 import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
 import type { Input } from '../../src/judge/inputs.ts';
 import type { Trial } from '../../src/domain/judge/trial.ts';
 import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';
-import { json } from '../clients/faultyService.ts';
+import { json, startService } from '../clients/faultyService.ts';
 import { type Behavior, startFakeAgent } from './fakeAgent.ts';
 
 const SETTINGS: JudgeSettings = {
@@ -38,8 +39,9 @@ function judgement(
 ): Judgement {
   const clients = [baseline, candidate].map(({ url }) => createRunApiClient({ baseUrl: url }));
   const feedback = createFeedbackClient();
+  const pool = createAgent();
   onTestFinished(async () => {
-    await Promise.all([...clients, feedback].map((client) => client.close()));
+    await Promise.all([...clients, feedback, pool].map((client) => client.close()));
   });
   return {
     settings: { ...SETTINGS, ...settings },
@@ -49,6 +51,7 @@ function judgement(
       candidate: { url: candidate.url, client: clients[1]! },
     },
     feedback,
+    evaluators: { pool },
     signal: new AbortController().signal,
     ...more,
   };
@@ -241,5 +244,36 @@ describe('the runs of a judgement', () => {
     expect(metricOf(report, 'outputTokens')!.comparison).toMatchObject({ candidate: { mean: 7 } });
     expect(metricOf(report, 'expectations')!.comparison).toMatchObject({ candidate: { runs: 20, held: 10 } });
     expect(metricOf(report, 'success')!.comparison).toMatchObject({ candidate: { runs: 20, held: 20 } });
+  });
+
+  it('are scored by an evaluator, which gets the reference, and whose missing scores are told', async () => {
+    const [baseline, candidate] = await startAgents(
+      { values: { from: 'baseline' } },
+      { values: { from: 'candidate' } },
+    );
+    const evaluator = await startService(({ body }, response) => {
+      const { output, reference } = JSON.parse(body) as { output: { from: string }; reference: number };
+      if (reference === 0) return json(response, 400, { detail: 'no zeros' });
+      json(response, 200, { score: output.from === 'baseline' ? 0.9 : 0.6 });
+    });
+    const report = await judgeCandidate(
+      judgement(
+        baseline,
+        candidate,
+        { evaluator: { name: 'tone', url: evaluator.url, timeoutMs: 10_000 } },
+        {
+          inputs: {
+            from: 'few',
+            chosen: INPUTS.slice(0, 21).map(({ input }, reference) => ({ input, reference })),
+          },
+        },
+      ),
+    );
+    expect(evaluator.requests).toHaveLength(42);
+    const { comparison } = metricOf(report, 'score')!;
+    expect(comparison).toMatchObject({ baseline: { runs: 20 }, candidate: { runs: 20 } });
+    expect(comparison.change!.estimate).toBeCloseTo(-0.3, 9);
+    const reason = expect.stringContaining('evaluator "tone" gave no score') as string;
+    expect(report.sides.candidate.failures).toEqual([{ reason, runs: 1 }]);
   });
 });

@@ -51,13 +51,14 @@ async function judge(
       candidate: agentOf(connections, sides.candidate),
     },
     feedback: connections.feedback(),
+    evaluators: { pool: connections.evaluators() },
     signal: Context.current().cancellationSignal,
     confirm: (side) => requireActive(connections, sides[side]),
     made: trials.kept,
     onTrial: async (trial, { made, planned }) => {
       reportProgress(`${made} of ${planned} runs are done`);
       await place.keep();
-      await trials.keep({ ...trial, reason: trial.reason === null ? null : scrubText(trial.reason) });
+      await trials.keep(scrubTexts(trial));
     },
   });
   await trials.flush();

@@ -48,6 +48,8 @@ export function addJudgeCommand({ command, runs }: CommandTable): void {
       'the metrics that decide, each with its smallest relevant effect (default: success=3% expectations=3% firstToken=15% latency=15%)',
     )
     .option('--score-path <path>', 'a dot path into the final values to a number: the metric score')
+    .option('--evaluator <url>', 'instead of a path: the service that scores each run, docs/evaluators.md')
+    .option('--evaluator-secret <reference>', 'signs the requests to the evaluator: env:NAME or file:/path')
     .option('--feedback-key <key>', "record each run's verdict through its feedback link under this key")
     .option('--seed <number>', 'the random seed of the sample and the order', countOption)
     .option('--api-key <reference>', 'the key sent to both agents: env:NAME or file:/path (default: none)')

@@ -28,7 +28,7 @@ export interface SideReport {
   readonly repeated: WholeNumber;
   /** How many verdicts were recorded on the runs' traces, and how many could not be. */
   readonly feedback: { readonly recorded: WholeNumber; readonly lost: WholeNumber };
-  /** The most frequent reasons why runs did not meet their expectations. */
+  /** The most frequent reasons why runs did not meet their expectations, or got no score. */
   readonly failures: readonly { readonly reason: string; readonly runs: WholeNumber }[];
 }
 

@@ -1,3 +1,4 @@
+import type { ScoringService } from '../check/evaluator.ts';
 import type { Expectation } from '../check/expectation.ts';
 import type { WholeNumber } from '../scalars.ts';
 import type { MetricName } from './metric.ts';
@@ -26,6 +27,8 @@ export interface JudgeSettings {
   readonly feedbackKey?: string;
   /** A dot path to a number in a run's final values: the metric `score`. */
   readonly scorePath?: string;
+  /** Instead of `scorePath`: scores each run that ends as expected. */
+  readonly evaluator?: ScoringService;
   /** Determines the sample and the order. */
   readonly seed: number;
   readonly policy: JudgePolicy;

@@ -18,6 +18,8 @@ export interface Trial {
   readonly outputSize: number;
   readonly outputTokens: number | null;
   readonly score: number | null;
+  /** Why the evaluator gave no score. Absent: it gave one, or was not asked. */
+  readonly noScore?: string;
   /** How many times it was started again because the agent could not be reached. */
   readonly repeated: number;
   /** Whether the verdict was recorded through the feedback link; `null` if that was not asked for. */

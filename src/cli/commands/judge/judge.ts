@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
 import { createFeedbackClient } from '../../../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
+import { createAgent } from '../../../clients/service.ts';
 import { makeHome } from '../../../config/home.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
@@ -41,6 +42,9 @@ export interface JudgeOptions {
   /** `metric=effect`, each. */
   readonly metric?: readonly string[];
   readonly scorePath?: string;
+  readonly evaluator?: string;
+  /** A reference: `env:NAME`, `file:/path`. */
+  readonly evaluatorSecret?: string;
   readonly feedbackKey?: string;
   readonly seed?: number;
   /** References to keys: `env:NAME`, `file:/path`. Without one, no key is sent. */
@@ -74,6 +78,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
     agentClient(options.candidate, keys[1], settings, '--candidate-api-key'),
   ];
   const feedback = createFeedbackClient();
+  const pool = createAgent();
   const live = new LiveLines(context.output);
   try {
     const { signal } = interruption;
@@ -92,6 +97,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
         candidate: { url: options.candidate, client: candidate },
       },
       feedback,
+      evaluators: { pool, environment: context.environment },
       signal,
       onTrial: (_, now) => {
         progress = now;
@@ -110,7 +116,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   } finally {
     live.hide();
     interruption.release();
-    await Promise.all([baseline.close(), candidate.close(), feedback.close()]);
+    await Promise.all([baseline.close(), candidate.close(), feedback.close(), pool.close()]);
   }
 }
 
@@ -130,6 +136,7 @@ function readSettings(options: JudgeOptions): JudgeSettings {
     confidence: options.confidence,
     minimumRuns: options.minimumRuns,
     scorePath: options.scorePath,
+    evaluator: evaluatorOf(options),
     feedbackKey: options.feedbackKey,
     metrics: metric === undefined ? undefined : Object.fromEntries(metric.map(readMetric)),
   };
@@ -141,6 +148,12 @@ function readSettings(options: JudgeOptions): JudgeSettings {
   throw new SlipwayError('SLIPWAY_USAGE', problems.join('; '), {
     hint: 'slipway judge --help lists the options',
   });
+}
+
+/** @returns `undefined` without an address. A secret alone is a mistake, which the schema reports. */
+function evaluatorOf({ evaluator: url, evaluatorSecret: from }: JudgeOptions): object | undefined {
+  if (url === undefined && from === undefined) return undefined;
+  return { name: 'evaluator', url, secret: from === undefined ? undefined : { from } };
 }
 
 function readMetric(text: string): [name: string, effect: number] {
