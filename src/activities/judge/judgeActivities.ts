@@ -11,7 +11,7 @@ import { requireActive } from '../check/checkActivities.ts';
 import type { Connections } from '../connections.ts';
 import { reportProgress } from '../heartbeat.ts';
 import type { Place } from '../promotion/places.ts';
-import { scrubText, scrubTexts } from '../scrub.ts';
+import { scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
 /** Judges a candidate. One attempt may take hours. */
