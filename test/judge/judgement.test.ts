@@ -253,8 +253,8 @@ describe('the runs of a judgement', () => {
     );
     const evaluator = await startService(({ body }, response) => {
       const { output, reference } = JSON.parse(body) as { output: { from: string }; reference: number };
-      if (reference === 0) return json(response, 400, { detail: 'no zeros' });
-      json(response, 200, { score: output.from === 'baseline' ? 0.9 : 0.6 });
+      if (reference === 0) json(response, 400, { detail: 'no zeros' });
+      else json(response, 200, { score: output.from === 'baseline' ? 0.9 : 0.6 });
     });
     const report = await judgeCandidate(
       judgement(

@@ -101,8 +101,8 @@ describe('the evaluators of a check', () => {
   it('get all inputs of a conversation, and the values at its end', async () => {
     const evaluator = await evaluatorThat(scores(true));
     const agent = await startService((request, response) => {
-      if (request.url.endsWith('/runs/stream')) runOf(GREETED)?.(response, request);
-      else json(response, 200, threadAnswer(request.body === '' ? {} : JSON.parse(request.body)));
+      if (request.url.endsWith('/runs/stream')) runOf(GREETED)(response, request);
+      else json(response, 200, threadAnswer(request.body));
     });
     const check = { ...scoredBy(of(evaluator)), turns: [{ input: { name: 'Ada' }, expect: {} }] };
     await activitiesUnderTest().runCheck({ ...inputOn(await stackOf(), check), agentUrl: agent.url });
@@ -263,7 +263,8 @@ describe('the evaluators of a check', () => {
   });
 });
 
-function threadAnswer({ thread_id: id }: { readonly thread_id?: string }): object {
+function threadAnswer(body: string): object {
+  const { thread_id: id } = JSON.parse(body === '' ? '{}' : body) as { readonly thread_id?: string };
   const at = '2026-11-21T10:00:00Z';
   return { thread_id: id, created_at: at, updated_at: at, metadata: {}, status: 'idle', values: null };
 }

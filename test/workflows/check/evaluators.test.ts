@@ -24,7 +24,10 @@ async function scoredWith(
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/`;
   return { ...GREETS, evaluators: [{ name: 'tone', url, minScore: 0.8, timeoutMs: 30_000, onNoScore }] };
