@@ -183,11 +183,15 @@ export interface Activities {
    * attempt continues with the repetitions that the previous attempt reported. It fails for good with
    * SLIPWAY_CHECKS_BUDGET_SPENT if the budget has no room for the next repetition.
    *
+   * Rows of a dataset count as repetitions; the artifact store has their results.
+   *
    * @param input.budget - what the check may spend. Absent: no limit.
+   * @param input.restoring - the revision is being restored: then a dataset whose rows are not enough to tell passes.
    * @returns `spent`: what the check spent, if there is a budget.
    */
   runCheck(
-    input: RevisionInput & CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget },
+    input: RevisionInput &
+      CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget; readonly restoring?: true },
   ): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
 
   /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */
@@ -392,7 +396,17 @@ export interface Activities {
     readonly by: Actor;
   }): Promise<Attempted<{ note: string }>>;
 
-  /** Reads the checks that a revision passed. */
+  /**
+   * Verifies that the artifact store has datasets, undamaged.
+   *
+   * @param input.digests - theirs.
+   */
+  findDatasets(input: {
+    readonly store: string;
+    readonly digests: readonly string[];
+  }): Promise<Attempted<object>>;
+
+  /** Reads the checks that a revision passed, and verifies their datasets. */
   readChecks(input: {
     readonly store: string;
     readonly digest: string;

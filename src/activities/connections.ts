@@ -28,9 +28,9 @@ export type DeploymentsClient = Pick<
 >;
 
 /** The parts of an artifact store that releases use. */
-type ReleaseStore = Pick<
+export type ReleaseStore = Pick<
   ArtifactStore,
-  'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'removeRecord'
+  'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'listRecords' | 'removeRecord'
 >;
 
 /** The services that activities call. {@link Connections} calls the real ones; a rehearsal has its own in memory. */

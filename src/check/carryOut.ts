@@ -1,5 +1,6 @@
 import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budget.ts';
 import type { Check } from '../domain/check/check.ts';
+import type { DatasetVerdict } from '../domain/check/dataset.ts';
 import { decisionOf, type Repetitions, repetitionsOf, repetitionsText } from '../domain/check/repetition.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type Answered, askAgent, type CheckedAgent, type ConversationThread } from './askAgent.ts';
@@ -28,6 +29,7 @@ export interface ShownRun {
 /** A check that is decided. */
 export interface CarriedOut extends ShownRun {
   readonly repetitions?: Repetitions;
+  readonly dataset?: DatasetVerdict;
 }
 
 export const NOTHING_MADE: CheckProgress = {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 
 import type { ChecksBudget as BudgetOfRelease } from '../domain/check/budget.ts';
-import {
-  type Check as CheckOfRelease,
-  type Turn as TurnOfCheck,
-  turnProblem,
-  TURNS_MAX,
-} from '../domain/check/check.ts';
+import { type Turn as TurnOfCheck, turnProblem, TURNS_MAX } from '../domain/check/check.ts';
+import { hasReference } from '../domain/check/expectation.ts';
 import { REPEAT_MAX, repetitionProblem } from '../domain/check/repetition.ts';
+import {
+  DATASET_FIELDS,
+  datasetFieldProblems,
+  type DeclaredCheck,
+  declaredDataset,
+} from './datasetSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { Duration, present, Text } from './fields.ts';
 
@@ -42,6 +44,7 @@ export const Check = z
       .optional()
       .describe('How often it is asked at most: it ends once it is decided. Default: 1'),
     pass: z.int().min(1).max(REPEAT_MAX).optional().describe('How many of them must pass. Default: all'),
+    ...DATASET_FIELDS,
     timeout: Duration.default(60_000).describe(
       'How long a run may take; the deadlines of its steps follow. Default: 60s',
     ),
@@ -53,19 +56,23 @@ export const Check = z
       context.addIssue({ code: 'custom', path, message });
     const undecided = repetitionProblem(check);
     if (undecided !== undefined) wrong(undecided, 'pass');
+    for (const { field, message } of datasetFieldProblems({ input, turns, ...check })) wrong(message, field);
+    if (check.dataset === undefined) {
+      const alone = 'only rows of a dataset have a reference: use equals or contains';
+      for (const turn of turns ?? [{ expect: expect ?? {} }]) {
+        if (hasReference(turn.expect)) wrong(alone, ...(turns === undefined ? ['expect'] : ['turns']));
+      }
+    }
     if (turns === undefined) return;
     if (input !== undefined) wrong('each turn has its own: move it into the first turn', 'input');
     if (expect !== undefined) wrong('each turn has its own: move it into the last turn', 'expect');
     const problem = turnProblem(turns);
     if (problem !== undefined) wrong(problem.message, 'turns', problem.turn, problem.field);
   })
-  .transform(({ timeout: timeoutMs, input = {}, expect = {}, turns, ...check }): CheckOfRelease => ({
-    ...check,
-    input,
-    expect,
-    timeoutMs,
-    turns,
-  }));
+  .transform(({ timeout: timeoutMs, input = {}, expect = {}, turns, ...check }): DeclaredCheck => {
+    const { dataset: _, passRate: _1, undecided: _2, ...rest } = check;
+    return { ...rest, input, expect, timeoutMs, turns, dataset: declaredDataset({ expect, ...check }) };
+  });
 
 /** What all checks may take together. */
 export const ChecksBudget = z

@@ -5,14 +5,15 @@ import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Config } from './configSchema.ts';
 import { meantWord } from './nearestWord.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
-import { releaseSettings } from './releaseSettings.ts';
+import { type ReleaseSettings, releaseSettings } from './releaseSettings.ts';
 
 /** A promotion of the file, with its targets. */
 export interface PromotionSettings extends Pick<
   PromotionRequest,
-  'release' | 'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
+  'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
 > {
   readonly name: string;
+  readonly release: Omit<PromotionRequest['release'], 'checks'> & Pick<ReleaseSettings, 'checks'>;
   readonly from: string;
   readonly to: string;
   /** The names of the targets that follow `to`. */

@@ -3,6 +3,7 @@ import type { ReleaseRequest } from '../domain/release/release.ts';
 import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
+import { beforeReading, type DeclaredCheck } from './datasetSchema.ts';
 import { present } from './fields.ts';
 import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
@@ -11,7 +12,6 @@ import type { ReceiverConfig } from './notifySchema.ts';
 /** A target of the file, with the settings of a release. The deployment's name is absent if the file has only its id. */
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
-  | 'checks'
   | 'checksBudget'
   | 'steps'
   | 'soakMs'
@@ -23,6 +23,8 @@ export interface ReleaseSettings extends Pick<
   | 'freezes'
   | 'notify'
 > {
+  /** Their datasets are not read yet. */
+  readonly checks: readonly DeclaredCheck[];
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
 
@@ -91,6 +93,7 @@ export function settingsProblem(settings: ReleaseSettings): string | undefined {
   return releaseRequestProblem({
     ...SMALLEST_REQUEST,
     ...settings,
+    checks: beforeReading(settings.checks),
     target: { ...settings.target, deployment },
   });
 }

@@ -139,7 +139,7 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 const CALLS_AROUND_CHECK = 4;
 
 /** The fields of a check that determine how long it may take. */
-type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat'>;
+type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat' | 'dataset'>;
 
 /** The calls around a conversation: create its thread, delete it, and delete that of a previous attempt. */
 const CALLS_AROUND_CONVERSATION = 3;
@@ -148,8 +148,9 @@ const CALLS_AROUND_CONVERSATION = 3;
 function longestRoundMs(checks: readonly TimedCheck[]): number {
   const longest = checks.map((check) => {
     const calls = CALLS_AROUND_CHECK + (check.turns === undefined ? 0 : CALLS_AROUND_CONVERSATION);
-    const { repeat = 1, timeoutMs } = check;
-    return repeat * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS);
+    const { repeat = 1, timeoutMs, dataset } = check;
+    const rounds = dataset === undefined ? repeat : Math.ceil(dataset.rows / dataset.concurrency);
+    return rounds * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS);
   });
   return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
 }

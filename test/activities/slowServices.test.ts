@@ -179,6 +179,7 @@ const ROWS: Readonly<
   awaitDeployed: { steps: [['deployed', []]], input: REVISION, outside: { revisionStatus: 'BUILDING' } },
   confirmServing: { steps: [['serving', []]], input: REVISION, outside: { active: 'another' } },
   askAgent: { steps: [['find', []]], input: { target, agentUrl: RUN.agentUrl } },
+  findDatasets: { steps: [['find', []]], input: { store: STORE, digests: [] } },
   readChecks: { steps: [['record', []]], input: { store: STORE, digest: checksDigest([]) } },
   runCheck: {
     steps: [

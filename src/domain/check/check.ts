@@ -1,4 +1,5 @@
 import type { WholeNumber } from '../scalars.ts';
+import type { Dataset } from './dataset.ts';
 import type { Expectation } from './expectation.ts';
 
 /** One smoke test: a real run on the deployed agent, with an expectation; or several, one after another on one thread. */
@@ -6,12 +7,14 @@ export interface Check {
   readonly name: string;
   /** The graph's name, or an assistant id. */
   readonly assistant: string;
-  /** Of a check with `turns`: nothing. */
+  /** Of a check with `turns` or `dataset`: nothing. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Of a check with `turns`: nothing. */
   readonly expect: Expectation;
   /** A conversation: the first turn that does not meet its expectation ends it. */
   readonly turns?: readonly Turn[];
+  /** Rows with an input each, which are asked one by one. `expect` applies to each of them. */
+  readonly dataset?: Dataset;
   /** How often it is asked at most: it ends once it is decided. Default: 1. */
   readonly repeat?: WholeNumber;
   /** How many of them must pass. Default: all. */

@@ -2,6 +2,7 @@ import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import type { Check } from '../check/check.ts';
+import type { DatasetVerdict } from '../check/dataset.ts';
 import type { Repetitions } from '../check/repetition.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
@@ -129,6 +130,8 @@ export interface CheckVerdict {
   readonly latencyMs: number;
   /** Of a check that is repeated: how its repetitions went. The rest is of the last one, or of the first that failed. */
   readonly repetitions?: Repetitions;
+  /** Of a check over a dataset: what its rows show. The rest is of the first row that failed, or else of the last. */
+  readonly dataset?: DatasetVerdict;
   /** Whether the verdict was recorded on the run's trace. `null`: the check has no `feedbackKey`. */
   readonly feedbackRecorded: boolean | null;
 }

@@ -6,6 +6,7 @@ import { storeUrlProblem } from '../artifact/storeUrl.ts';
 import { jsonBytes } from '../bounds.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import { type Check, type Turn, turnProblem, TURNS_MAX } from '../check/check.ts';
+import { type Dataset, DATASET_MAX, datasetProblem } from '../check/dataset.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from '../check/expectation.ts';
 import { REPEAT_MAX, repetitionProblem } from '../check/repetition.ts';
 import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
@@ -68,6 +69,7 @@ const INSTANT = textLike(
   'a time in ISO 8601',
 );
 const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
+const DIGEST = textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits');
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
 const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
@@ -102,7 +104,7 @@ export const TARGET = object<TargetSpec>(() => ({
 
 const ARTIFACT = variants<Artifact>(() => ({
   tarball: {
-    digest: textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits'),
+    digest: DIGEST,
     sizeBytes: whole(0, Number.MAX_SAFE_INTEGER),
     store: URL_OF_STORE,
   },
@@ -145,6 +147,8 @@ const EXPECTATION: Rule = object<Expectation>(() => ({
   maxLatencyMs: optional(DURATION_OR_NONE),
   not: optional((value, path) => EXPECTATION(value, path)),
   anyOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
+  allOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
+  reference: optional(choice<NonNullable<Expectation['reference']>>({ equals: true, contains: true })),
 }));
 
 const TURNS = both(
@@ -160,6 +164,22 @@ const TURNS = both(
   },
 );
 
+const DATASET = both(
+  object<Dataset>(() => ({
+    digest: DIGEST,
+    of: whole(1, DATASET_MAX.rows),
+    rows: whole(1, DATASET_MAX.asked),
+    seed: whole(0, 2 ** 32 - 1),
+    concurrency: whole(1, DATASET_MAX.concurrency),
+    passRate: optional(number(0, 1)),
+    undecided: optional(choice<NonNullable<Dataset['undecided']>>({ pass: true })),
+  })),
+  (value, path) => {
+    const problem = datasetProblem(value as Dataset);
+    return problem === undefined ? undefined : `"${path}": ${problem}`;
+  },
+);
+
 const CHECK = both(
   object<Check>(() => ({
     name: TEXT,
@@ -167,6 +187,7 @@ const CHECK = both(
     input: record,
     expect: EXPECTATION,
     turns: optional(TURNS),
+    dataset: optional(DATASET),
     repeat: optional(whole(1, REPEAT_MAX)),
     pass: optional(whole(1, REPEAT_MAX)),
     timeoutMs: DURATION,

@@ -13,8 +13,12 @@ export interface Finding {
 }
 
 /** Identifies equal checks. It is not a digest, because workflow code cannot compute one. */
-export function checkIdentity({ assistant, input, expect, turns }: Check): string {
-  return canonicalJson({ assistant, input, expect, turns });
+export function checkIdentity({ assistant, input, expect, turns, dataset }: Check): string {
+  return canonicalJson({ assistant, input, expect, turns, dataset: dataset && rowsOf(dataset) });
+}
+
+function rowsOf({ digest, rows, seed, passRate }: NonNullable<Check['dataset']>) {
+  return { digest, rows, seed, passRate };
 }
 
 /** How an attempt to restore a revision failed. */

@@ -58,6 +58,7 @@ export class Asked {
 const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_REVISION_REPLACED',
+  'SLIPWAY_CHECK_UNDECIDED',
   'SLIPWAY_CHECKS_BUDGET_SPENT',
 ]);
 
@@ -98,7 +99,7 @@ export async function bringUp(
  * Runs the checks on a revision, in order. It stops at the first failure, so that the previous revision is restored
  * sooner.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT.
  */
 export async function runChecks(
   journal: Journal,
@@ -112,7 +113,7 @@ export async function runChecks(
 /**
  * Runs one check on a revision, with all its repetitions.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT.
  */
 export async function runCheck(
   journal: Journal,
@@ -128,11 +129,14 @@ export async function runCheck(
       store: journal.store,
       check,
       budget,
+      restoring: (journal.restoring && check.dataset !== undefined) || undefined,
     });
     asked.answers(spent);
     journal.verdict(verdict);
     if (!verdict.passed) {
-      throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
+      const code =
+        verdict.dataset?.decision === 'undecided' ? 'SLIPWAY_CHECK_UNDECIDED' : 'SLIPWAY_CHECK_FAILED';
+      throw pipelineFailure(code, `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
     return { result: undefined, attempt, detail: answeredText(verdict) };
   };

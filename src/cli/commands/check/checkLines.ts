@@ -1,3 +1,4 @@
+import { datasetText, type DatasetVerdict, rowName } from '../../../domain/check/dataset.ts';
 import { answeredText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { ciLog } from '../../ci/ciLog.ts';
@@ -13,14 +14,29 @@ const ANSWER_MAX_CHARACTERS = 200;
 
 /** How a check went, for people. */
 export function resultLines(result: CheckResult, style: Style): readonly string[] {
-  const { check, passed, reasons, latencyMs, error } = result;
+  const { check, passed, reasons, latencyMs, error, dataset } = result;
   if (error !== null) return [`${style.warn(MARKS.warning)} ${check}: ${error.message} (${error.code})`];
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  if (dataset !== undefined) return [`${mark} ${check}`, ...rowLines(dataset, result.failedRows ?? [])];
   const answered = fitLine(answeredText(result), ANSWER_MAX_CHARACTERS);
   return [
     `${mark} ${check}, ${formatDuration(latencyMs)}`,
     ...reasons.map((reason) => `    ${reason}`),
     ...(passed ? [style.faint(`    answered ${answered}`)] : []),
+  ];
+}
+
+const ROWS_SHOWN = 20;
+
+function rowLines(
+  dataset: DatasetVerdict,
+  failed: NonNullable<CheckResult['failedRows']>,
+): readonly string[] {
+  const more = dataset.made - dataset.passed - Math.min(failed.length, ROWS_SHOWN);
+  return [
+    `    ${datasetText(dataset)}`,
+    ...failed.slice(0, ROWS_SHOWN).map((row) => `    ${rowName(row)}: ${row.reasons.join('; ')}`),
+    ...(more > 0 ? [`    and ${counted(more, 'more row')} failed`] : []),
   ];
 }
 
@@ -35,10 +51,11 @@ export async function reportChecksInCi(
   for (const { check, passed, reasons, error } of results) {
     if (!passed) log.annotate('error', `check "${check}"`, error?.message ?? reasons.join('\n'));
   }
-  const rows = results.map(({ check, passed, reasons, error }) => {
+  const rows = results.map(({ check, passed, reasons, error, dataset }) => {
     const verdict =
       error === null ? (passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`) : error.code;
-    return `| ${cell(check)} | ${verdict} | ${cell(error?.message ?? reasons.join('; '))} |`;
+    const why = passed && dataset !== undefined ? datasetText(dataset) : reasons.join('; ');
+    return `| ${cell(check)} | ${verdict} | ${cell(error?.message ?? why)} |`;
   });
   const notPassed = results.filter(({ passed }) => !passed).length;
   const mark = exitCode === 0 ? MARKS.done : MARKS.failed;

@@ -1,8 +1,10 @@
+import { datasetText, type DatasetVerdict, rowName } from '../../../domain/check/dataset.ts';
 import type { CheckResult } from '../../events/checks.ts';
 
 /**
  * Checks as JUnit XML, which CI systems show: one suite, a test case for each check. A check that could not be carried out
- * is an error, not a failure.
+ * is an error, not a failure. Rows of a dataset are text within their check: as test cases of their own, a row that fails
+ * within the pass rate would turn the job red.
  *
  * @param agent - the suite's name.
  * @param tookMs - all of them together, in milliseconds.
@@ -22,12 +24,24 @@ export function junitReport(agent: string, results: readonly CheckResult[], took
   ].join('\n');
 }
 
-function testCase({ check, passed, reasons, answer, latencyMs, error }: CheckResult): readonly string[] {
+function testCase(result: CheckResult): readonly string[] {
+  const { check, passed, reasons, answer, latencyMs, error, dataset } = result;
   const opening = `    <testcase${attributes({ name: check, classname: 'slipway check', time: seconds(latencyMs) })}`;
   if (error !== null) return [`${opening}>`, part('error', error.message, error.code, ''), '    </testcase>'];
-  if (passed) return [`${opening}/>`];
-  const text = [...reasons, `answered ${answer}`].join('\n');
+  if (passed && dataset === undefined) return [`${opening}/>`];
+  const text =
+    dataset === undefined ? [...reasons, `answered ${answer}`].join('\n') : rowsText(dataset, result);
+  if (passed) return [`${opening}>`, `      <system-out>${escaped(text)}</system-out>`, '    </testcase>'];
   return [`${opening}>`, part('failure', reasons[0] ?? '', 'SLIPWAY_CHECK_FAILED', text), '    </testcase>'];
+}
+
+function rowsText(dataset: DatasetVerdict, { failedRows = [] }: CheckResult): string {
+  const more = dataset.made - dataset.passed - failedRows.length;
+  return [
+    datasetText(dataset),
+    ...failedRows.map((row) => `${rowName(row)}: ${row.reasons.join('; ')}; answered ${row.answer}`),
+    ...(more > 0 ? [`and ${more} more rows failed`] : []),
+  ].join('\n');
 }
 
 function part(name: string, message: string, type: string, text: string): string {

@@ -22,6 +22,9 @@ type Asked = Pick<
   | 'overrideFreeze'
 >;
 
+/** A target's settings, once the datasets of its checks were read. */
+export type ReadSettings = Omit<ReleaseSettings, 'checks'> & Pick<ReleaseRequest, 'checks'>;
+
 /** Makes a release request from the file's settings for the target. */
 export function releaseRequest(
   {
@@ -36,7 +39,7 @@ export function releaseRequest(
     approval,
     freezes = [],
     notify = [],
-  }: ReleaseSettings,
+  }: ReadSettings,
   {
     target,
     artifact,
