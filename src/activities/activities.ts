@@ -26,6 +26,7 @@ import type {
 } from '../domain/target/targetState.ts';
 import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
+import type { CheckedAt, CheckInput } from './check/checkInput.ts';
 
 /**
  * An activity's result with the number of the attempt that produced it (from 1), which the workflow cannot know
@@ -42,13 +43,6 @@ export interface DeploymentInput {
 /** A revision of a target's deployment. */
 export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
-}
-
-/** What a check calls and where it stores answers. */
-interface CheckedAt {
-  readonly agentUrl: string;
-  /** The artifact store for answers that are too long for a verdict. */
-  readonly store: string;
 }
 
 /** The input of a judgement: the two sides, the inputs for their runs, and the store for runs and report. */
@@ -183,16 +177,9 @@ export interface Activities {
    * attempt continues with the repetitions that the previous attempt reported. It fails for good with
    * SLIPWAY_CHECKS_BUDGET_SPENT if the budget has no room for the next repetition.
    *
-   * Rows of a dataset count as repetitions; the artifact store has their results.
-   *
-   * @param input.budget - what the check may spend. Absent: no limit.
-   * @param input.restoring - the revision is being restored: then a dataset whose rows are not enough to tell passes.
    * @returns `spent`: what the check spent, if there is a budget.
    */
-  runCheck(
-    input: RevisionInput &
-      CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget; readonly restoring?: true },
-  ): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
+  runCheck(input: RevisionInput & CheckInput): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
 
   /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */
   lookAtFreezes(input: {
@@ -396,11 +383,7 @@ export interface Activities {
     readonly by: Actor;
   }): Promise<Attempted<{ note: string }>>;
 
-  /**
-   * Verifies that the artifact store has datasets, undamaged.
-   *
-   * @param input.digests - theirs.
-   */
+  /** Verifies that the artifact store has these datasets, undamaged. */
   findDatasets(input: {
     readonly store: string;
     readonly digests: readonly string[];
