@@ -30,7 +30,7 @@ const DatasetUrl = Text.refine(
 );
 
 /** `dataset` of a check. */
-export const DatasetOfCheck = z
+const DatasetOfCheck = z
   .strictObject({
     path: Text.optional().describe('A file of JSON Lines, relative to slipway.yaml'),
     url: DatasetUrl.optional().describe('Where such a file is fetched from, at each release'),
@@ -70,7 +70,7 @@ export const DatasetOfCheck = z
 const PASS_RATE = /^\s*(\d+(?:\.\d+)?)\s*%\s*$/;
 
 /** A share of rows, as people write it. */
-export const PassRate = z
+const PassRate = z
   .string('expected a share such as 95%')
   .regex(PASS_RATE, 'expected a share such as 95%')
   .transform((text) => Number(PASS_RATE.exec(text)?.[1]) / 100)

@@ -55,7 +55,7 @@ export async function readDatasets(
 }
 
 /** The dataset as a release carries it. */
-export async function counted(
+async function counted(
   source: DatasetSource,
   { path: _path, url: _url, sample, ...declared }: DeclaredDataset,
   check: Pick<Check, 'name' | 'expect'>,

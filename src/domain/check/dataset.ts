@@ -1,5 +1,4 @@
 import type { WholeNumber } from '../scalars.ts';
-import type { Check } from './check.ts';
 
 /** The rows that a check asks, as a release carries them: the rows themselves are in the artifact store. */
 export interface Dataset {
@@ -118,6 +117,8 @@ export function datasetProblem({
 }
 
 /** The digests of the datasets of checks, each once. */
-export function datasetDigests(checks: readonly Pick<Check, 'dataset'>[]): readonly string[] {
+export function datasetDigests(
+  checks: readonly { readonly dataset?: Pick<Dataset, 'digest'> }[],
+): readonly string[] {
   return [...new Set(checks.flatMap(({ dataset }) => (dataset === undefined ? [] : [dataset.digest])))];
 }
