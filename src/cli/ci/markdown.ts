@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { datasetText } from '../../domain/check/dataset.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
@@ -37,12 +38,12 @@ export function checksSection(verdicts: readonly CheckVerdict[]): readonly strin
   return section(
     '### Checks',
     ['check', 'verdict', 'took', 'answer', 'why'],
-    verdicts.map(({ check, passed, latencyMs, answer, reasons, repetitions }) => [
+    verdicts.map(({ check, passed, latencyMs, answer, reasons, repetitions, dataset }) => [
       repetitions === undefined ? check : `${check} (${repetitionsText(repetitions)})`,
       passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`,
       formatDuration(latencyMs),
       answer.slice(0, ANSWER_MAX_CHARACTERS),
-      reasons.join('; '),
+      passed && dataset !== undefined ? datasetText(dataset) : reasons.join('; '),
     ]),
   );
 }

@@ -17,6 +17,7 @@ import type {
 } from '../../domain/release/release.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
+import type { RowDifference } from '../../inspection/release/rowDifference.ts';
 import type { HistoryCost } from '../../temporal/history/billedActions.ts';
 
 /** The events of commands that release, roll back, follow and control releases. */
@@ -187,6 +188,8 @@ export interface ReleaseSections {
       readonly to: PastRelease;
       readonly configuration: readonly FieldDifference[] | null;
       readonly files: FilesDifference | null;
+      /** The rows of datasets that changed sides, by check. */
+      readonly rows: readonly RowDifference[];
       /** Why `configuration` or `files` is `null`. */
       readonly unknown: readonly string[];
     };

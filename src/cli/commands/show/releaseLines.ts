@@ -3,6 +3,7 @@ import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
+import { datasetText } from '../../../domain/check/dataset.ts';
 import { repetitionsText } from '../../../domain/check/repetition.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
@@ -172,14 +173,16 @@ function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, strin
     latencyMs,
     revisionId,
     repetitions,
+    dataset,
   } = verdict;
   const whole = answers.get(answerRecord);
   const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const run = runId === null ? '' : `, run ${runId}`;
   const repeated = repetitions === undefined || !passed ? '' : `, ${repetitionsText(repetitions)}`;
+  const rows = dataset === undefined || !passed ? '' : `, ${datasetText(dataset)}`;
   return {
-    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}${repeated}`,
+    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}${repeated}${rows}`,
     below: [...reasons, `answered ${answered}`],
   };
 }
