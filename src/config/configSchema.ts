@@ -354,7 +354,9 @@ function* budgetProblems(budget: unknown, checks: unknown) {
   const runs = isRecord(budget) ? budget['runs'] : undefined;
   if (typeof runs !== 'number' || !Array.isArray(checks) || !checks.every(isRecord)) return;
   // How many rows a dataset has is known once it was read.
-  const fewest = fewestRuns(checks.map((check) => ('dataset' in check ? { dataset: { rows: 1 } } : check)));
+  const fewest = fewestRuns(
+    checks.map((check) => (check['dataset'] === undefined ? check : { dataset: { rows: 1 } })),
+  );
   if (fewest <= runs) return;
   yield { path: ['checksBudget', 'runs'], message: `the checks take at least ${fewest} runs: raise it` };
 }
