@@ -26,6 +26,8 @@ interface StackOptions {
   readonly gated?: boolean;
   /** Who may call what in Temporal; then all Slipway processes go through the gate. Default: no gate. */
   readonly access?: GateAccess;
+  /** Whether to start {@link Stack.worker}. Default: true. */
+  readonly worker?: boolean;
   /** Variables of all Slipway processes except the platform, in addition to {@link Stack.env}. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -73,7 +75,7 @@ export class Stack {
   static async start(platformEnv: Record<string, string> = {}, options: StackOptions = {}): Promise<Stack> {
     const { path } = await installTemporal({ onProgress: () => undefined });
     const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, options);
-    const { gated = false, access } = options;
+    const { gated = false, access, worker = true } = options;
     try {
       // One after the other: Temporal also takes free ports of its own choice, which must not be another process's
       // port.
@@ -84,7 +86,7 @@ export class Stack {
       stack.#proxy = await startFaultProxy(stack.origin);
       if (gated || access !== undefined) stack.#gate = await openTemporalGate(stack.temporalAddress, access);
       await stack.startPlatform();
-      await stack.startWorker();
+      if (worker) await stack.startWorker();
     } catch (error) {
       await stack.stop();
       throw error;
