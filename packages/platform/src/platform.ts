@@ -188,17 +188,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       dockerCommand,
       image,
     );
+    const reachable = new ReachableAddresses(options.egressAllow);
+    const contained = { image, egress: () => createEgress(reachable) };
     const containers = createContainers({
       command: dockerCommand,
       platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
-      hardened: isolation === 'container',
+      contained: isolation === 'container' ? contained : undefined,
     });
-    const reachable = new ReachableAddresses(options.egressAllow);
-    const startContained: StartAgent = (run) =>
-      containers.startBuilt(run, {
-        image,
-        egress: createEgress(reachable),
-      });
+    const startContained: StartAgent = (run) => containers.startBuilt(run, contained);
     log[isolation === 'container' ? 'info' : 'warn'](logLine);
     const controlPlane = createControlPlane({
       ...options,

@@ -23,6 +23,8 @@ export interface Disturbed {
 /** How long a server stays away, in milliseconds. */
 const AWAY_MS = 3_000;
 const FLEET = 3;
+/** How long the overloaded servers may take to accept a rollout, or to finish what is pinned to the old version. */
+const PATIENCE_MS = 900_000;
 const BIN = fileURLToPath(new URL('../../../bin/slipway.js', import.meta.url));
 
 /** The next version of the workers: its releases' results have a field more. */
@@ -108,7 +110,7 @@ export class Disturbances {
     await eventually(async () => {
       await this.#retireDrained();
       if (this.#fleets.length > 1) throw new Error('the old version is not drained');
-    });
+    }, PATIENCE_MS);
   }
 
   async stop(): Promise<void> {
@@ -138,7 +140,7 @@ export class Disturbances {
     await eventually(async () => {
       const { code, text } = await next.ran('worker', 'rollout', '--current');
       if (code !== 0) throw new Error(`the rollout ended with ${String(code)}: ${text}`);
-    });
+    }, PATIENCE_MS);
   }
 
   /** Ends the workers of the older version if no release is pinned to it. */
