@@ -59,6 +59,9 @@ export class Disturbances {
   #retiredKills = 0;
   readonly #on: Disturbed;
   readonly #left = [...PLAN];
+  /** The upgrade, which goes on while workers and servers are killed. */
+  #upgrading: Promise<void> | undefined;
+  #isUpgraded = false;
 
   private constructor(on: Disturbed, first: Fleet) {
     this.#on = on;
@@ -101,12 +104,12 @@ export class Disturbances {
       if (next !== undefined && this.#on.progress() >= next[0]) {
         this.#left.shift();
         await this.#disturb(next[1]);
-        this.counts[next[1]]++;
       } else {
         await this.#fleets[Math.floor(Math.random() * this.#fleets.length)]?.killOne();
       }
       await this.#retireDrained();
     }
+    await this.#upgrading;
     await eventually(async () => {
       await this.#retireDrained();
       if (this.#fleets.length > 1) throw new Error('the old version is not drained');
@@ -124,12 +127,16 @@ export class Disturbances {
       case 'Temporal':
         await stack.temporal.kill();
         await sleep(AWAY_MS);
-        return stack.startTemporal();
+        await stack.startTemporal();
+        break;
       case 'PostgreSQL':
-        return postgres.restart(() => sleep(AWAY_MS));
+        await postgres.restart(() => sleep(AWAY_MS));
+        break;
       case 'upgrade':
-        return this.#upgrade();
+        this.#upgrading = this.#upgrade();
+        return;
     }
+    this.counts[what]++;
   }
 
   async #upgrade(): Promise<void> {
@@ -141,12 +148,15 @@ export class Disturbances {
       const { code, text } = await next.ran('worker', 'rollout', '--current');
       if (code !== 0) throw new Error(`the rollout ended with ${String(code)}: ${text}`);
     }, PATIENCE_MS);
+    this.#isUpgraded = true;
+    this.counts.upgrade++;
+    this.#on.onProgress('the new version is current');
   }
 
   /** Ends the workers of the older version if no release is pinned to it. */
   async #retireDrained(): Promise<void> {
     const [old] = this.#fleets;
-    if (old === undefined || this.#fleets.length === 1) return;
+    if (old === undefined || this.#fleets.length === 1 || !this.#isUpgraded) return;
     const { temporal, onProgress } = this.#on;
     const current = (await describeRouting(temporal))?.current;
     if ((await runningPinned(temporal)).some(({ buildId }) => buildId !== current)) return;

@@ -1,5 +1,9 @@
 import { QUICK_START } from '../../support/quickStart.ts';
 import { Process } from '../processes.ts';
+import { eventually } from '../stack.ts';
+
+/** How long Temporal may be away. */
+const PATIENCE_MS = 300_000;
 
 /** Workers of one version of Slipway, each in its own process. */
 export class Fleet {
@@ -50,10 +54,13 @@ export class Fleet {
     await Promise.all(this.#running.splice(0).map((worker) => worker.kill()));
   }
 
-  async #startOne(): Promise<Process> {
-    const worker = this.#process(['worker', '--json']);
-    await worker.ready();
-    return worker;
+  /** A worker ends if Temporal is away when it starts. Then another one is started, as a supervisor does. */
+  #startOne(): Promise<Process> {
+    return eventually(async () => {
+      const worker = this.#process(['worker', '--json']);
+      await worker.ready();
+      return worker;
+    }, PATIENCE_MS);
   }
 
   #process(args: readonly string[]): Process {

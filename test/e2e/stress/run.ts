@@ -7,7 +7,7 @@ const { values } = parseArgs({
   options: {
     targets: { type: 'string', default: '50' },
     releases: { type: 'string', default: '10' },
-    every: { type: 'string', default: '20' },
+    every: { type: 'string', default: '10' },
   },
 });
 const startedAt = Date.now();
