@@ -1,20 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { stringify } from 'yaml';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { connectTemporal, createClient } from '../../src/temporal/client/connection.ts';
 import { temporalSettings } from '../../src/temporal/client/temporalSettings.ts';
-import { fetchAudited } from '../../src/temporal/history/fetchHistories.ts';
+import { fetchHistories } from '../../src/temporal/history/fetchHistories.ts';
 import { asText } from '../../src/temporal/history/payloads.ts';
-import { type PeopleAtIssuer, peopleAtIssuer } from '../identity/peopleAtIssuer.ts';
 import { meet, PASS, REQUESTS } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { slipway } from './processes.ts';
-import { Project, QUICK_STEPS } from './project.ts';
-import { eventually, freePort, Stack } from './stack.ts';
+import { Project } from './project.ts';
+import { freePort, Stack } from './stack.ts';
 
 const DEPLOYMENT = 'sealed';
 /** Reasons, answers and error texts. All pass through Temporal, and none is an id. */
@@ -23,11 +21,6 @@ const PLANTED = {
   failure: 'planted-goodbye-9d1c',
   reason: 'planted-reason-5b8e',
   rollback: 'planted-rollback-2c4d',
-  promotion: 'planted-promotion-4a90',
-  approval: 'planted-approval-8e27',
-  // Who asked and who approved, as their proofs name them.
-  requester: 'ada@example.com',
-  approver: 'ben@example.com',
 } as const;
 
 /** Sent without keys, to prove that the search of the database finds readable text. */
@@ -37,20 +30,13 @@ const READABLE = 'planted-readable-1e6f';
 const env: Record<string, string> = {
   OLD_KEY: randomBytes(32).toString('base64'),
   NEW_KEY: randomBytes(32).toString('base64'),
-  NEXT_KEY: randomBytes(32).toString('base64'),
   SLIPWAY_PAYLOAD_KEYS: 'old=env:OLD_KEY',
 };
 
 let stack: Stack;
 let project: Project;
 let seen: Observer;
-let people: PeopleAtIssuer;
 beforeAll(async () => {
-  // The issuer's warnings about its own settings.
-  for (const method of ['warn', 'info'] as const)
-    vi.spyOn(console, method).mockImplementation(() => undefined);
-  people = await peopleAtIssuer('ada', 'ben');
-  Object.assign(env, people.environmentOf('ada'));
   stack = await Stack.start({}, { env });
   project = await Project.create(stack, {
     example: { says: 'Hello Ada' },
@@ -67,10 +53,7 @@ beforeAll(async () => {
   });
   seen = new Observer(stack, DEPLOYMENT);
 });
-afterAll(async () => {
-  await stack.stop();
-  await people.close();
-});
+afterAll(() => stack.stop());
 
 it('a release that began on a worker with only the old key ends on one with a new key first', async () => {
   let release = (): void => undefined;
@@ -111,56 +94,6 @@ it('people’s signals and updates are executed', async () => {
   expect((await project.ran('release', 'staging')).code).toBe(0);
   const { code, text } = await project.ran('rollback', 'staging', '--reason', PLANTED.rollback);
   expect(code, text).toBe(0);
-});
-
-it('a promotion and its approval, both proved, pass through a rotation in two steps without an error', async () => {
-  const target = (deployment: string): object => ({
-    ...{ controlPlane: stack.controlPlane, deployment },
-    apiKey: { from: 'env:SLIPWAY_API_KEY' },
-  });
-  const file = join(project.folder, 'slipway.yaml');
-  const before = await readFile(file, 'utf8');
-  await project.ran('unhold', 'staging', '--reason', 'looked');
-  const approval = { within: '5m', identity: 'oidc' };
-  const content = {
-    targets: { staging: target(DEPLOYMENT), production: { ...target('sealed-production'), approval } },
-    steps: QUICK_STEPS,
-    promotions: { up: { from: 'staging', to: 'production' } },
-  };
-  await writeFile(file, stringify(content));
-  const at = new Observer(stack, 'sealed-production');
-  const keys = 'new=env:NEW_KEY,old=env:OLD_KEY';
-
-  // First, everybody can read the next key, and nobody writes with it.
-  await stack.worker.stop();
-  env['SLIPWAY_PAYLOAD_KEYS'] = `${keys},next=env:NEXT_KEY`;
-  await stack.startWorker();
-  const asked = await project.ran('promote', 'up', '--no-wait', '--reason', PLANTED.promotion);
-  expect(asked.code, asked.text).toBe(0);
-  const following = project.run('promote', 'up');
-
-  // Then the worker writes with it, while commands still write with the one before.
-  await stack.worker.stop();
-  env['SLIPWAY_PAYLOAD_KEYS'] = `next=env:NEXT_KEY,${keys}`;
-  await stack.startWorker();
-  await eventually(async () => {
-    const approving = slipway(['approve', 'production', '--reason', PLANTED.approval], {
-      env: {
-        ...stack.env,
-        ...people.environmentOf('ben'),
-        SLIPWAY_PAYLOAD_KEYS: `${keys},next=env:NEXT_KEY`,
-      },
-      cwd: project.folder,
-    });
-    const code = await approving.exited;
-    expect(code, approving.stdout + approving.stderr).toBe(0);
-  });
-  const code = await following.exited;
-  expect(code, following.stdout + following.stderr).toBe(0);
-  const { outcome, interventions } = await at.result('release-1');
-  expect(outcome).toBe('released');
-  expect(JSON.stringify(interventions)).toContain('"email":"ben@example.com"');
-  await writeFile(file, before);
 });
 
 it.each([
@@ -214,7 +147,7 @@ it('no planted word is readable in Temporal’s database', async () => {
     for await (const { workflowId, type } of temporal.client.workflow.list()) {
       if (type !== 'target') continue;
       targetId = workflowId;
-      const histories = await fetchAudited(temporal, workflowId);
+      const histories = await fetchHistories(temporal, workflowId);
       decoded += histories.map(({ history }) => asText(history)).join('\n');
     }
     const unkeyed = createClient(temporal.connection);
