@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 
 import { packSource } from '../../../src/artifact/pack.ts';
 import { releaseRequest } from '../../../src/cli/commands/release/releaseRequest.ts';
+import { beforeReading } from '../../../src/config/datasetSchema.ts';
 import { loadConfig, type LoadedConfig } from '../../../src/config/loadConfig.ts';
 import { releaseSettings } from '../../../src/config/releaseSettings.ts';
 import type { Artifact } from '../../../src/domain/artifact/artifact.ts';
@@ -166,7 +167,8 @@ async function makeArtifacts(stack: Stack, count: number): Promise<readonly Arti
 /** Releases one artifact after the other on one target. @returns the problems. */
 async function releaseOn(run: Run, name: string): Promise<readonly string[]> {
   const { config, file } = run.config;
-  const settings = releaseSettings(config, name);
+  const declared = releaseSettings(config, name);
+  const settings = { ...declared, checks: beforeReading(declared.checks) };
   const problems: string[] = [];
   for (const [index, artifact] of run.artifacts.entries()) {
     const request = releaseRequest(settings, {
