@@ -17,7 +17,7 @@ export interface RowDifference {
 }
 
 /** A row that changed sides, as the second release has it. */
-export type ChangedRow = Pick<RowResult, 'id' | 'line' | 'reasons'>;
+type ChangedRow = Pick<RowResult, 'id' | 'line' | 'reasons'>;
 
 /**
  * The rows of datasets that changed sides between two releases, by check. Checks without kept results in both are left out.

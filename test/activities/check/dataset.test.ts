@@ -55,7 +55,7 @@ function checkOver(fields: Partial<Dataset> = {}): Check {
 }
 
 /** An agent that squares, except for these numbers. `onRun` is called before it answers. */
-function squarer(wrong: readonly number[] = [], onRun: (n: number) => void | 'lost' = () => undefined) {
+function squarer(wrong: readonly number[] = [], onRun: (n: number) => 'lost' | undefined = () => undefined) {
   const run: Routes[string] = (response, { body }) => {
     const { n } = (JSON.parse(body) as { input: { n: number } }).input;
     if (onRun(n) === 'lost') {
@@ -132,6 +132,7 @@ describe('a check over a dataset', () => {
     const broken = await startStack(
       squarer([], (n) => {
         if (n === 20) active = OTHER_REVISION_ID;
+        return undefined;
       }),
       {
         [`GET ${DEPLOYMENT_PATH}`]: ((response) =>
