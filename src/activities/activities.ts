@@ -5,6 +5,8 @@ import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
+import type { GuardFinding } from '../domain/guard/guarding.ts';
+import type { GuardedInput } from '../domain/guard/guardPolicy.ts';
 import type { HookHours, HookOrder } from '../domain/hooks/hookEvent.ts';
 import type { HookFacts } from '../domain/hooks/hookFacts.ts';
 import type { Statement } from '../domain/identity/statement.ts';
@@ -26,13 +28,8 @@ import type {
 } from '../domain/target/targetState.ts';
 import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
+import type { Attempted } from './attempted.ts';
 import type { CheckedAt, CheckInput } from './check/checkInput.ts';
-
-/**
- * An activity's result with the number of the attempt that produced it (from 1), which the workflow cannot know
- * otherwise. A local activity also returns its duration, in milliseconds.
- */
-export type Attempted<T> = T & { readonly attempt: number; readonly tookMs?: number };
 
 /** A deployment of a target. */
 export interface DeploymentInput {
@@ -382,6 +379,9 @@ export interface Activities {
     readonly serving?: string;
     readonly by: Actor;
   }): Promise<Attempted<{ note: string }>>;
+
+  /** Measures the metrics of a guard until one is worse, another revision serves, or its time is over. */
+  guardRevision(input: GuardedInput): Promise<Attempted<GuardFinding>>;
 
   /** Verifies that the artifact store has these datasets, undamaged. */
   findDatasets(input: {

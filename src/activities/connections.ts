@@ -50,6 +50,7 @@ export class Connections implements Outside {
   readonly #agents = new Map<string, RunApiClient>();
   #feedback: FeedbackClient | undefined;
   #receivers: Agent | undefined;
+  #metrics: Agent | undefined;
   readonly #onCall: OnCall | undefined;
 
   /** @param onCall - observes the calls to control planes and agents. */
@@ -108,17 +109,24 @@ export class Connections implements Outside {
     return (this.#receivers ??= createAgent(RECEIVER_CONNECTIONS));
   }
 
+  /** The connection pool for the services that guards measure with. */
+  metrics(): Agent {
+    return (this.#metrics ??= createAgent(METRIC_CONNECTIONS));
+  }
+
   /** Closes every connection after its running calls have ended. */
   async close(): Promise<void> {
     const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
     await Promise.all(clients.map((client) => client.close()));
     await this.#feedback?.close();
     await this.#receivers?.close();
+    await this.#metrics?.close();
   }
 }
 
 /** For each receiver's origin. */
 const RECEIVER_CONNECTIONS = 16;
+const METRIC_CONNECTIONS = 64;
 
 function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {
   const known = clients.get(key);

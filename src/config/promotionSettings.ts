@@ -54,13 +54,13 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   if (promotion === undefined) throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `no promotion "${name}"`);
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
-  const { checks, checksBudget, steps, soakMs, graphConfigPath, onError, notify } = target;
+  const { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify } = target;
   return {
     name,
     from,
     to,
     downstream: downstreamOf(config.promotions, to),
-    release: { checks, checksBudget, steps, soakMs, graphConfigPath, onError, notify },
+    release: { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify },
     soakMs: soak,
     bakeMs: bake,
     checkEveryMs: checkEvery,

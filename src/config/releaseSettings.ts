@@ -5,6 +5,7 @@ import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpe
 import type { Config, TargetConfig } from './configSchema.ts';
 import { beforeReading, type DeclaredCheck } from './datasetSchema.ts';
 import { present } from './fields.ts';
+import { guardSettings } from './guardSettings.ts';
 import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
@@ -21,6 +22,7 @@ export interface ReleaseSettings extends Pick<
   | 'onError'
   | 'approval'
   | 'freezes'
+  | 'guard'
   | 'notify'
 > {
   /** Their datasets are not read yet. */
@@ -83,6 +85,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     onError: target.onError,
     approval: target.approval,
     freezes: target.freezes,
+    guard: guardSettings(config, name, target),
     notify: receivers.length === 0 ? undefined : receivers,
   };
 }

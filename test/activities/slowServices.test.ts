@@ -154,13 +154,13 @@ interface Row {
 
 /**
  * Every activity that a step calls, at its longest: each call that one attempt can make. No step calls `recallTarget`
- * (`recoveryActivities.test.ts`), `pollRevisions`, `proveIdentity`, or those of hooks.
+ * (`recoveryActivities.test.ts`), `pollRevisions`, `proveIdentity`, or those of hooks and guards.
  */
 const ROWS: Readonly<
   Record<
     Exclude<
       keyof Activities,
-      'recallTarget' | 'pollRevisions' | 'proveIdentity' | 'lookForHook' | 'carryOutOrder'
+      'recallTarget' | 'pollRevisions' | 'proveIdentity' | 'lookForHook' | 'carryOutOrder' | 'guardRevision'
     >,
     Row
   >

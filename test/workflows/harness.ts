@@ -199,6 +199,7 @@ const ACTIVITIES: readonly ActivityName[] = [
   'deleteDeployment',
   'parkDeployment',
   'writeComment',
+  'guardRevision',
 ];
 
 /**

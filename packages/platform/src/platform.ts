@@ -40,6 +40,7 @@ import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
+import { projectRoutes } from './tracing/projectRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
 /** Options of a platform. */
@@ -240,6 +241,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         tracing,
         guard: requireCaller(access),
         readerOf: (c) => ({ tenantId: callerOf(c).tenantId }),
+      }),
+    );
+    app.route(
+      '/',
+      projectRoutes({
+        tracing,
+        guard: requireCaller(access),
+        tenantOf: (c) => callerOf(c).tenantId,
       }),
     );
     app.route('/', openApiRoutes());

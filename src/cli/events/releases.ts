@@ -19,6 +19,7 @@ import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
 import type { RowDifference } from '../../inspection/release/rowDifference.ts';
 import type { HistoryCost } from '../../temporal/history/billedActions.ts';
+import type { GuardSeen } from '../../temporal/client/guard/guardClient.ts';
 
 /** The events of commands that release, roll back, follow and control releases. */
 export interface ReleaseSections {
@@ -169,6 +170,8 @@ export interface ReleaseSections {
         readonly progress: Progress | null;
         /** The whole record. `null`: the release has not ended, or its record is gone. */
         readonly result: ReleaseResult | null;
+        /** How what it released is guarded. `null`: not, or Temporal does not know any longer. */
+        readonly guard: GuardSeen | null;
       };
     /** `show --cost`: in actions of Temporal Cloud. */
     readonly cost: {

@@ -12,6 +12,15 @@ import { REPEAT_MAX, repetitionProblem } from '../check/repetition.ts';
 import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
 import { DURATION_MAX_MS } from '../duration.ts';
 import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
+import {
+  type AllowedChange,
+  EVERY_LEAST_MS,
+  type GuardMetric,
+  type GuardPolicy,
+  METRICS_MAX,
+  metricProblem,
+  type MetricSource,
+} from '../guard/guardPolicy.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
@@ -252,6 +261,46 @@ const APPROVAL = both(
   },
 );
 
+const CHANGE = object<AllowedChange>(() => ({ by: number(0, Number.MAX_VALUE), isRelative: flag }));
+const METRIC_URL = textWhere(2_000, serviceUrlProblem);
+const QUERY = text(10_000);
+
+const METRIC = both(
+  object<GuardMetric>(() => ({
+    name: TEXT,
+    source: variants<MetricSource>(() => ({
+      prometheus: { url: URL_OF_SERVICE, query: QUERY, token: optional(REFERENCE) },
+      http: { url: METRIC_URL, path: TEXT, token: optional(REFERENCE) },
+      feedback: {
+        url: URL_OF_SERVICE,
+        apiKey: REFERENCE,
+        tenantId: optional(UUID),
+        project: TEXT,
+        key: TEXT,
+        atLeast: whole(1, 100_000),
+      },
+    })),
+    max: optional(ANY_NUMBER),
+    min: optional(ANY_NUMBER),
+    risesBy: optional(CHANGE),
+    fallsBy: optional(CHANGE),
+  })),
+  (value, path) => {
+    const { source, ...limits } = value as GuardMetric;
+    const problem = metricProblem({ ...limits, url: source.kind === 'http' ? source.url : undefined });
+    return problem === undefined ? undefined : `"${path}.${problem.field}": ${problem.message}`;
+  },
+);
+
+const GUARD = object<GuardPolicy>(() => ({
+  forMs: DURATION,
+  everyMs: whole(EVERY_LEAST_MS, DURATION_MAX_MS),
+  afterMs: DURATION_OR_NONE,
+  noData: choice<GuardPolicy['noData']>({ continue: true, rollback: true }),
+  hold: optional((value, path) => (value === false ? undefined : `"${path}" is not false`)),
+  metrics: list(METRIC, METRICS_MAX),
+}));
+
 const NAMED = {
   name: TEXT,
   events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)),
@@ -294,6 +343,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   approval: optional(APPROVAL),
   freezes: optional(list(FREEZE, 100)),
   overrideFreeze: optional(flag),
+  guard: optional(GUARD),
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
   trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),
   requestedBy: object<Actor>(() => ({

@@ -38,6 +38,7 @@ export function releaseRequest(
     onError,
     approval,
     freezes = [],
+    guard,
     notify = [],
   }: ReadSettings,
   {
@@ -74,6 +75,7 @@ export function releaseRequest(
     checksBudget,
     onError,
     approval,
+    ...(guard === undefined ? {} : { guard }),
     ...(freezes.length === 0 ? {} : { freezes }),
     ...(notify.length === 0 ? {} : { notify }),
     overrideFreeze,

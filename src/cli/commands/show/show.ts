@@ -3,6 +3,7 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
@@ -59,7 +60,9 @@ export async function runShowCommand(
       const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
       const { dashboard } = temporal.settings;
       const dashboardUrl = pageLink(dashboard, releaseAddress(target.workflowId, one.past.releaseId));
-      const shown = { ...one, buildLog, dashboardUrl };
+      const isGuarded = one.request !== null && 'artifact' in one.request && one.request.guard !== undefined;
+      const guard = isGuarded ? await readGuard(temporal, target.workflowId, one.past.releaseId) : undefined;
+      const shown = { ...one, buildLog, dashboardUrl, guard: guard ?? null };
       output.event(releaseEvent(shown));
       if (one.result !== null) await printFailedRevision(context, chosen, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
@@ -121,7 +124,7 @@ async function releaseBefore(
 }
 
 function releaseEvent(shown: ReleaseShown): EventOf<'release'> {
-  const { target, past, result, progress, call, buildLog, workflowUrl, dashboardUrl, from } = shown;
+  const { target, past, result, progress, call, buildLog, workflowUrl, dashboardUrl, guard, from } = shown;
   const where = { workflowUrl, dashboardUrl, from };
-  return { event: 'release', target, ...past, ...where, progress, call, buildLog, result };
+  return { event: 'release', target, ...past, ...where, progress, call, buildLog, result, guard };
 }

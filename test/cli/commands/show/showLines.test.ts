@@ -45,6 +45,7 @@ const found: ReleaseShown = {
   request: null,
   workflowUrl: 'http://temporal/w',
   dashboardUrl: null,
+  guard: null,
   from: 'temporal',
 };
 
