@@ -15,7 +15,7 @@ const ARROWS = {
   artifact: ['traces'],
   identity: ['config'],
   temporal: ['messages', 'traces', 'config'],
-  check: ['clients', 'config'],
+  check: ['clients', 'config', 'judge'],
   judge: ['clients', 'config'],
   activities: ['check', 'clients', 'artifact', 'config', 'identity', 'judge', 'messages', 'traces'],
   workflows: ['activities', 'messages'],

@@ -52,7 +52,7 @@ const onPostgresToo = [
 ];
 /** What only a real PostgreSQL has. */
 const onPostgresOnly = [
-  'packages/platform/test/store/databaseOwner.test.ts',
+  'packages/platform/test/store/{databaseOwner,pool}.test.ts',
   'packages/platform/test/killed.test.ts',
   'packages/platform/test/agentServer/{lateCancels,postgresRestart}.test.ts',
   'packages/platform/test/controlPlane/secretsRotationKilled.test.ts',

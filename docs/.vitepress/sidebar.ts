@@ -65,6 +65,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'The judge', link: '/judge' },
       { text: 'Notifications', link: '/notifications' },
       { text: 'Hooks', link: '/hooks' },
+      { text: 'Guards', link: '/guard' },
       { text: 'The artifact store', link: '/artifact-store' },
     ],
   },

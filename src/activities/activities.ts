@@ -5,6 +5,8 @@ import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
+import type { GuardFinding } from '../domain/guard/guarding.ts';
+import type { GuardedInput } from '../domain/guard/guardPolicy.ts';
 import type { HookHours, HookOrder } from '../domain/hooks/hookEvent.ts';
 import type { HookFacts } from '../domain/hooks/hookFacts.ts';
 import type { Statement } from '../domain/identity/statement.ts';
@@ -26,12 +28,8 @@ import type {
 } from '../domain/target/targetState.ts';
 import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
-
-/**
- * An activity's result with the number of the attempt that produced it (from 1), which the workflow cannot know
- * otherwise. A local activity also returns its duration, in milliseconds.
- */
-export type Attempted<T> = T & { readonly attempt: number; readonly tookMs?: number };
+import type { Attempted } from './attempted.ts';
+import type { CheckedAt, CheckInput } from './check/checkInput.ts';
 
 /** A deployment of a target. */
 export interface DeploymentInput {
@@ -42,13 +40,6 @@ export interface DeploymentInput {
 /** A revision of a target's deployment. */
 export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
-}
-
-/** What a check calls and where it stores answers. */
-interface CheckedAt {
-  readonly agentUrl: string;
-  /** The artifact store for answers that are too long for a verdict. */
-  readonly store: string;
 }
 
 /** The input of a judgement: the two sides, the inputs for their runs, and the store for runs and report. */
@@ -185,10 +176,7 @@ export interface Activities {
    *
    * @returns `spent`: what the check spent, if there is a budget.
    */
-  runCheck(
-    input: RevisionInput &
-      CheckedAt & { readonly check: Check; readonly budget?: ChecksBudget; readonly restoring?: true },
-  ): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
+  runCheck(input: RevisionInput & CheckInput): Promise<Attempted<{ verdict: CheckVerdict; spent?: Spent }>>;
 
   /** The freeze in force at an instant, in milliseconds since 1970; `null` if there is none. */
   lookAtFreezes(input: {
@@ -392,7 +380,16 @@ export interface Activities {
     readonly by: Actor;
   }): Promise<Attempted<{ note: string }>>;
 
-  /** Reads the checks that a revision passed. */
+  /** Measures the metrics of a guard until one is worse, another revision serves, or its time is over. */
+  guardRevision(input: GuardedInput): Promise<Attempted<GuardFinding>>;
+
+  /** Verifies that the artifact store has these datasets, undamaged. */
+  findDatasets(input: {
+    readonly store: string;
+    readonly digests: readonly string[];
+  }): Promise<Attempted<object>>;
+
+  /** Reads the checks that a revision passed, and verifies their datasets. */
   readChecks(input: {
     readonly store: string;
     readonly digest: string;

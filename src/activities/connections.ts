@@ -28,9 +28,9 @@ export type DeploymentsClient = Pick<
 >;
 
 /** The parts of an artifact store that releases use. */
-type ReleaseStore = Pick<
+export type ReleaseStore = Pick<
   ArtifactStore,
-  'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'removeRecord'
+  'url' | 'open' | 'verify' | 'putRecord' | 'getRecord' | 'listRecords' | 'removeRecord'
 >;
 
 /** The services that activities call. {@link Connections} calls the real ones; a rehearsal has its own in memory. */
@@ -53,6 +53,7 @@ export class Connections implements Outside {
   #feedback: FeedbackClient | undefined;
   #receivers: Agent | undefined;
   #evaluators: Agent | undefined;
+  #metrics: Agent | undefined;
   readonly #onCall: OnCall | undefined;
 
   /** @param onCall - observes the calls to control planes and agents. */
@@ -115,6 +116,11 @@ export class Connections implements Outside {
     return (this.#evaluators ??= createAgent());
   }
 
+  /** The connection pool for the services that guards measure with. */
+  metrics(): Agent {
+    return (this.#metrics ??= createAgent(METRIC_CONNECTIONS));
+  }
+
   /** Closes every connection after its running calls have ended. */
   async close(): Promise<void> {
     const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
@@ -122,11 +128,13 @@ export class Connections implements Outside {
     await this.#feedback?.close();
     await this.#receivers?.close();
     await this.#evaluators?.close();
+    await this.#metrics?.close();
   }
 }
 
 /** For each receiver's origin. */
 const RECEIVER_CONNECTIONS = 16;
+const METRIC_CONNECTIONS = 64;
 
 function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {
   const known = clients.get(key);

@@ -10,6 +10,7 @@ import { pollActivities, type Poller } from './deployment/pollActivities.ts';
 import { RequestRates } from './deployment/requestRates.ts';
 import { revisionPollerActivities } from './deployment/revisionPoller.ts';
 import { freezeActivities } from './freeze/freezeActivities.ts';
+import { guardActivities } from './guard/guardActivities.ts';
 import { hookActivities } from './hooks/hookActivities.ts';
 import { identityActivities } from './identity/identityActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
@@ -72,6 +73,7 @@ export function createActivities(
     ...previewActivities(),
     ...identityActivities(connections),
     ...hookActivities(),
+    ...guardActivities(connections),
   });
   return { activities, close: () => connections.close() };
 }

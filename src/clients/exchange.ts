@@ -86,11 +86,16 @@ export class Exchange {
     return answer;
   }
 
+  /** The whole body as text. @throws what {@link bytes} throws. */
+  async text(maxBytes: number): Promise<string> {
+    return new TextDecoder().decode(await this.bytes(maxBytes));
+  }
+
   /**
-   * The whole body as text.
+   * The whole body.
    * @throws ServiceError NO_ANSWER if it is incomplete, BAD_ANSWER if it is longer than `maxBytes`.
    */
-  async text(maxBytes: number): Promise<string> {
+  async bytes(maxBytes: number): Promise<Buffer> {
     if (this.#answer === undefined) throw new TypeError('The answer has not been opened');
     try {
       const chunks: Buffer[] = [];
@@ -100,7 +105,7 @@ export class Exchange {
         if (bytes > maxBytes) throw this.badAnswer(`an answer of more than ${maxBytes} bytes`);
         chunks.push(chunk);
       }
-      return new TextDecoder().decode(Buffer.concat(chunks));
+      return Buffer.concat(chunks);
     } catch (error) {
       throw error instanceof ServiceError ? error : this.failure(error);
     } finally {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 
 import type { ChecksBudget as BudgetOfRelease } from '../domain/check/budget.ts';
-import {
-  type Check as CheckOfRelease,
-  type Turn as TurnOfCheck,
-  turnProblem,
-  TURNS_MAX,
-} from '../domain/check/check.ts';
+import { type Turn as TurnOfCheck, turnProblem, TURNS_MAX } from '../domain/check/check.ts';
+import { hasReference } from '../domain/check/expectation.ts';
 import { REPEAT_MAX, repetitionProblem } from '../domain/check/repetition.ts';
+import {
+  DATASET_FIELDS,
+  datasetFieldProblems,
+  type DeclaredCheck,
+  declaredDataset,
+} from './datasetSchema.ts';
 import { Evaluators } from './evaluatorSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { Duration, present, Text } from './fields.ts';
@@ -47,6 +49,7 @@ export const Check = z
       'Services that score each run that meets its expectation: docs/checks.md. Default: none',
     ),
     reference: z.unknown().optional().describe('What evaluators compare the answer with'),
+    ...DATASET_FIELDS,
     timeout: Duration.default(60_000).describe(
       'How long a run may take; the deadlines of its steps follow. Default: 60s',
     ),
@@ -60,19 +63,23 @@ export const Check = z
       wrong('has no effect without evaluators', 'reference');
     const undecided = repetitionProblem(check);
     if (undecided !== undefined) wrong(undecided, 'pass');
+    for (const { field, message } of datasetFieldProblems({ input, turns, ...check })) wrong(message, field);
+    if (check.dataset === undefined) {
+      const alone = 'only rows of a dataset have a reference: use equals or contains';
+      for (const turn of turns ?? [{ expect: expect ?? {} }]) {
+        if (hasReference(turn.expect)) wrong(alone, ...(turns === undefined ? ['expect'] : ['turns']));
+      }
+    }
     if (turns === undefined) return;
     if (input !== undefined) wrong('each turn has its own: move it into the first turn', 'input');
     if (expect !== undefined) wrong('each turn has its own: move it into the last turn', 'expect');
     const problem = turnProblem(turns);
     if (problem !== undefined) wrong(problem.message, 'turns', problem.turn, problem.field);
   })
-  .transform(({ timeout: timeoutMs, input = {}, expect = {}, turns, ...check }): CheckOfRelease => ({
-    ...check,
-    input,
-    expect,
-    timeoutMs,
-    turns,
-  }));
+  .transform(({ timeout: timeoutMs, input = {}, expect = {}, turns, ...check }): DeclaredCheck => {
+    const { dataset: _, passRate: _1, undecided: _2, ...rest } = check;
+    return { ...rest, input, expect, timeoutMs, turns, dataset: declaredDataset({ expect, ...check }) };
+  });
 
 /** What all checks may take together. */
 export const ChecksBudget = z

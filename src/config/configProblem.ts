@@ -49,12 +49,26 @@ export function schemaProblems(
   raw: unknown,
   validWords: (path: readonly PropertyKey[]) => readonly string[],
 ): readonly FieldProblem[] {
-  return issues.flatMap((issue): FieldProblem[] => {
+  return issues.flatMap((issue): readonly FieldProblem[] => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => unknownField([...issue.path, key], key, validWords(issue.path)));
     }
+    const meant = issue.code === 'invalid_union' ? meantAlternative(issue) : undefined;
+    if (meant !== undefined) return schemaProblems(meant, raw, validWords);
     return [{ path: issue.path, message: describe(issue, raw), atKey: issue.code === 'invalid_key' }];
   });
+}
+
+/** The issues of the only alternative that is of the written value's type; `undefined` if there is none, or several. */
+function meantAlternative({
+  path,
+  errors,
+}: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
+  const [meant, ...others] = errors.filter(
+    (issues) => !issues.some((issue) => issue.code === 'invalid_type' && issue.path.length === 0),
+  );
+  if (meant === undefined || others.length > 0) return undefined;
+  return meant.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
 function unknownField(path: readonly PropertyKey[], key: string, words: readonly string[]): FieldProblem {

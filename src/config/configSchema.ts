@@ -27,6 +27,7 @@ import {
   typeProblem,
   unless,
 } from './fields.ts';
+import { Guard, guardProblems, Metrics } from './guardSchema.ts';
 import { hookProblems, Hooks } from './hookSchema.ts';
 import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
@@ -157,6 +158,9 @@ const Target = z
     ),
     freezes: FreezeList.optional().describe(
       'When the target accepts no release. A rollback is always accepted',
+    ),
+    guard: Guard.optional().describe(
+      'How long metrics guard a released revision: 1h, or several fields. Default: no guard',
     ),
   })
   .superRefine((target, context) => {
@@ -293,6 +297,7 @@ export const Config = z
     checksBudget: ChecksBudget.optional().describe(
       'Limits for all checks of a revision together. Default: only each check’s own limits',
     ),
+    metrics: Metrics.default({}).describe('What guards of targets measure, by a name of your own'),
     steps: z
       .partialRecord(z.enum(STEP_NAMES), Step)
       .default({})
@@ -309,13 +314,17 @@ export const Config = z
     ),
   })
   .superRefine(
-    ({ promotions, previews, notify, hooks, targets, checks, checksBudget, steps }: LooseConfig, context) => {
+    (
+      { promotions, previews, notify, hooks, targets, metrics, checks, checksBudget, steps }: LooseConfig,
+      context,
+    ) => {
       const names = Object.keys(targets ?? {});
       for (const { path, message } of [
         ...promotionProblems(promotions ?? {}, names),
         ...previewProblems(previews ?? {}, { ...targets }, checks),
         ...notifyProblems(notify, names),
         ...hookProblems(hooks, targets ?? {}, promotions ?? {}),
+        ...guardProblems(targets ?? {}, metrics),
         ...stepProblems(checks, steps),
         ...budgetProblems(checksBudget, checks),
       ]) {
@@ -333,6 +342,7 @@ interface LooseConfig {
   readonly notify?: unknown;
   readonly hooks?: unknown;
   readonly targets?: object | null;
+  readonly metrics?: unknown;
   readonly checks?: unknown;
   readonly checksBudget?: unknown;
   readonly steps?: unknown;
@@ -354,7 +364,10 @@ function longestOf(check: CheckOfRelease): number {
 function* budgetProblems(budget: unknown, checks: unknown) {
   const runs = isRecord(budget) ? budget['runs'] : undefined;
   if (typeof runs !== 'number' || !Array.isArray(checks) || !checks.every(isRecord)) return;
-  const fewest = fewestRuns(checks);
+  // How many rows a dataset has is known once it was read.
+  const fewest = fewestRuns(
+    checks.map((check) => (check['dataset'] === undefined ? check : { dataset: { rows: 1 } })),
+  );
   if (fewest <= runs) return;
   yield { path: ['checksBudget', 'runs'], message: `the checks take at least ${fewest} runs: raise it` };
 }

@@ -97,6 +97,16 @@ const Fields = z
       .max(PARTS_MAX)
       .optional()
       .describe('Expectations of which at least one must hold'),
+    allOf: z
+      .array(Expectation)
+      .min(1, 'expected a list of expectations, which must all hold')
+      .max(PARTS_MAX)
+      .optional()
+      .describe('Expectations that must all hold'),
+    reference: z
+      .enum(['equals', 'contains'])
+      .optional()
+      .describe('How the answer, or the value at path, compares with the reference of a dataset’s row'),
   })
   .transform(({ maxLatency, ...rest }): ExpectationOfRun => present({ ...rest, maxLatencyMs: maxLatency }))
   .superRefine((expect, context) => {

@@ -63,8 +63,16 @@ export function withPreview(config: Config, { preview }: ChosenPreview, pr: numb
   if (copied === undefined)
     throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${from}"`);
   const deployment = deploymentOf(pattern, pr);
-  // They belong to the deployment of `from`.
-  const { deploymentId: _, agentUrl: _1, approval: _2, freezes: _3, onError: _4, ...target } = copied;
+  // They belong to the deployment of `from`, and a preview has no guard.
+  const {
+    deploymentId: _,
+    agentUrl: _1,
+    approval: _2,
+    freezes: _3,
+    onError: _4,
+    guard: _5,
+    ...target
+  } = copied;
   const isSized = target.source === 'external_image';
   return {
     ...config,

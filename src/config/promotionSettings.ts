@@ -5,14 +5,15 @@ import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Config } from './configSchema.ts';
 import { meantWord } from './nearestWord.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
-import { releaseSettings } from './releaseSettings.ts';
+import { type ReleaseSettings, releaseSettings } from './releaseSettings.ts';
 
 /** A promotion of the file, with its targets. */
 export interface PromotionSettings extends Pick<
   PromotionRequest,
-  'release' | 'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
+  'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
 > {
   readonly name: string;
+  readonly release: Omit<PromotionRequest['release'], 'checks'> & Pick<ReleaseSettings, 'checks'>;
   readonly from: string;
   readonly to: string;
   /** The names of the targets that follow `to`. */
@@ -53,13 +54,13 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   if (promotion === undefined) throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `no promotion "${name}"`);
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
-  const { checks, checksBudget, steps, soakMs, graphConfigPath, onError, notify } = target;
+  const { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify } = target;
   return {
     name,
     from,
     to,
     downstream: downstreamOf(config.promotions, to),
-    release: { checks, checksBudget, steps, soakMs, graphConfigPath, onError, notify },
+    release: { checks, checksBudget, steps, soakMs, graphConfigPath, onError, guard, notify },
     soakMs: soak,
     bakeMs: bake,
     checkEveryMs: checkEvery,

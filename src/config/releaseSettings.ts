@@ -3,7 +3,9 @@ import type { ReleaseRequest } from '../domain/release/release.ts';
 import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
+import { beforeReading, type DeclaredCheck } from './datasetSchema.ts';
 import { present } from './fields.ts';
+import { guardSettings } from './guardSettings.ts';
 import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
@@ -11,7 +13,6 @@ import type { ReceiverConfig } from './notifySchema.ts';
 /** A target of the file, with the settings of a release. The deployment's name is absent if the file has only its id. */
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
-  | 'checks'
   | 'checksBudget'
   | 'steps'
   | 'soakMs'
@@ -21,8 +22,11 @@ export interface ReleaseSettings extends Pick<
   | 'onError'
   | 'approval'
   | 'freezes'
+  | 'guard'
   | 'notify'
 > {
+  /** Their datasets are not read yet. */
+  readonly checks: readonly DeclaredCheck[];
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
 
@@ -81,6 +85,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     onError: target.onError,
     approval: target.approval,
     freezes: target.freezes,
+    guard: guardSettings(config, name, target),
     notify: receivers.length === 0 ? undefined : receivers,
   };
 }
@@ -91,6 +96,7 @@ export function settingsProblem(settings: ReleaseSettings): string | undefined {
   return releaseRequestProblem({
     ...SMALLEST_REQUEST,
     ...settings,
+    checks: beforeReading(settings.checks),
     target: { ...settings.target, deployment },
   });
 }

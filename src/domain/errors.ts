@@ -25,6 +25,8 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_PAYLOAD_KEY_MISSING: { exitCode: 1, title: 'The key of an encrypted payload is not configured' },
   SLIPWAY_PAYLOAD_UNREADABLE: { exitCode: 1, title: 'An encrypted payload could not be decrypted' },
   SLIPWAY_CODEC_OPEN: { exitCode: 1, title: 'The codec server would be open to the whole network' },
+  SLIPWAY_DATASET_INVALID: { exitCode: 1, title: 'A dataset cannot be used' },
+  SLIPWAY_DATASET_CHANGED: { exitCode: 1, title: 'A dataset does not have the digest that is stated' },
   SLIPWAY_JUDGE_INPUTS_INVALID: { exitCode: 1, title: 'The judge’s inputs cannot be used' },
   // Hooks
   SLIPWAY_HOOK_UNKNOWN: { exitCode: 1, title: 'There is no hook of that name' },
@@ -93,6 +95,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_STEP_TIMED_OUT: { exitCode: 2, title: 'A step did not finish before its deadline' },
   SLIPWAY_NOT_SERVING: { exitCode: 2, title: 'The deployment does not serve the revision' },
   SLIPWAY_CHECK_FAILED: { exitCode: 2, title: 'A check failed' },
+  SLIPWAY_CHECK_UNDECIDED: { exitCode: 2, title: 'The rows of a dataset are not enough to tell' },
   SLIPWAY_CHECKS_BUDGET_SPENT: { exitCode: 2, title: 'The budget of the checks is spent' },
   SLIPWAY_EVALUATOR_FAILED: { exitCode: 6, title: 'An evaluator gave no score' },
   SLIPWAY_CANDIDATE_WORSE: { exitCode: 2, title: 'The judge found the candidate worse' },

@@ -140,7 +140,7 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 const CALLS_AROUND_CHECK = 4;
 
 /** The fields of a check that determine how long it may take. */
-type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat' | 'evaluators'>;
+type TimedCheck = Pick<Check, 'timeoutMs' | 'turns' | 'repeat' | 'evaluators' | 'dataset'>;
 
 /** The calls around a conversation: create its thread, delete it, and delete that of a previous attempt. */
 const CALLS_AROUND_CONVERSATION = 3;
@@ -149,10 +149,11 @@ const CALLS_AROUND_CONVERSATION = 3;
 function longestRoundMs(checks: readonly TimedCheck[]): number {
   const longest = checks.map((check) => {
     const calls = CALLS_AROUND_CHECK + (check.turns === undefined ? 0 : CALLS_AROUND_CONVERSATION);
-    const { repeat = 1, timeoutMs, evaluators = [] } = check;
+    const { repeat = 1, timeoutMs, evaluators = [], dataset } = check;
+    const rounds = dataset === undefined ? repeat : Math.ceil(dataset.rows / dataset.concurrency);
     // They are asked at once.
     const scoresMs = Math.max(0, ...evaluators.map(longestScoreMs));
-    return repeat * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS + scoresMs);
+    return rounds * (runsOfOne(check) * timeoutMs + calls * LONGEST_CALL_MS + scoresMs);
   });
   return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
 }

@@ -9,7 +9,20 @@ export function pollQueue(taskQueue: string, restoring: boolean): string {
   return `${taskQueue}-${restoring ? 'restore-polls' : 'polls'}`;
 }
 
-/** The task queues of waiting activities. */
+/**
+ * The task queue of guards. Thousands of targets may be guarded at once, by metrics that answer slowly: their slots are
+ * none that polls and checks need.
+ */
+export function guardQueue(taskQueue: string): string {
+  return `${taskQueue}-guards`;
+}
+
+/** The task queues of waiting activities that releases need. */
 export function pollQueues(taskQueue: string): readonly string[] {
   return [pollQueue(taskQueue, false), pollQueue(taskQueue, true)];
+}
+
+/** All task queues of a worker, besides that of the workflows. */
+export function activityQueues(taskQueue: string): readonly string[] {
+  return [...pollQueues(taskQueue), guardQueue(taskQueue)];
 }

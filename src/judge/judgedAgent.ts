@@ -55,7 +55,7 @@ const LOOK_TIMEOUT_MS = 5_000;
 const FEEDBACK_TIMEOUT_MS = 10_000;
 
 /** Failures after which the agent may answer the next call. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+export const PASSING: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_UNREACHABLE',
   'SLIPWAY_NO_ANSWER',
   'SLIPWAY_BAD_ANSWER',

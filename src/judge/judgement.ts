@@ -1,11 +1,10 @@
-import { setMaxListeners } from 'node:events';
-
 import type { FeedbackClient } from '../clients/feedback.ts';
 import type { RunApiClient } from '../clients/runApi.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
 import type { Trial } from '../domain/judge/trial.ts';
+import { inParallel } from './inParallel.ts';
 import { AgentAway, type Evaluators, type JudgedAgent, makeTrial } from './judgedAgent.ts';
 import { type Random, randomFrom, shuffled } from './random.ts';
 import type { Input } from './inputs.ts';
@@ -104,39 +103,6 @@ async function warmUp(judgement: Judgement, plan: readonly PlannedTrial[]): Prom
 
 function agentOf({ agents, feedback, evaluators }: Judgement, side: Side): JudgedAgent {
   return { side, client: agents[side].client, feedback, evaluators };
-}
-
-/**
- * Processes items in order, several at once. The first failure cancels the others, and is thrown after they have
- * ended.
- */
-async function inParallel<T>(
-  items: readonly T[],
-  concurrency: number,
-  signal: AbortSignal,
-  work: (item: T, ended: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const failed = new AbortController();
-  const ended = AbortSignal.any([signal, failed.signal]);
-  // Each running item adds a listener, some two.
-  setMaxListeners(0, ended);
-  const queue = items.values();
-  let firstFailure: { readonly error: unknown } | undefined;
-  const worker = async (): Promise<void> => {
-    for (const item of queue) {
-      if (ended.aborted) return;
-      try {
-        await work(item, ended);
-      } catch (error) {
-        firstFailure ??= { error };
-        failed.abort();
-        return;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  signal.throwIfAborted();
-  if (firstFailure !== undefined) throw firstFailure.error;
 }
 
 /** A random seed. */

@@ -19,6 +19,7 @@ const MESSAGE_FIELDS = [
   'from',
   'reason',
   'identity',
+  'guard',
 ];
 
 /** Who sends a message, and why. */

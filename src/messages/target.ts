@@ -2,6 +2,7 @@ import { defineQuery, defineSignal, defineUpdate } from './define.ts';
 
 import type { Actor } from '../domain/actor.ts';
 import { isRevisionId } from '../domain/deployment/revisionName.ts';
+import type { GuardReport } from '../domain/guard/guarding.ts';
 import type { ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
@@ -41,6 +42,8 @@ export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquaranti
 export const retireUpdate = defineUpdate<boolean>('retire');
 /** Sent only by notices: a receiver could not be notified. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
+/** Sent only by guards: how the guard of a release ended. */
+export const guardEndedSignal = defineSignal<[GuardReport]>('guardEnded');
 /** Sent only by releases: the release is restoring, and tries this revision first. */
 export const restoringSignal = defineSignal<[Restoring]>('restoring');
 export const viewQuery = defineQuery<TargetView>('view');
@@ -70,6 +73,8 @@ export interface RollbackMessage extends Sender {
   readonly identity?: string;
   /** `false`: the target is not put on hold. Default: it is. */
   readonly hold?: false;
+  /** Sent only by guards: the release that is guarded. The rollback counts only while its guard is in force. */
+  readonly guard?: string;
 }
 
 /** The message `hold` or `unhold`. */
@@ -108,7 +113,7 @@ export function readRollbackMessage(
 ): RollbackRequest | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, to, serving, trace, identity } = fields;
+  const { requestId, to, serving, trace, identity, guard } = fields;
   if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
@@ -117,6 +122,7 @@ export function readRollbackMessage(
     ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
     identity,
     ...(isRecord(raw) && raw['hold'] === false ? { hold: false as const } : {}),
+    ...(guard === undefined ? {} : { guard }),
     requestedBy: readActor(fields, origin),
   };
 }

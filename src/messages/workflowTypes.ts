@@ -1,3 +1,5 @@
+import type { GuardReport } from '../domain/guard/guarding.ts';
+import type { GuardedInput } from '../domain/guard/guardPolicy.ts';
 import type { HookState } from '../domain/hooks/hookState.ts';
 import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { PreviewResult, PreviewSpec, PreviewState } from '../domain/preview/preview.ts';
@@ -22,6 +24,7 @@ export const WORKFLOW_TYPES = {
   promotionPlaces: 'promotionPlaces',
   promotionTurn: 'promotionTurn',
   hook: 'hook',
+  guard: 'guard',
 } as const;
 
 /**
@@ -125,3 +128,17 @@ export interface HookInput {
 
 /** The workflow of a hook, as those see it who start it. */
 export type HookWorkflow = (input: HookInput) => Promise<void>;
+
+/** What a guard starts from. */
+export interface GuardInput extends GuardedInput {
+  readonly releaseId: string;
+  /** The target's workflow. */
+  readonly targetId: string;
+}
+
+/** How a guard ended. */
+export interface GuardResult {
+  readonly report: GuardReport;
+  /** The target's answer to the rollback, or why there is none. `null`: none was asked for. */
+  readonly answer: string | null;
+}

@@ -72,6 +72,7 @@ export function rehearsalActivities(
     // No events come from outside.
     lookForHook: () => Promise.reject(new Error('a rehearsal has no hooks')),
     carryOutOrder: () => Promise.reject(new Error('a rehearsal has no hooks')),
+    guardRevision: () => Promise.resolve({ verdict: 'passed', note: 'a rehearsal measures nothing' }),
     awaitWork: () => Promise.reject(new Error('no target of a rehearsal is ended')),
   });
 }

@@ -2,7 +2,7 @@ import { type InjectedSinks, Worker, type WorkerOptions } from '@temporalio/work
 
 import type { Measure } from '../domain/metrics/metrics.ts';
 import type { MeasureSinks } from '../messages/measureSinks.ts';
-import { pollQueues } from '../domain/taskQueues.ts';
+import { activityQueues } from '../domain/taskQueues.ts';
 
 /**
  * Disables the SDK's interruption of workflow code after 5 s of wall-clock time (an undocumented option). The limit
@@ -35,7 +35,7 @@ export async function createWorkers(options: WorkerOptions, measure?: Measure): 
   const workers: Worker[] = [];
   try {
     workers.push(await Worker.create({ ...options, ...NEVER_INTERRUPT, sinks: measureSinks(measure) }));
-    for (const taskQueue of pollQueues(options.taskQueue)) {
+    for (const taskQueue of activityQueues(options.taskQueue)) {
       workers.push(await Worker.create({ ...activitiesAlone, taskQueue }));
     }
     return workers;

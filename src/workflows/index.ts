@@ -19,6 +19,7 @@ if (isVersioned) {
 /** The entry of the workflow bundle: every workflow that the worker runs, by its type's name. */
 export { deployment } from './deployment/deployment.ts';
 export { revisionPoller } from './deployment/revisionPoller.ts';
+export { guard } from './guard/guard.ts';
 export { hook } from './hooks/hook.ts';
 export { notice } from './notify/notice.ts';
 export { preview } from './preview/previewWorkflow.ts';

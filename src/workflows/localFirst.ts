@@ -8,7 +8,8 @@ import {
   sleep,
 } from '@temporalio/workflow';
 
-import type { Activities, Attempted } from '../activities/activities.ts';
+import type { Activities } from '../activities/activities.ts';
+import type { Attempted } from '../activities/attempted.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
 import { perWorkflow } from './perWorkflow.ts';

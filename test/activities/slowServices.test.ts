@@ -157,13 +157,13 @@ interface Row {
 
 /**
  * Every activity that a step calls, at its longest: each call that one attempt can make. No step calls `recallTarget`
- * (`recoveryActivities.test.ts`), `pollRevisions`, `proveIdentity`, or those of hooks.
+ * (`recoveryActivities.test.ts`), `pollRevisions`, `proveIdentity`, or those of hooks and guards.
  */
 const ROWS: Readonly<
   Record<
     Exclude<
       keyof Activities,
-      'recallTarget' | 'pollRevisions' | 'proveIdentity' | 'lookForHook' | 'carryOutOrder'
+      'recallTarget' | 'pollRevisions' | 'proveIdentity' | 'lookForHook' | 'carryOutOrder' | 'guardRevision'
     >,
     Row
   >
@@ -182,6 +182,7 @@ const ROWS: Readonly<
   awaitDeployed: { steps: [['deployed', []]], input: REVISION, outside: { revisionStatus: 'BUILDING' } },
   confirmServing: { steps: [['serving', []]], input: REVISION, outside: { active: 'another' } },
   askAgent: { steps: [['find', []]], input: { target, agentUrl: RUN.agentUrl } },
+  findDatasets: { steps: [['find', []]], input: { store: STORE, digests: [] } },
   readChecks: { steps: [['record', []]], input: { store: STORE, digest: checksDigest([]) } },
   runCheck: {
     steps: [

@@ -37,6 +37,8 @@ export interface ProjectOptions {
   readonly notify?: readonly Record<string, unknown>[];
   /** The hooks. Default: none. */
   readonly hooks?: Record<string, unknown>;
+  /** The metrics of guards. Default: none. */
+  readonly metrics?: Record<string, unknown>;
   /** The previews of pull requests. Default: none. */
   readonly previews?: Record<string, unknown>;
   /** The example's install command. Default: by its lock file. */
@@ -77,6 +79,7 @@ export class Project {
         notify: options.notify,
         hooks: options.hooks,
         previews: options.previews,
+        metrics: options.metrics,
         artifact: {
           installCommand: options.installCommand,
           store: options.store,

@@ -64,6 +64,10 @@ export class Prometheus {
     return prometheus;
   }
 
+  get url(): string {
+    return this.#url;
+  }
+
   async query(expression: string): Promise<readonly Sample[]> {
     const answer = await fetch(`${this.#url}/api/v1/query?query=${encodeURIComponent(expression)}`);
     const { status, error, data } = (await answer.json()) as {

@@ -15,6 +15,8 @@ export interface SmallAgent {
   readonly breaks?: boolean;
   /** While a file with this path exists, it answers "Goodbye". */
   readonly badWhileThereIs?: string;
+  /** A file to which it appends each question, a line each, before it answers. Default: it appends to none. */
+  readonly notesIn?: string;
 }
 
 /** Writes the agent's source into a folder. */
@@ -30,9 +32,10 @@ function sourceOf({
   slowlyMs = takesMs,
   breaks = false,
   badWhileThereIs = '',
+  notesIn = '',
 }: SmallAgent): string {
   return `
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { END, MessagesAnnotation, START, StateGraph } from '${import.meta.resolve('@langchain/langgraph')}';
@@ -41,6 +44,7 @@ while (existsSync(${JSON.stringify(waitsWhileThereIs)})) await sleep(50);
 
 async function answer({ messages }) {
   const question = String(messages.at(-1)?.content ?? '');
+  if (${notesIn !== ''}) appendFileSync(${JSON.stringify(notesIn)}, question + '\\n');
   await sleep(question.includes('slowly') ? ${slowlyMs} : ${takesMs});
   if (${breaks} && question.includes('break')) throw new Error('it broke');
   const content = existsSync(${JSON.stringify(badWhileThereIs)}) ? 'Goodbye' : ${JSON.stringify(says)};

@@ -18,7 +18,19 @@ import { callByHand } from './callByHand.ts';
 import { evidenceOf } from './evidence.ts';
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
 import { Process, slipway } from './processes.ts';
-import { openTemporalGate, type TemporalGate } from './temporalGate.ts';
+import { type GateAccess, openTemporalGate, type TemporalGate } from './temporalGate.ts';
+
+/** How the processes of a stack reach Temporal. */
+interface StackOptions {
+  /** Whether the worker connects to Temporal through {@link Stack.gate}. Default: false. */
+  readonly gated?: boolean;
+  /** Who may call what in Temporal; then all Slipway processes go through the gate. Default: no gate. */
+  readonly access?: GateAccess;
+  /** Whether to start {@link Stack.worker}. Default: true. */
+  readonly worker?: boolean;
+  /** Variables of all Slipway processes except the platform, in addition to {@link Stack.env}. */
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /**
  * Everything that a release needs, as real processes that can be killed one by one: Temporal with its database file,
@@ -30,6 +42,7 @@ export class Stack {
   readonly #temporalPath: string;
   readonly #platformEnv: Record<string, string>;
   readonly #gated: boolean;
+  readonly #access: GateAccess | undefined;
   readonly #env: Readonly<Record<string, string>>;
   #temporalPort = 0;
   #platformPort = 0;
@@ -44,12 +57,12 @@ export class Stack {
     folder: string,
     temporalPath: string,
     platformEnv: Record<string, string>,
-    gated: boolean,
-    env: Readonly<Record<string, string>>,
+    { gated = false, env = {}, access }: StackOptions,
   ) {
     this.#env = env;
     this.#platformEnv = platformEnv;
     this.#gated = gated;
+    this.#access = access;
     this.folder = folder;
     this.#temporalPath = temporalPath;
   }
@@ -57,15 +70,12 @@ export class Stack {
   /**
    * Starts the whole stack.
    *
-   * @param options.gated - whether the worker connects to Temporal through {@link Stack.gate}. Default: false.
-   * @param options.env - variables of all Slipway processes except the platform, in addition to {@link Stack.env}.
+   * @param platformEnv - variables of the platform.
    */
-  static async start(
-    platformEnv: Record<string, string> = {},
-    { gated = false, env = {} }: { readonly gated?: boolean; readonly env?: Record<string, string> } = {},
-  ): Promise<Stack> {
+  static async start(platformEnv: Record<string, string> = {}, options: StackOptions = {}): Promise<Stack> {
     const { path } = await installTemporal({ onProgress: () => undefined });
-    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, gated, env);
+    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, options);
+    const { gated = false, access, worker = true } = options;
     try {
       // One after the other: Temporal also takes free ports of its own choice, which must not be another process's
       // port.
@@ -74,9 +84,9 @@ export class Stack {
       stack.#platformPort = await freePort();
       await prepareHome(stack.platformHome);
       stack.#proxy = await startFaultProxy(stack.origin);
-      if (gated) stack.#gate = await openTemporalGate(`127.0.0.1:${stack.#temporalPort}`);
+      if (gated || access !== undefined) stack.#gate = await openTemporalGate(stack.temporalAddress, access);
       await stack.startPlatform();
-      await stack.startWorker();
+      if (worker) await stack.startWorker();
     } catch (error) {
       await stack.stop();
       throw error;
@@ -98,7 +108,12 @@ export class Stack {
     return required(this.#proxy);
   }
 
-  /** The gate between the worker and Temporal. Only with `gated`. */
+  /** Temporal's own address, without the gate. */
+  get temporalAddress(): string {
+    return `127.0.0.1:${this.#temporalPort}`;
+  }
+
+  /** The gate before Temporal. Only with `gated` or `access`. */
   get gate(): TemporalGate {
     return required(this.#gate);
   }
@@ -125,7 +140,7 @@ export class Stack {
     return {
       SLIPWAY_HOME: join(this.folder, 'home'),
       SLIPWAY_API_KEY: this.apiKey,
-      TEMPORAL_ADDRESS: `127.0.0.1:${this.#temporalPort}`,
+      TEMPORAL_ADDRESS: this.#access === undefined ? this.temporalAddress : this.gate.address,
       NO_COLOR: '1',
       // Consecutive promotions start without a pause between them.
       SLIPWAY_PROMOTIONS_APART: '0s',
@@ -152,7 +167,7 @@ export class Stack {
     await eventually(async () => {
       temporal.assertAlive();
       const connection = await Connection.connect({
-        address: `127.0.0.1:${this.#temporalPort}`,
+        address: this.temporalAddress,
         connectTimeout: 1_000,
       });
       try {
@@ -184,7 +199,7 @@ export class Stack {
   /** A Temporal client, for what the command does not show. */
   async client(): Promise<Client> {
     this.#connection ??= await Connection.connect({
-      address: this.env['TEMPORAL_ADDRESS']!,
+      address: this.temporalAddress,
       interceptors: CALL_INTERCEPTORS,
     });
     const { codec } = await temporalSettings(join(this.folder, 'home'), this.env);

@@ -2,7 +2,9 @@ import {
   type ClientHttp2Session,
   connect,
   constants,
+  createSecureServer,
   createServer,
+  type Http2SecureServer,
   type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
@@ -23,6 +25,14 @@ export interface GatedMessage {
 /** Holds a message until the promise settles; `undefined` lets it through. */
 type GateRule = (message: GatedMessage) => Promise<void> | undefined;
 
+/** Who may call what through a gate. */
+export interface GateAccess {
+  /** The key and certificate of the gate's own TLS, in PEM. */
+  readonly tls: { readonly key: string; readonly cert: string };
+  /** The gRPC status with which a call is refused; `undefined` lets it through. */
+  readonly refuse: (headers: IncomingHttpHeaders) => number | undefined;
+}
+
 /** A gate between a worker and Temporal that distinguishes their calls. It outlives both. */
 export interface TemporalGate {
   /** `host:port`, for the worker. */
@@ -33,8 +43,12 @@ export interface TemporalGate {
 
 const UNAVAILABLE = 14;
 
-/** Opens a gate before the Temporal at `address`, which may start later. */
-export async function openTemporalGate(address: string): Promise<TemporalGate> {
+/**
+ * Opens a gate before the Temporal at `address`, which may start later.
+ *
+ * @param access - who may call what. Default: everybody everything, without TLS.
+ */
+export async function openTemporalGate(address: string, access?: GateAccess): Promise<TemporalGate> {
   let session: ClientHttp2Session | undefined;
   const temporal = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
@@ -44,11 +58,18 @@ export async function openTemporalGate(address: string): Promise<TemporalGate> {
     }
     return session;
   };
-  const server = createServer();
+  const server = access === undefined ? createServer() : createSecureServer(access.tls);
   server.on('session', (worker) => worker.on('error', () => undefined));
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
-    carry(stream, headers, temporal, (message) => gate.rule(message)).catch(() => refuse(stream));
+    const refusal = access?.refuse(headers);
+    if (refusal !== undefined) {
+      refuse(stream, refusal);
+      return;
+    }
+    carry(stream, headers, temporal, (message) => gate.rule(message)).catch(() =>
+      refuse(stream, UNAVAILABLE),
+    );
   });
   const port = await listen(server);
   const gate: TemporalGate = {
@@ -119,14 +140,14 @@ function ask(
   });
 }
 
-/** Answers like a server that is unavailable. */
-function refuse(stream: ServerHttp2Stream): void {
+/** Answers with a gRPC status alone. */
+function refuse(stream: ServerHttp2Stream, status: number): void {
   if (stream.closed || stream.headersSent) {
     stream.destroy();
     return;
   }
   stream.respond(
-    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(UNAVAILABLE) },
+    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(status) },
     { endStream: true },
   );
 }
@@ -138,7 +159,7 @@ function messageIn(body: Buffer, encoding: string | string[] | undefined): Buffe
   return body[0] === 1 && encoding === 'gzip' ? gunzipSync(message) : message;
 }
 
-function listen(server: Http2Server): Promise<number> {
+function listen(server: Http2Server | Http2SecureServer): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });

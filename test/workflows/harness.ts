@@ -176,7 +176,7 @@ function installRuntime(): void {
 }
 
 /** The activities that worlds implement. */
-export const ACTIVITIES: readonly ActivityName[] = [
+const ACTIVITIES: readonly ActivityName[] = [
   'findDeployment',
   'createDeployment',
   'readDeployment',
@@ -199,6 +199,7 @@ export const ACTIVITIES: readonly ActivityName[] = [
   'deleteDeployment',
   'parkDeployment',
   'writeComment',
+  'guardRevision',
 ];
 
 /**

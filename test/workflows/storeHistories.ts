@@ -13,6 +13,7 @@ import { bundleWorkflows, startTemporalServer } from '../support/temporalServer.
 import { openHarness } from './harness.ts';
 import { HooksUnderTest } from './hooks/hooksUnderTest.ts';
 import { ENDINGS } from './lives/endings.ts';
+import { GUARDS } from './lives/guards.ts';
 import { HOOKS } from './lives/hooks.ts';
 import { MESSAGES } from './lives/messages.ts';
 import { NOTICES } from './lives/notices.ts';
@@ -28,7 +29,7 @@ const server = await startTemporalServer();
 try {
   const workflowBundle = await bundleWorkflows();
   await mkdir(FOLDER, { recursive: true });
-  const lives = { ...ENDINGS, ...MESSAGES, ...PROMOTIONS, ...PREVIEWS, ...NOTICES, ...HOOKS };
+  const lives = { ...ENDINGS, ...MESSAGES, ...PROMOTIONS, ...PREVIEWS, ...NOTICES, ...HOOKS, ...GUARDS };
   for (const [life, live] of Object.entries(lives)) {
     if (wanted.length > 0 && !wanted.includes(life)) continue;
     const harness = await openHarness({
@@ -64,6 +65,7 @@ try {
 
 function kindOf(workflowId: string): string {
   if (workflowId.startsWith('notice:')) return 'notice';
+  if (workflowId.startsWith('guard:')) return 'guard';
   if (workflowId.startsWith('preview:')) return 'preview';
   if (workflowId.startsWith('promotion:')) return 'promotion';
   if (workflowId.startsWith('promotion-places:')) return 'places';

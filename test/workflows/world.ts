@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { type Agent, MockAgent } from 'undici';
 
 import type { Activities } from '../../src/activities/activities.ts';
 import { notYet } from '../../src/activities/activityFailure.ts';
 import type { Outside } from '../../src/activities/connections.ts';
 import { releaseActivities } from '../../src/activities/createActivities.ts';
+import { guardActivities } from '../../src/activities/guard/guardActivities.ts';
 import { identityActivities } from '../../src/activities/identity/identityActivities.ts';
 import { pollActivities } from '../../src/activities/deployment/pollActivities.ts';
 import { RequestRates } from '../../src/activities/deployment/requestRates.ts';
@@ -67,6 +69,13 @@ export interface Call {
   endedAt: number | undefined;
 }
 
+/** A request for a metric. Times are milliseconds since 1970. */
+export interface MetricAsked {
+  readonly name: string;
+  readonly from: number;
+  readonly until: number;
+}
+
 /** The calls that can fail. A promotion's submission belongs to the world of its destination. */
 type FaultyName = ActivityName | 'submitToTarget';
 
@@ -120,6 +129,8 @@ export class World {
   answer = 'hello';
   /** The freeze that applies until it ends, whatever the request's freezes are. */
   frozen: Frozen | null = null;
+  /** What a metric answers: `http://metrics.test/NAME?from=…&until=…`. */
+  measures: (asked: MetricAsked) => number | null = () => 0;
   /** The worker's activities in this world. */
   readonly activities: Pick<Activities, ActivityName>;
   readonly #faults = new Map<FaultyName, Fault[]>();
@@ -171,6 +182,7 @@ export class World {
         this.noticed.push({ receiver: receiver.name, notice });
         return Promise.resolve({ detail: 'sent' });
       },
+      ...guardActivities({ controlPlane: () => this.controlPlane.client(), metrics: () => this.#metrics() }),
       writeComment: ({ marker, body }) => {
         this.comments.set(marker, body);
         return Promise.resolve({ detail: 'written' });
@@ -363,6 +375,21 @@ export class World {
   faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
     const fault = this.#faults.get(name)?.shift();
     return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
+  }
+
+  #metrics(): Agent {
+    const agent = new MockAgent();
+    agent.disableNetConnect();
+    agent
+      .get('http://metrics.test')
+      .intercept({ path: () => true })
+      .reply(200, ({ path }) => {
+        const { pathname, searchParams } = new URL(path, 'http://metrics.test');
+        const at = (name: string): number => Date.parse(searchParams.get(name) ?? '');
+        return { value: this.measures({ name: pathname.slice(1), from: at('from'), until: at('until') }) };
+      })
+      .persist();
+    return agent as unknown as Agent;
   }
 
   #wake(): void {

@@ -40,6 +40,7 @@ import { type Database, openDatabase, ownDatabase } from './store/databaseOwner.
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
+import { projectRoutes } from './tracing/projectRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
 /** Options of a platform. */
@@ -188,17 +189,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       dockerCommand,
       image,
     );
+    const reachable = new ReachableAddresses(options.egressAllow);
+    const contained = { image, egress: () => createEgress(reachable) };
     const containers = createContainers({
       command: dockerCommand,
       platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
-      hardened: isolation === 'container',
+      contained: isolation === 'container' ? contained : undefined,
     });
-    const reachable = new ReachableAddresses(options.egressAllow);
-    const startContained: StartAgent = (run) =>
-      containers.startBuilt(run, {
-        image,
-        egress: createEgress(reachable),
-      });
+    const startContained: StartAgent = (run) => containers.startBuilt(run, contained);
     log[isolation === 'container' ? 'info' : 'warn'](logLine);
     const controlPlane = createControlPlane({
       ...options,
@@ -243,6 +241,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         tracing,
         guard: requireCaller(access),
         readerOf: (c) => ({ tenantId: callerOf(c).tenantId }),
+      }),
+    );
+    app.route(
+      '/',
+      projectRoutes({
+        tracing,
+        guard: requireCaller(access),
+        tenantOf: (c) => callerOf(c).tenantId,
       }),
     );
     app.route('/', openApiRoutes());

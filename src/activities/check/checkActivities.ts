@@ -19,6 +19,7 @@ import type { Outside } from '../connections.ts';
 import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
 import { scrubText, scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
+import { runDatasetCheck } from './datasetCheck.ts';
 
 /** Runs a check: stateless streamed runs, which leave nothing at the agent, or conversations. */
 export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
@@ -27,15 +28,31 @@ export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'r
       noteProgress(`check "${check.name}" runs`, knownBefore());
       await requireActive(outside, revision);
       const agent = outside.agent(revision.target, agentUrl);
+      const { revisionId } = revision;
+      const evaluating = { pool: outside.evaluators(), revisionId, passesWithoutScore: restoring };
+      if (check.dataset !== undefined) {
+        const { verdict, spent } = await runDatasetCheck({
+          agent,
+          check,
+          budget,
+          evaluating,
+          dataset: restoring ? { ...check.dataset, undecided: 'pass' } : check.dataset,
+          store: outside.openStore(store),
+          resultsId: resumes() ? activityUuid(check.name) : null,
+          confirm: () => requireActive(outside, revision),
+          onAnswered: (answered) => shownRun(outside, store, check, answered),
+        });
+        const named = { check: check.name, revisionId, ...verdict };
+        return { verdict: named, spent: budget && spent };
+      }
       const begun = begunBefore(check);
       await removeLeftThreads(agent, check, begun);
       const { spent, ...verdict } = await carryOut({
-        ...{ agent, check, begun, budget },
-        evaluating: {
-          pool: outside.evaluators(),
-          revisionId: revision.revisionId,
-          passesWithoutScore: restoring,
-        },
+        agent,
+        check,
+        begun,
+        budget,
+        evaluating,
         thread: (repetition) => threadOf(check, Context.current().info.attempt, repetition),
         onAnswered: async (answered) => {
           await requireActive(outside, revision);
@@ -44,10 +61,9 @@ export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'r
         onProgress: (progress) => reportRepetition(check, progress),
         signal: Context.current().cancellationSignal,
       });
-      const { revisionId } = revision;
       return {
         verdict: { check: check.name, revisionId, ...verdict },
-        ...(budget === undefined ? {} : { spent }),
+        spent: budget && spent,
       };
     },
   };
@@ -103,12 +119,12 @@ async function removeLeftThreads(agent: CheckedAgent, check: Check, { made }: Ch
 
 /** The thread of one repetition in one attempt. */
 function threadOf({ name }: Check, attempt: number, repetition: number): ConversationThread {
-  const { info, log } = Context.current();
-  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
   return {
-    id: uuidOf([workflowId, runId, info.activityId, name, attempt, repetition].join('/')),
+    id: activityUuid(name, attempt, repetition),
     onLeft: (error) => {
-      log.warn('the thread of a check could not be removed', { error: scrubText(String(error)) });
+      Context.current().log.warn('the thread of a check could not be removed', {
+        error: scrubText(String(error)),
+      });
     },
   };
 }
@@ -117,6 +133,13 @@ function ifThere(onLeft: ConversationThread['onLeft']): ConversationThread['onLe
   return (error) => {
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_FOUND') onLeft(error);
   };
+}
+
+/** A UUID of this activity and the given parts: the same in each attempt. */
+function activityUuid(...parts: readonly (string | number)[]): string {
+  const { workflowExecution, activityId } = Context.current().info;
+  const { workflowId = '', runId = '' } = workflowExecution ?? {};
+  return uuidOf([workflowId, runId, activityId, ...parts].join('/'));
 }
 
 /** A deterministic version 8 UUID of a text. */

@@ -1,4 +1,5 @@
 import { keepChecks, readKeptChecks } from '../../artifact/artifactStore.ts';
+import { datasetDigests } from '../../domain/check/dataset.ts';
 import { withDigests } from '../../domain/check/passedChecks.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { Activities } from '../activities.ts';
@@ -8,7 +9,7 @@ import type { Untracked } from '../track.ts';
 /** Writes records, which outlive Temporal's retention, and reads the checks that a later restore needs. */
 export function recordActivities(
   outside: Outside,
-): Untracked<Pick<Activities, 'recordRelease' | 'readChecks'>> {
+): Untracked<Pick<Activities, 'recordRelease' | 'readChecks' | 'findDatasets'>> {
   return {
     async recordRelease({ store: url, result, passed }) {
       const location = recordName(result);
@@ -19,8 +20,17 @@ export function recordActivities(
       return { location, digests };
     },
 
-    async readChecks({ store, digest }) {
-      return { checks: await readKeptChecks(outside.openStore(store), digest) };
+    async readChecks({ store: url, digest }) {
+      const store = outside.openStore(url);
+      const checks = await readKeptChecks(store, digest);
+      for (const dataset of datasetDigests(checks)) await store.verify(dataset);
+      return { checks };
+    },
+
+    async findDatasets({ store: url, digests }) {
+      const store = outside.openStore(url);
+      for (const digest of digests) await store.verify(digest);
+      return {};
     },
   };
 }

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { datasetText } from '../../domain/check/dataset.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
@@ -38,12 +39,12 @@ export function checksSection(verdicts: readonly CheckVerdict[]): readonly strin
   return section(
     '### Checks',
     ['check', 'verdict', 'took', 'answer', 'why'],
-    verdicts.map(({ check, passed, latencyMs, answer, reasons, repetitions, scores }) => [
+    verdicts.map(({ check, passed, latencyMs, answer, reasons, repetitions, scores, dataset }) => [
       repetitions === undefined ? check : `${check} (${repetitionsText(repetitions)})`,
       `${passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`}${scores === undefined ? '' : `, scored ${scoresText(scores)}`}`,
       formatDuration(latencyMs),
       answer.slice(0, ANSWER_MAX_CHARACTERS),
-      reasons.join('; '),
+      passed && dataset !== undefined ? datasetText(dataset) : reasons.join('; '),
     ]),
   );
 }

@@ -1,4 +1,5 @@
 import type { Violation } from '../../domain/audit/facts.ts';
+import type { RowResult } from '../../domain/check/dataset.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
 import type { UnheldPreview } from '../../domain/preview/preview.ts';
@@ -93,8 +94,10 @@ export interface CheckSections {
 /** How one check of `slipway check` went. */
 export interface CheckResult extends Pick<
   CheckVerdict,
-  'check' | 'passed' | 'reasons' | 'answer' | 'runId' | 'latencyMs' | 'repetitions' | 'scores'
+  'check' | 'passed' | 'reasons' | 'answer' | 'runId' | 'latencyMs' | 'repetitions' | 'scores' | 'dataset'
 > {
+  /** Of a dataset: the rows that failed, the first 100. Absent: none. */
+  readonly failedRows?: readonly Pick<RowResult, 'id' | 'line' | 'reasons' | 'answer' | 'runId'>[];
   /** Why it could not be carried out: then it neither passed nor failed. `null`: it was. */
   readonly error: { readonly code: ErrorCode; readonly message: string } | null;
 }

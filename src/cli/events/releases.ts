@@ -17,7 +17,9 @@ import type {
 } from '../../domain/release/release.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
+import type { RowDifference } from '../../inspection/release/rowDifference.ts';
 import type { HistoryCost } from '../../temporal/history/billedActions.ts';
+import type { GuardSeen } from '../../temporal/client/guard/guardClient.ts';
 
 /** The events of commands that release, roll back, follow and control releases. */
 export interface ReleaseSections {
@@ -168,6 +170,8 @@ export interface ReleaseSections {
         readonly progress: Progress | null;
         /** The whole record. `null`: the release has not ended, or its record is gone. */
         readonly result: ReleaseResult | null;
+        /** How what it released is guarded. `null`: not, or Temporal does not know any longer. */
+        readonly guard: GuardSeen | null;
       };
     /** `show --cost`: in actions of Temporal Cloud. */
     readonly cost: {
@@ -187,6 +191,8 @@ export interface ReleaseSections {
       readonly to: PastRelease;
       readonly configuration: readonly FieldDifference[] | null;
       readonly files: FilesDifference | null;
+      /** The rows of datasets that changed sides, by check. */
+      readonly rows: readonly RowDifference[];
       /** Why `configuration` or `files` is `null`. */
       readonly unknown: readonly string[];
     };

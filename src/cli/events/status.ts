@@ -1,7 +1,8 @@
 import type { Actor } from '../../domain/actor.ts';
 import type { ActivityFact } from '../../domain/audit/facts.ts';
 import type { DescribedRevision } from '../../domain/deployment/revisionName.ts';
-import type { UnderWay } from '../../domain/heartbeat.ts';
+import type { Guarding } from '../../domain/guard/guarding.ts';
+import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type { Progress, RollbackRequest } from '../../domain/release/release.ts';
@@ -60,6 +61,8 @@ export interface StatusSections {
       readonly drift: Drift | null;
       /** A release or a rollback could not restore a good revision, and none has succeeded since. */
       readonly needsPerson: NeedsPerson | null;
+      /** The guard of the release that ended last. `measured`: what it found last. */
+      readonly guard: (Guarding & { readonly measured: RunningCall | null }) | null;
     } & UnderWay &
       StatusOfTarget;
     /** One for each promotion to one of these targets. */

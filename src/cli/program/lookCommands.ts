@@ -40,11 +40,15 @@ export function addLookCommands({ command, runs }: CommandTable): void {
     'slipway show latest',
     'slipway show release-12 production',
     'slipway show --diff release-11 release-12 production',
+    'slipway show release-12 --diff production',
     'slipway show latest --cost',
   )
-    .usage('[options] [release|latest] [target]')
+    .usage('[options] [release|latest] [release] [target]')
     .addOption(configOption())
-    .option('--diff', 'compare the configuration and files of two releases')
+    .option(
+      '--diff',
+      'compare configuration, files and dataset rows with another release (default: the one before)',
+    )
     .option('--cost', 'also count the actions that Temporal Cloud bills for it')
     .action(runs(async () => (await import('../commands/show/show.ts')).runShowCommand));
 

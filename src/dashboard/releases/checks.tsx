@@ -1,5 +1,6 @@
 import type { Check, Turn } from '../../domain/check/check.ts';
 import { scoresText } from '../../domain/check/evaluator.ts';
+import { datasetText } from '../../domain/check/dataset.ts';
 import { repetitionsText } from '../../domain/check/repetition.ts';
 import type { CheckVerdict } from '../../domain/release/release.ts';
 import { Chip, RevisionId } from '../page/marks.tsx';
@@ -30,13 +31,16 @@ export function Checks({ verdicts, checks, answers }: ChecksProps) {
                 <RevisionId id={verdict.revisionId} />
                 {`, ${durationText(verdict.latencyMs)}`}
                 {verdict.repetitions === undefined ? '' : `, ${repetitionsText(verdict.repetitions)}`}
+                {verdict.dataset === undefined || !verdict.passed ? '' : `, ${datasetText(verdict.dataset)}`}
               </span>
             </header>
             {verdict.reasons.map((reason) => (
               <p class="reason">{reason}</p>
             ))}
             <dl class="qa">
-              {asked === undefined ? null : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
+              {asked === undefined || asked.dataset !== undefined
+                ? null
+                : (asked.turns ?? [asked]).map((turn) => <Question turn={turn} />)}
               <dt>Answer</dt>
               <dd>{answer === '' ? <em>nothing</em> : <pre tabindex={0}>{answer}</pre>}</dd>
               {verdict.scores === undefined ? null : (

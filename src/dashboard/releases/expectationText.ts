@@ -11,6 +11,7 @@ export function expectationText(expect: Expectation): string {
 
 function parts(expect: Expectation): readonly string[] {
   const { status, contains, matches, path, equals, jsonSchema, number, tools, not, anyOf } = expect;
+  const { allOf = [], reference } = expect;
   const { maxToolCalls, maxTokens, maxLatencyMs } = expect;
   const what = path === undefined ? 'the answer' : `“${path}”`;
   return [
@@ -26,6 +27,8 @@ function parts(expect: Expectation): readonly string[] {
     ...(maxLatencyMs === undefined ? [] : [`within ${durationText(maxLatencyMs)}`]),
     ...(not === undefined ? [] : [`not (${parts(not).join('; ')})`]),
     ...(anyOf === undefined ? [] : [anyOf.map((part) => `(${parts(part).join('; ')})`).join(' or ')]),
+    ...(reference === undefined ? [] : [`${what} ${reference} the row’s reference`]),
+    ...allOf.flatMap(parts),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { AGE_MAX_MS, formatDuration, parseDuration } from '../duration.ts';
-import type { KnownRevision } from '../release/release.ts';
+import { datasetDigests } from '../check/dataset.ts';
+import type { KnownRevision, ReleaseRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import type { TargetState } from '../target/targetState.ts';
 
@@ -24,6 +25,8 @@ export interface RecordedRelease {
   readonly releaseId: string;
   /** The artifact's identity, or the beginning of its digest. */
   readonly artifact: string;
+  /** The datasets that its checks asked. */
+  readonly datasets: readonly string[];
   /** Whether it ended `released`. */
   readonly released: boolean;
   readonly endedAt: Instant;
@@ -94,13 +97,25 @@ export function targetUses(target: string, state: TargetState): readonly Artifac
   const verified = known.filter((revision) => revision.verified && !serving.includes(revision));
   return [
     ...shippedOf(serving, `serves on ${target}`),
-    ...queue.flatMap(({ releaseId, request: { artifact } }) =>
-      artifact.kind === 'tarball'
-        ? [{ artifact: artifact.digest, why: `${releaseId} waits on ${target}` }]
-        : [],
-    ),
+    ...queue.flatMap(({ releaseId, request }) => requestUses(request, `${releaseId} waits on ${target}`)),
     ...shippedOf(verified, `verified on ${target}`),
   ];
+}
+
+/** The artifacts that a request names: what it ships, and the datasets of its checks. */
+export function requestUses(
+  { artifact, checks = [] }: Partial<Pick<ReleaseRequest, 'artifact' | 'checks'>>,
+  why: string,
+): readonly ArtifactUse[] {
+  return [
+    ...(artifact?.kind === 'tarball' ? [{ artifact: artifact.digest, why }] : []),
+    ...datasetUses(datasetDigests(checks), why),
+  ];
+}
+
+/** Why datasets are needed. */
+export function datasetUses(digests: readonly string[], why: string): readonly ArtifactUse[] {
+  return digests.map((artifact) => ({ artifact, why: `a dataset of a check: ${why}` }));
 }
 
 /** The artifacts of revisions. A revision that was made elsewhere has none. */
@@ -115,22 +130,30 @@ export function unaskedUses(
 ): readonly ArtifactUse[] {
   return releases
     .filter(({ target }) => !asked.has(target))
-    .map(({ target, artifact }) => ({
-      artifact,
-      why: `released on ${target}, which could not be asked`,
-    }));
+    .flatMap(({ target, artifact, datasets }) => {
+      const why = `released on ${target}, which could not be asked`;
+      return [{ artifact, why }, ...datasetUses(datasets, why)];
+    });
 }
 
 /** The last artifacts that each target released, as many as the policy keeps. */
 function lastReleased(newestFirst: readonly RecordedRelease[], keep: number): readonly ArtifactUse[] {
   const byTarget = new Map<string, Set<string>>();
-  for (const { target, artifact, released } of newestFirst) {
+  const datasets: ArtifactUse[] = [];
+  for (const release of newestFirst) {
+    const { target, artifact, released } = release;
     const last = byTarget.get(target) ?? new Set();
     if (released && last.size < keep) byTarget.set(target, last.add(artifact));
+    if (last.has(artifact)) datasets.push(...datasetUses(release.datasets, whyKept(target, keep)));
   }
-  return [...byTarget].flatMap(([target, last]) =>
-    [...last].map((artifact) => ({ artifact, why: `among the last ${keep} released on ${target}` })),
+  const artifacts = [...byTarget].flatMap(([target, last]) =>
+    [...last].map((artifact) => ({ artifact, why: whyKept(target, keep) })),
   );
+  return [...artifacts, ...datasets];
+}
+
+function whyKept(target: string, keep: number): string {
+  return `among the last ${keep} released on ${target}`;
 }
 
 function ageText(milliseconds: number): string {

@@ -1,6 +1,7 @@
 import { formatDuration } from '../duration.ts';
 import type { WholeNumber } from '../scalars.ts';
 import { type Check, runsOfOne } from './check.ts';
+import type { Dataset } from './dataset.ts';
 import { repetitionsOf } from './repetition.ts';
 
 /** What all checks of one pass may take together. What is absent is not bounded. */
@@ -45,6 +46,12 @@ export function overBudget(budget: ChecksBudget, spent: Spent, check: Check): st
 }
 
 /** How many runs checks take at least, if all of them pass. */
-export function fewestRuns(checks: readonly Pick<Check, 'turns' | 'repeat' | 'pass'>[]): number {
-  return checks.reduce((sum, check) => sum + runsOfOne(check) * repetitionsOf(check).needed, 0);
+export function fewestRuns(checks: readonly CountedCheck[]): number {
+  return checks.reduce(
+    (sum, check) => sum + (check.dataset?.rows ?? runsOfOne(check) * repetitionsOf(check).needed),
+    0,
+  );
 }
+
+/** The fields of a check that say how many runs it takes. */
+type CountedCheck = Pick<Check, 'turns' | 'repeat' | 'pass'> & { readonly dataset?: Pick<Dataset, 'rows'> };

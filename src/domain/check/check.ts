@@ -1,4 +1,5 @@
 import type { WholeNumber } from '../scalars.ts';
+import type { Dataset } from './dataset.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { Expectation } from './expectation.ts';
 
@@ -7,7 +8,7 @@ export interface Check {
   readonly name: string;
   /** The graph's name, or an assistant id. */
   readonly assistant: string;
-  /** Of a check with `turns`: nothing. */
+  /** Of a check with `turns` or `dataset`: nothing. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Of a check with `turns`: nothing. */
   readonly expect: Expectation;
@@ -17,6 +18,8 @@ export interface Check {
   readonly evaluators?: readonly Evaluator[];
   /** What evaluators compare the answer with. */
   readonly reference?: unknown;
+  /** Rows with an input each, which are asked one by one. `expect` applies to each of them. */
+  readonly dataset?: Dataset;
   /** How often it is asked at most: it ends once it is decided. Default: 1. */
   readonly repeat?: WholeNumber;
   /** How many of them must pass. Default: all. */

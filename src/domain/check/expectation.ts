@@ -1,4 +1,5 @@
 import type { WholeNumber } from '../scalars.ts';
+import { asText } from './answer.ts';
 import type { ExpectedTools } from './trajectory.ts';
 
 /** What a check expects of its run. Every field that is present must be met. */
@@ -32,6 +33,10 @@ export interface Expectation {
   readonly not?: Expectation;
   /** Of these, one at least must hold. */
   readonly anyOf?: readonly Expectation[];
+  /** Of these, each must hold. */
+  readonly allOf?: readonly Expectation[];
+  /** How the answer compares with the reference of a dataset's row. */
+  readonly reference?: 'equals' | 'contains';
 }
 
 /** A number that is expected: `equals` within the tolerance, and between `min` and `max`. */
@@ -65,8 +70,11 @@ export interface ImpossibleExpectation {
 
 /** What is impossible in an expectation, and in its parts. */
 export function impossibilities(expect: Expectation): readonly ImpossibleExpectation[] {
-  const { number, tools, not, anyOf = [] } = expect;
+  const { number, tools, not, anyOf = [], allOf = [], reference } = expect;
   return [
+    ...(reference !== undefined && expect[reference] !== undefined
+      ? found(`names what the answer ${reference}, too: leave one of them out`, 'reference')
+      : []),
     ...(number === undefined ? [] : at('number', impossibleNumber(number))),
     ...textImpossibilities(expect),
     ...toolImpossibilities(tools, expect.maxToolCalls),
@@ -75,6 +83,7 @@ export function impossibilities(expect: Expectation): readonly ImpossibleExpecta
       ...within(['anyOf', index], emptyPart(part) ?? []),
       ...within(['anyOf', index], impossibilities(part)),
     ]),
+    ...allOf.flatMap((part, index) => within(['allOf', index], impossibilities(part))),
   ];
 }
 
@@ -138,6 +147,29 @@ function toolImpossibilities(tools: ExpectedTools | undefined, most: number | un
 }
 
 /** Whether an expectation, or a part of it, bounds how long the run takes. */
-export function hasMaxLatency({ maxLatencyMs, not, anyOf = [] }: Expectation): boolean {
-  return maxLatencyMs !== undefined || [...(not === undefined ? [] : [not]), ...anyOf].some(hasMaxLatency);
+export function hasMaxLatency(expect: Expectation): boolean {
+  return expect.maxLatencyMs !== undefined || partsOf(expect).some(hasMaxLatency);
+}
+
+/** Whether an expectation, or a part of it, compares with a reference. */
+export function hasReference(expect: Expectation): boolean {
+  return expect.reference !== undefined || partsOf(expect).some(hasReference);
+}
+
+function partsOf({ not, anyOf = [], allOf = [] }: Expectation): readonly Expectation[] {
+  return [...(not === undefined ? [] : [not]), ...anyOf, ...allOf];
+}
+
+/** An expectation with what a row's reference says in the place of `reference`. */
+export function withReference(expect: Expectation, value: unknown): Expectation {
+  const { reference, not, anyOf, allOf, ...rest } = expect;
+  const parts = (of: readonly Expectation[]) => of.map((part) => withReference(part, value));
+  return {
+    ...rest,
+    ...(reference === 'equals' ? { equals: value } : {}),
+    ...(reference === 'contains' ? { contains: asText(value) } : {}),
+    ...(not === undefined ? {} : { not: withReference(not, value) }),
+    ...(anyOf === undefined ? {} : { anyOf: parts(anyOf) }),
+    ...(allOf === undefined ? {} : { allOf: parts(allOf) }),
+  };
 }

@@ -73,12 +73,16 @@ function findings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaChec
   }
   return [
     ...reasons.map((reason) => ({ reason })),
+    ...(expect.reference === undefined ? [] : [NO_REFERENCE]),
     ...schemaFindings(expect, run, schemaCheck),
     ...numberFindings(expect, looked),
     ...trajectoryFindings(expect, run),
     ...partFindings(expect, run, schemaCheck),
   ];
 }
+
+/** A dataset's rows have references, which take the place of this field before a run is judged. */
+const NO_REFERENCE: Finding = { reason: 'there is no reference to compare with', isUnknown: true };
 
 function lookedAt({ path }: Expectation, run: ObservedRun): unknown {
   return path === undefined ? answerText(run.values) : valueAt(run.values, path);
@@ -162,11 +166,12 @@ function tokenFindings(most: number | undefined, tokens: number | null): readonl
 }
 
 function partFindings(expect: Expectation, run: ObservedRun, schemaCheck: SchemaCheck): readonly Finding[] {
-  const { not, anyOf, path } = expect;
+  const { not, anyOf, allOf = [], path } = expect;
   const of = (part: Expectation) => findings(path === undefined ? part : { path, ...part }, run, schemaCheck);
   return [
     ...(not === undefined ? [] : notFindings(of(not), not)),
     ...(anyOf === undefined ? [] : anyFindings(anyOf.map(of))),
+    ...allOf.flatMap(of),
   ];
 }
 

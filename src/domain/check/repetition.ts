@@ -1,5 +1,6 @@
 import type { WholeNumber } from '../scalars.ts';
 import type { Check } from './check.ts';
+import { datasetText, type DatasetVerdict } from './dataset.ts';
 
 /** How many times a check may be repeated. */
 export const REPEAT_MAX = 100;
@@ -34,14 +35,17 @@ export function repetitionsText({ passed, made, needed, planned }: Repetitions):
   return `${passed} of ${made} runs passed, ${needs}`;
 }
 
-/** What a check was answered, in words, with how often. */
+/** What a check was answered, in words, with how often. Of a dataset: how many rows passed. */
 export function answeredText({
   answer,
   repetitions,
+  dataset,
 }: {
   readonly answer: string;
   readonly repetitions?: Repetitions;
+  readonly dataset?: DatasetVerdict;
 }): string {
+  if (dataset !== undefined) return datasetText(dataset);
   return repetitions === undefined ? answer : `${repetitionsText(repetitions)}: ${answer}`;
 }
 

@@ -3,9 +3,11 @@ import type { Artifact } from '../artifact/artifact.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import type { Check } from '../check/check.ts';
 import type { EvaluatorScores } from '../check/evaluator.ts';
+import type { DatasetVerdict } from '../check/dataset.ts';
 import type { Repetitions } from '../check/repetition.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
+import type { GuardPolicy } from '../guard/guardPolicy.ts';
 import type { RunningCall } from '../heartbeat.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../intervention/intervention.ts';
 import type { JudgeVerdict } from '../judge/verdict.ts';
@@ -88,6 +90,8 @@ export interface ReleaseRequest {
   readonly freezes?: readonly FreezeWindow[];
   /** Release even during a freeze. The request's reason says why. */
   readonly overrideFreeze?: boolean;
+  /** How the revision is guarded once it is released. Default: not at all. */
+  readonly guard?: GuardPolicy;
   /** Who is notified of events on the target. Default: no one. */
   readonly notify?: readonly ReceiverSpec[];
   /** The span that asked: a W3C `traceparent`. Absent: not traced. */
@@ -132,6 +136,8 @@ export interface CheckVerdict {
   readonly repetitions?: Repetitions;
   /** Of a check with evaluators: their scores. Absent too if no run met its expectation. */
   readonly scores?: readonly EvaluatorScores[];
+  /** Of a check over a dataset: what its rows show. The rest is of the first row that failed, or else of the last. */
+  readonly dataset?: DatasetVerdict;
   /** Whether the verdict was recorded on the run's trace. `null`: the check has no `feedbackKey`. */
   readonly feedbackRecorded: boolean | null;
 }
@@ -198,6 +204,8 @@ export interface RollbackRequest {
   readonly identity?: string;
   /** The target is not put on hold. Absent: it is. */
   readonly hold?: false;
+  /** The release whose guard asks. It counts only while that guard is in force. Absent: no guard asks. */
+  readonly guard?: string;
 }
 
 /** A signal from a target to its running release, about a rollback. */

@@ -6,12 +6,22 @@ import { storeUrlProblem } from '../artifact/storeUrl.ts';
 import { jsonBytes } from '../bounds.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import { type Check, type Turn, turnProblem, TURNS_MAX } from '../check/check.ts';
+import { type Dataset, DATASET_MAX, datasetProblem } from '../check/dataset.ts';
 import { type Evaluator, EVALUATORS_MAX, ON_NO_SCORE } from '../check/evaluator.ts';
 import { type Expectation, type ExpectedNumber, patternProblem } from '../check/expectation.ts';
 import { REPEAT_MAX, repetitionProblem } from '../check/repetition.ts';
 import type { ArgsMode, ExpectedCall, ExpectedTools, ToolMode } from '../check/trajectory.ts';
 import { DURATION_MAX_MS } from '../duration.ts';
 import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
+import {
+  type AllowedChange,
+  EVERY_LEAST_MS,
+  type GuardMetric,
+  type GuardPolicy,
+  METRICS_MAX,
+  metricProblem,
+  type MetricSource,
+} from '../guard/guardPolicy.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
@@ -69,6 +79,7 @@ const INSTANT = textLike(
   'a time in ISO 8601',
 );
 const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
+const DIGEST = textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits');
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
 const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
@@ -103,7 +114,7 @@ export const TARGET = object<TargetSpec>(() => ({
 
 const ARTIFACT = variants<Artifact>(() => ({
   tarball: {
-    digest: textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits'),
+    digest: DIGEST,
     sizeBytes: whole(0, Number.MAX_SAFE_INTEGER),
     store: URL_OF_STORE,
   },
@@ -146,6 +157,8 @@ const EXPECTATION: Rule = object<Expectation>(() => ({
   maxLatencyMs: optional(DURATION_OR_NONE),
   not: optional((value, path) => EXPECTATION(value, path)),
   anyOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
+  allOf: optional(list((value, path) => EXPECTATION(value, path), 20)),
+  reference: optional(choice<NonNullable<Expectation['reference']>>({ equals: true, contains: true })),
 }));
 
 const TURNS = both(
@@ -170,6 +183,22 @@ const EVALUATOR = object<Evaluator>(() => ({
   onNoScore: choice(wordsOf(ON_NO_SCORE)),
 }));
 
+const DATASET = both(
+  object<Dataset>(() => ({
+    digest: DIGEST,
+    of: whole(1, DATASET_MAX.rows),
+    rows: whole(1, DATASET_MAX.asked),
+    seed: whole(0, 2 ** 32 - 1),
+    concurrency: whole(1, DATASET_MAX.concurrency),
+    passRate: optional(number(0, 1)),
+    undecided: optional(choice<NonNullable<Dataset['undecided']>>({ pass: true })),
+  })),
+  (value, path) => {
+    const problem = datasetProblem(value as Dataset);
+    return problem === undefined ? undefined : `"${path}": ${problem}`;
+  },
+);
+
 const CHECK = both(
   object<Check>(() => ({
     name: TEXT,
@@ -179,6 +208,7 @@ const CHECK = both(
     turns: optional(TURNS),
     evaluators: optional(list(EVALUATOR, EVALUATORS_MAX)),
     reference: anything,
+    dataset: optional(DATASET),
     repeat: optional(whole(1, REPEAT_MAX)),
     pass: optional(whole(1, REPEAT_MAX)),
     timeoutMs: DURATION,
@@ -243,6 +273,46 @@ const APPROVAL = both(
   },
 );
 
+const CHANGE = object<AllowedChange>(() => ({ by: number(0, Number.MAX_VALUE), isRelative: flag }));
+const METRIC_URL = textWhere(2_000, serviceUrlProblem);
+const QUERY = text(10_000);
+
+const METRIC = both(
+  object<GuardMetric>(() => ({
+    name: TEXT,
+    source: variants<MetricSource>(() => ({
+      prometheus: { url: URL_OF_SERVICE, query: QUERY, token: optional(REFERENCE) },
+      http: { url: METRIC_URL, path: TEXT, token: optional(REFERENCE) },
+      feedback: {
+        url: URL_OF_SERVICE,
+        apiKey: REFERENCE,
+        tenantId: optional(UUID),
+        project: TEXT,
+        key: TEXT,
+        atLeast: whole(1, 100_000),
+      },
+    })),
+    max: optional(ANY_NUMBER),
+    min: optional(ANY_NUMBER),
+    risesBy: optional(CHANGE),
+    fallsBy: optional(CHANGE),
+  })),
+  (value, path) => {
+    const { source, ...limits } = value as GuardMetric;
+    const problem = metricProblem({ ...limits, url: source.kind === 'http' ? source.url : undefined });
+    return problem === undefined ? undefined : `"${path}.${problem.field}": ${problem.message}`;
+  },
+);
+
+const GUARD = object<GuardPolicy>(() => ({
+  forMs: DURATION,
+  everyMs: whole(EVERY_LEAST_MS, DURATION_MAX_MS),
+  afterMs: DURATION_OR_NONE,
+  noData: choice<GuardPolicy['noData']>({ continue: true, rollback: true }),
+  hold: optional((value, path) => (value === false ? undefined : `"${path}" is not false`)),
+  metrics: list(METRIC, METRICS_MAX),
+}));
+
 const NAMED = {
   name: TEXT,
   events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)),
@@ -285,6 +355,7 @@ const REQUEST = object<ReleaseRequest>(() => ({
   approval: optional(APPROVAL),
   freezes: optional(list(FREEZE, 100)),
   overrideFreeze: optional(flag),
+  guard: optional(GUARD),
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
   trace: optional(textLike(TRACEPARENT, 'a traceparent of version 00')),
   requestedBy: object<Actor>(() => ({

@@ -13,8 +13,21 @@ export interface Finding {
 }
 
 /** Identifies equal checks. It is not a digest, because workflow code cannot compute one. */
-export function checkIdentity({ assistant, input, expect, turns, evaluators, reference }: Check): string {
-  return canonicalJson({ assistant, input, expect, turns, evaluators, reference });
+export function checkIdentity(check: Check): string {
+  const { assistant, input, expect, turns, evaluators, reference, dataset } = check;
+  return canonicalJson({
+    assistant,
+    input,
+    expect,
+    turns,
+    evaluators,
+    reference,
+    dataset: dataset && rowsOf(dataset),
+  });
+}
+
+function rowsOf({ digest, rows, seed, passRate }: NonNullable<Check['dataset']>) {
+  return { digest, rows, seed, passRate };
 }
 
 /** How an attempt to restore a revision failed. */

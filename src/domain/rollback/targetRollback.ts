@@ -1,6 +1,7 @@
 import { type Bound, newest } from '../bounds.ts';
 import { isSameRevision, leaveRevision } from '../deployment/revision.ts';
 import { revisionText, wordsOf } from '../deployment/revisionName.ts';
+import { isInForce } from '../guard/guarding.ts';
 import type { Preemption, RollbackRequest } from '../release/release.ts';
 import { isQuarantined, previousVerified } from '../restore/restoreDecision.ts';
 import { rejectWaiting } from '../target/targetQueue.ts';
@@ -58,11 +59,32 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
     return { state, answer };
   }
   if (state.spec === null) return ignored(state, asked, 'this target has never taken a release');
+  if (asked.guard !== undefined) {
+    const reason = whyUnguarded(situation, asked.guard, asked.from);
+    if (reason !== undefined) return ignored(state, asked, reason);
+  }
   const { to, ...unnamed } = asked;
   if (to === undefined) return leave(situation, asked);
   // A revision that a promotion chose is not a person's choice.
   const isLeft = asked.from !== undefined && isQuarantined(state.known, to);
   return isLeft ? leave(situation, unnamed) : goTo(situation, asked);
+}
+
+/**
+ * Why the guard of a release cannot ask for a rollback; `undefined` if it can. What it measured says nothing about a
+ * release that has begun since, or about another revision.
+ */
+function whyUnguarded(
+  { state, running, active }: RollbackSituation,
+  releaseId: string,
+  from: string | undefined,
+): string | undefined {
+  if (running !== null) return `${running.releaseId} has begun since`;
+  if (!isInForce(state.guard, releaseId)) return `the guard of ${releaseId} is not in force any more`;
+  const serves = active === undefined ? state.activeRevisionId : active;
+  if (from === undefined || serves === null || !isSame(state, serves, from))
+    return 'the guarded revision does not serve any more';
+  return undefined;
 }
 
 /** Handles an unnamed rollback. */

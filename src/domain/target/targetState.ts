@@ -2,6 +2,7 @@ import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Guarding } from '../guard/guarding.ts';
 import type { Outcome } from '../release/outcome.ts';
 import type { RestoreSpan } from '../delivery/restoreSpan.ts';
 import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/release.ts';
@@ -112,7 +113,7 @@ export interface IgnoredMessage {
 /** A message that changed something on the target. */
 export interface AcceptedMessage {
   readonly at: Instant;
-  /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw` or `rollback`; others may come. */
+  /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw`, `rollback` or `guard`; others may come. */
   readonly message: string;
   readonly by: Actor;
   /** What it changed. */
@@ -197,6 +198,8 @@ export interface TargetState {
   readonly failedChecks: readonly FailedChecks[];
   /** Notices that could not be delivered. Oldest first; absent: none. */
   readonly undelivered?: readonly Undelivered[];
+  /** The guard of the release that ended last, whether it goes on or has ended. Absent: there was none. */
+  readonly guard?: Guarding;
 }
 
 /** What runs on the target at this moment. */
@@ -261,7 +264,7 @@ export const EMPTY_TARGET: TargetState = {
  * and the quarantine stay.
  */
 export function retireDeployment(state: TargetState): TargetState {
-  const { owns: _, ...kept } = state;
+  const { owns: _, guard: _1, ...kept } = state;
   const { queue, rollbacks, hold, known, activeRevisionId, drift, needsPerson, late, lateUploads, extras } =
     EMPTY_TARGET;
   return {

@@ -5,6 +5,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { type FieldDifference, fieldDifferences } from '../../domain/release/fieldDifferences.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { FoundRelease } from './findRelease.ts';
+import { type RowDifference, rowDifferences } from './rowDifference.ts';
 
 /** The differences between two releases. */
 export interface ReleaseDifference {
@@ -14,6 +15,8 @@ export interface ReleaseDifference {
   readonly configuration: readonly FieldDifference[] | string;
   /** The files of their artifacts; a sentence if they are not known. */
   readonly files: FilesDifference | string;
+  /** The rows of datasets that changed sides, by check. */
+  readonly rows: readonly RowDifference[];
 }
 
 /**
@@ -31,6 +34,7 @@ export async function releaseDifference(
     to,
     configuration: configurationDifference(from, to),
     files: await filesOf(store, from, to),
+    rows: await rowDifferences(store, from, to),
   };
 }
 

@@ -2,66 +2,108 @@ import type { Connection } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../../domain/searchAttributes.ts';
-import { TEMPORAL_ANSWERS_WITHIN_MS } from './connection.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
+import { isRejected, temporalError } from './temporalError.ts';
+import { isTemporalCloud, type TemporalSettings } from './temporalSettings.ts';
 
 /** Temporal's `IndexedValueType` for Keyword. */
 const KEYWORD = 2;
 
 /**
- * The search attributes that the namespace lacks.
+ * The search attributes that the namespace lacks. Does not call Temporal's operator service, which an API key of
+ * Temporal Cloud may not call.
  *
  * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if one is registered with another type, which Slipway must
- * not change.
+ * not change; SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function missingSearchAttributes(
-  connection: Connection,
-  namespace: string,
-): Promise<readonly SearchAttributeName[]> {
-  const { customAttributes } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
-    connection.operatorService.listSearchAttributes({ namespace }),
-  );
-  const registered: Readonly<Record<string, number>> = customAttributes;
-  const names = Object.values(SEARCH_ATTRIBUTES);
-  const wrong = names.filter((name) => name in registered && registered[name] !== KEYWORD);
-  if (wrong.length > 0) {
-    throw new SlipwayError(
-      'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
-      `namespace "${namespace}" has ${wrong.join(', ')} with another type than Keyword`,
-      {
-        hint: `remove it (temporal operator search-attribute remove --name ${wrong[0] ?? ''}), then run: slipway doctor --fix`,
-      },
-    );
+export async function missingSearchAttributes({
+  connection,
+  settings,
+}: Pick<TemporalConnection, 'connection' | 'settings'>): Promise<readonly SearchAttributeName[]> {
+  const { namespace } = settings;
+  try {
+    return await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, async () => {
+      const { config } = await connection.workflowService.describeNamespace({ namespace });
+      const shown = readAliases(config?.customSearchAttributeAliases ?? {});
+      const wrong = NAMES.filter((name) => shown.has(name) && shown.get(name) !== 'Keyword');
+      if (wrong.length > 0) throw wrongType(namespace, wrong);
+      const unshown = NAMES.filter((name) => !shown.has(name));
+      const searchable = await Promise.all(unshown.map((name) => isSearchable(connection, namespace, name)));
+      return unshown.filter((_, index) => !searchable[index]);
+    });
+  } catch (error) {
+    throw temporalError(error, settings);
   }
-  return names.filter((name) => !(name in registered));
+}
+
+const NAMES = Object.values(SEARCH_ATTRIBUTES);
+
+/**
+ * The types of a namespace's search attributes, by name. A namespace maps columns that are named after their type to
+ * names: `Keyword01` to `SlipwayTarget`.
+ */
+function readAliases(aliases: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(aliases).map(([column, name]) => [name, column.replace(/\d+$/, '')]));
+}
+
+/**
+ * Whether a query may name the search attribute. With Elasticsearch, a namespace shows no aliases, because its cluster's
+ * attributes are those of all namespaces.
+ */
+async function isSearchable(connection: Connection, namespace: string, name: string): Promise<boolean> {
+  try {
+    await connection.workflowService.countWorkflowExecutions({ namespace, query: `${name} = 'none'` });
+    return true;
+  } catch (error) {
+    if (isRejected(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Checks that the namespace has all search attributes. Without them, starts fail and upserts wedge workflows.
+ *
+ * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING, with the commands that register them;
+ * SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function requireSearchAttributes(temporal: TemporalConnection): Promise<void> {
+  const missing = await missingSearchAttributes(temporal);
+  if (missing.length === 0) return;
+  const { settings } = temporal;
+  throw new SlipwayError(
+    'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
+    `namespace "${settings.namespace}" lacks the search attributes ${missing.join(', ')}`,
+    { hint: `register them: slipway doctor --fix; or ${registerCommands(settings, missing)}` },
+  );
 }
 
 /**
  * Registers the search attributes that the namespace lacks.
  *
  * @returns those that it registered.
- * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if the server refuses.
+ * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING, with the commands that register them, if the server refuses.
  */
 export async function registerSearchAttributes(
-  connection: Connection,
-  namespace: string,
+  temporal: Pick<TemporalConnection, 'connection' | 'settings'>,
 ): Promise<readonly SearchAttributeName[]> {
-  const missing = await missingSearchAttributes(connection, namespace);
+  const { connection, settings } = temporal;
+  const missing = await missingSearchAttributes(temporal);
   if (missing.length === 0) return missing;
   try {
-    await addSearchAttributes(connection, namespace, missing);
+    await addSearchAttributes(connection, settings.namespace, missing);
   } catch (error) {
     // Another process may have registered them at the same time.
-    const still = await missingSearchAttributes(connection, namespace);
-    if (still.length > 0) throw refused(namespace, still, error);
+    const still = await missingSearchAttributes(temporal);
+    if (still.length > 0) throw refused(settings, still, error);
   }
   return missing;
 }
 
-/** Registers search attributes on a server that only this process uses. Default: all of them. */
+/** Registers search attributes through the operator service. Default: all of them. */
 export async function addSearchAttributes(
   connection: Connection,
   namespace: string,
-  names: readonly SearchAttributeName[] = Object.values(SEARCH_ATTRIBUTES),
+  names: readonly SearchAttributeName[] = NAMES,
 ): Promise<void> {
   await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
     connection.operatorService.addSearchAttributes({
@@ -71,23 +113,33 @@ export async function addSearchAttributes(
   );
 }
 
-/** The error of a worker if search attributes are missing. */
-export function searchAttributesMissing(namespace: string, missing: readonly string[]): SlipwayError {
-  return new SlipwayError(
-    'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
-    `namespace "${namespace}" lacks the search attributes ${missing.join(', ')}`,
-    { hint: 'register them: slipway doctor --fix' },
-  );
+/** The commands of others that register search attributes: Temporal's, and Temporal Cloud's. */
+function registerCommands(
+  { address, namespace }: Pick<TemporalSettings, 'address' | 'namespace'>,
+  names: readonly string[],
+): string {
+  const pairs = names.map((name) => `--search-attribute ${name}=Keyword`).join(' ');
+  const cloud = `tcld namespace search-attributes add --namespace ${namespace} ${pairs}`;
+  if (isTemporalCloud(address)) return cloud;
+  const flags = names.map((name) => `--name ${name} --type Keyword`).join(' ');
+  return `temporal operator search-attribute create --namespace ${namespace} ${flags} (Temporal Cloud: ${cloud})`;
 }
 
-function refused(namespace: string, missing: readonly string[], cause: unknown): SlipwayError {
+function refused(settings: TemporalSettings, missing: readonly string[], cause: unknown): SlipwayError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new SlipwayError(
     'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
-    `Temporal did not register ${missing.join(', ')} in namespace "${namespace}": ${why}`,
+    `Temporal did not register ${missing.join(', ')} in namespace "${settings.namespace}": ${why}`,
+    { hint: `register them with credentials that may: ${registerCommands(settings, missing)}`, cause },
+  );
+}
+
+function wrongType(namespace: string, names: readonly string[]): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
+    `namespace "${namespace}" has ${names.join(', ')} with another type than Keyword`,
     {
-      hint: `register each with the type Keyword yourself (Temporal Cloud: tcld namespace search-attributes add)`,
-      cause,
+      hint: `remove it (temporal operator search-attribute remove --name ${names[0] ?? ''}), then run: slipway doctor --fix`,
     },
   );
 }

@@ -8,6 +8,7 @@ type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
 /** The gRPC status codes that matter here. */
 const GRPC = {
   cancelled: 1,
+  invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,
   permissionDenied: 7,
@@ -41,6 +42,11 @@ export function isOutOfTime(error: unknown): boolean {
 /** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow task. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.failedPrecondition;
+}
+
+/** Whether Temporal rejected the request as invalid. */
+export function isRejected(error: unknown): boolean {
+  return grpcStatus(error) === GRPC.invalidArgument;
 }
 
 /**

@@ -124,7 +124,12 @@ function requireHostAndPort(address: string): void {
 
 /** Temporal Cloud has one UI for all of its namespaces. */
 function uiOf(address: string): string | null {
-  return /\.(?:tmprl\.cloud|temporal\.io)(?::\d+)?$/.test(address) ? 'https://cloud.temporal.io' : null;
+  return isTemporalCloud(address) ? 'https://cloud.temporal.io' : null;
+}
+
+/** Whether the address, `host:port`, is one of Temporal Cloud. It is not if a proxy stands between. */
+export function isTemporalCloud(address: string): boolean {
+  return /\.(?:tmprl\.cloud|temporal\.io)(?::\d+)?$/.test(address);
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

@@ -91,7 +91,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
 async function serves(settings: TemporalSettings): Promise<void> {
   const temporal = await connectTemporal(settings, 2_000);
   try {
-    await registerSearchAttributes(temporal.connection, settings.namespace);
+    await registerSearchAttributes(temporal);
   } finally {
     await temporal.close();
   }

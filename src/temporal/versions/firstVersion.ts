@@ -1,4 +1,4 @@
-import { pollQueues } from '../../domain/taskQueues.ts';
+import { activityQueues } from '../../domain/taskQueues.ts';
 import type { TemporalConnection } from '../client/connection.ts';
 import { describeRouting, queuesOf, setCurrent } from './deploymentVersions.ts';
 
@@ -20,7 +20,7 @@ export async function makeFirstCurrent(
   signal: AbortSignal,
 ): Promise<FirstVersion | undefined> {
   const { taskQueue } = temporal.settings;
-  const needed = [taskQueue, ...pollQueues(taskQueue)];
+  const needed = [taskQueue, ...activityQueues(taskQueue)];
   while (!signal.aborted) {
     const routing = await describeRouting(temporal);
     if (routing?.wasEverCurrent === true) return routing.current === buildId ? 'current' : 'waits';

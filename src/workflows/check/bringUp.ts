@@ -59,6 +59,7 @@ export class Asked {
 const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_REVISION_REPLACED',
+  'SLIPWAY_CHECK_UNDECIDED',
   'SLIPWAY_CHECKS_BUDGET_SPENT',
   'SLIPWAY_EVALUATOR_FAILED',
 ]);
@@ -100,7 +101,7 @@ export async function bringUp(
  * Runs the checks on a revision, in order. It stops at the first failure, so that the previous revision is restored
  * sooner.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */
 export async function runChecks(
   journal: Journal,
@@ -114,7 +115,7 @@ export async function runChecks(
 /**
  * Runs one check on a revision, with all its repetitions.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_CHECK_UNDECIDED, SLIPWAY_CHECKS_BUDGET_SPENT, SLIPWAY_EVALUATOR_FAILED.
  */
 export async function runCheck(
   journal: Journal,
@@ -130,12 +131,15 @@ export async function runCheck(
       store: journal.store,
       check,
       budget,
-      restoring: (journal.restoring && check.evaluators !== undefined) || undefined,
+      restoring:
+        (journal.restoring && (check.evaluators ?? check.dataset) !== undefined) || undefined,
     });
     asked.answers(spent);
     journal.verdict(verdict);
     if (!verdict.passed) {
-      throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
+      const code =
+        verdict.dataset?.decision === 'undecided' ? 'SLIPWAY_CHECK_UNDECIDED' : 'SLIPWAY_CHECK_FAILED';
+      throw pipelineFailure(code, `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
     const scored = verdict.scores === undefined ? '' : `scored ${scoresText(verdict.scores)}; `;
     return { result: undefined, attempt, detail: `${scored}${answeredText(verdict)}` };

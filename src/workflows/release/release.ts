@@ -1,8 +1,9 @@
 import { HandlerUnfinishedPolicy } from '@temporalio/common';
 import { CancellationScope, CancelledFailure, setHandler } from '@temporalio/workflow';
 
-import { artifactIdentity, describeArtifact } from '../../domain/artifact/artifact.ts';
+import { artifactIdentity, describeArtifact, shortArtifact } from '../../domain/artifact/artifact.ts';
 import type { Check } from '../../domain/check/check.ts';
+import { datasetDigests } from '../../domain/check/dataset.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { waitingNotice } from '../../domain/notify/noticeContent.ts';
@@ -53,6 +54,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
 async function goForward(run: Run): Promise<void> {
   const { journal, request, interventions } = run;
 
+  await verifyDatasets(run);
   const deploysAtOnce = await deploysWhenCreated(run);
   if (deploysAtOnce) await passApprovalAndFreezes(run);
   const { deployment, created } = await interventions.go(() => findOrCreateDeployment(run));
@@ -95,6 +97,18 @@ async function goForward(run: Run): Promise<void> {
   await interventions.passage();
 
   recordPassed(run, revisionId, checks);
+}
+
+/** Verifies before anything changes that the store has the datasets of the checks. Without any, it does nothing. */
+async function verifyDatasets({ journal, request, interventions }: Run): Promise<void> {
+  const digests = datasetDigests(request.checks);
+  if (digests.length === 0) return;
+  await interventions.go(() =>
+    journal.step('find', 'datasets', async (activities) => {
+      const { attempt } = await activities.findDatasets({ store: journal.store, digests });
+      return { result: undefined, attempt, detail: digests.map(shortArtifact).join(', ') };
+    }),
+  );
 }
 
 /** Runs two tasks concurrently. If one fails, cancels the other and waits for it to end before throwing. */

@@ -28,6 +28,7 @@ import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
 import type { TargetInput, TargetWorkflow } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
+import { TargetGuard } from '../guard/targetGuard.ts';
 import { measure } from '../measure.ts';
 import { Notices } from '../notify/notices.ts';
 import { stepPolicy } from '../steps.ts';
@@ -49,6 +50,7 @@ export class Target implements TargetCore {
   readonly #startsAs: TargetState;
   readonly #runLength: RunLength;
   readonly #notices = new Notices();
+  readonly #guard = new TargetGuard(this);
   readonly #lateWatch = new LateWatch(this, async (counter) => {
     await condition(() => this.#child !== null || this.#running === null);
     await this.preempt(counter);
@@ -195,6 +197,7 @@ export class Target implements TargetCore {
     const running = describeWork(work);
     this.#running = running;
     this.change(state);
+    this.#guard.preempt(work.releaseId);
     return running;
   }
 
@@ -213,6 +216,7 @@ export class Target implements TargetCore {
     if (work.kind === 'release') {
       const artifact = artifactIdentity(work.request.artifact);
       this.change(rejectQuarantined(countFailedChecks(this.#state, result, artifact, now()), now()));
+      this.#guard.begin(work.request, result);
     }
     this.#mark();
     await this.#lateWatch.counterOvertakers();
@@ -233,9 +237,10 @@ export class Target implements TargetCore {
   /** Continues as new if nothing would be lost; else returns. */
   async #continueAsNew(keeper: StateKeeper): Promise<void> {
     await this.#notices.begun();
+    await this.#guard.begun();
     await keeper.written();
     const canEnd = await this.#runLength.canEnd(() => this.#rollbackGoesFirst);
-    if (!canEnd || !this.#notices.allBegun || !keeper.isWritten) return;
+    if (!canEnd || !this.#notices.allBegun || !this.#guard.allBegun || !keeper.isWritten) return;
     await continueAsNew<TargetWorkflow>({ ...this.#input, state: this.#state });
   }
 

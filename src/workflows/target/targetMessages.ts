@@ -3,6 +3,8 @@ import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } fro
 
 import type { Actor } from '../../domain/actor.ts';
 import { findRevision } from '../../domain/deployment/revisionName.ts';
+import { endGuard, guardText, readGuardReport } from '../../domain/guard/guarding.ts';
+import { guardActor } from '../../domain/guard/guardPolicy.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { noteUndelivered } from '../../domain/notify/noticeText.ts';
 import type { RollbackRequest } from '../../domain/release/release.ts';
@@ -45,6 +47,7 @@ import {
   retireUpdate,
   rollbackSignal,
   rollbackUpdate,
+  guardEndedSignal,
   submitReleaseUpdate,
   type TargetView,
   undeliveredSignal,
@@ -288,6 +291,21 @@ function handleReports(target: Target): void {
     const restoring = readRestoring(message);
     if (typeof restoring === 'string') target.ignore('restoring', restoring);
     else target.noteRestoring(restoring.releaseId, restoring.revisionId);
+  });
+  setHandler(guardEndedSignal, (message) => {
+    const report = readGuardReport(message);
+    if (typeof report === 'string') {
+      target.ignore('guardEnded', report);
+      return;
+    }
+    const guarding = endGuard(target.state.guard, report);
+    if (guarding === undefined || guarding === target.state.guard)
+      target.ignore('guardEnded', `the guard of ${report.releaseId} is not in force`);
+    else {
+      const by = guardActor(report.releaseId, report.note);
+      const said = { at: now(), message: 'guard', by, note: guardText(guarding) };
+      target.change(noteAccepted({ ...target.state, guard: guarding }, said));
+    }
   });
   setHandler(undeliveredSignal, (message) => {
     const undelivered = readUndelivered(message);

@@ -44,13 +44,12 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
       to: null,
     } as const;
     const status = {
-      ...{
-        target: 'production',
-        workflowId: 'w',
-        workflowUrl: null,
-        dashboardUrl: null,
-        localHold: undefined,
-      },
+      target: 'production',
+      workflowId: 'w',
+      workflowUrl: null,
+      dashboardUrl: null,
+      localHold: undefined,
+      measured: null,
       deployment: 'not asked',
       view: { state: EMPTY_TARGET, running },
       progress,
@@ -69,6 +68,7 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
       request: null,
       workflowUrl: null,
       dashboardUrl: null,
+      guard: null,
       ...underWay,
       from: 'temporal',
     } as const;

@@ -30,7 +30,15 @@ function held(letter: string, days: number): HeldArtifact {
 function released(letter: string, days: number, change: Partial<RecordedRelease> = {}): RecordedRelease {
   const artifact = digest(letter).slice(0, 19);
   const releaseId = `release-${letter}`;
-  return { target: 'staging', releaseId, artifact, released: true, endedAt: ago(days), ...change };
+  return {
+    target: 'staging',
+    releaseId,
+    artifact,
+    datasets: [],
+    released: true,
+    endedAt: ago(days),
+    ...change,
+  };
 }
 
 /** Why each is retained, by its letter; an empty list: it is deleted. */
@@ -67,6 +75,24 @@ describe('an artifact', () => {
     const old = ['a', 'b', 'c', 'd'].map((letter) => held(letter, 300));
     const [staging, production] = ['staging', 'production'].map((on) => `among the last 2 released on ${on}`);
     expect(decide(old, [], releases)).toEqual({ a: [], b: [staging], c: [staging], d: [production] });
+  });
+
+  it('that is a dataset is kept as long as the artifact whose checks asked it', () => {
+    const asked = (letter: string, days: number, dataset: string) =>
+      released(letter, days, { datasets: [digest(dataset)] });
+    const releases = [asked('a', 100, 'd'), asked('b', 90, 'e'), asked('c', 80, 'f')];
+    const why = 'among the last 2 released on staging';
+    expect(
+      decide(
+        ['d', 'e', 'f'].map((letter) => held(letter, 300)),
+        [],
+        releases,
+      ),
+    ).toEqual({
+      d: [],
+      e: [`a dataset of a check: ${why}`],
+      f: [`a dataset of a check: ${why}`],
+    });
   });
 
   it('of an unsuccessful release is not among the last released', () => {

@@ -223,3 +223,36 @@ describe('an accepted rollback', () => {
     expect(state.rollbacks).toHaveLength(10);
   });
 });
+
+describe('the rollback of a guard', () => {
+  const guard = { workflowId: 'guard:w/release-2', releaseId: 'release-2', revisionId: 'R2', until: LATER };
+  const ended = { at: NOW, note: 'errors 1 > 0' } as const;
+  const asked: RollbackRequest = { ...leaving('R2'), guard: 'release-2' };
+
+  it('is carried out as a person’s, if what it guards serves', () => {
+    const worse = { ...guard, ended: { ...ended, verdict: 'worse' as const } };
+    for (const inForce of [guard, worse]) {
+      const { answer, state } = ask(serving({ guard: inForce }), asked, 'R2');
+      expect(answer).toMatchObject({ disposition: 'queued', onHold: true });
+      expect(state.rollbacks).toMatchObject([{ from: 'R2', to: 'R1' }]);
+    }
+  });
+
+  it('changes nothing once it is not in force, or about another revision', () => {
+    const passed = { ...guard, ended: { ...ended, verdict: 'passed' as const } };
+    const situations = [
+      ask(serving(), asked, 'R2'),
+      ask(serving({ guard: passed }), asked, 'R2'),
+      ask(serving({ guard }), { ...asked, guard: 'release-1' }, 'R2'),
+      ask(serving({ guard }), asked, 'R3'),
+      ask(serving({ guard }), asked, null),
+      ask(serving({ guard }), { ...asked, from: undefined }, 'R2'),
+      requestRollback({ state: serving({ guard }), running: RELEASE, now: NOW, active: 'R2' }, asked),
+    ];
+    for (const { answer, state, preempt } of situations) {
+      expect(answer).toMatchObject({ disposition: 'ignored', onHold: false });
+      expect(state).toMatchObject({ hold: null, rollbacks: [], known: KNOWN });
+      expect(preempt).toBeUndefined();
+    }
+  });
+});

@@ -1,286 +1,267 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
-import { ApplicationFailure } from '@temporalio/common';
-import { MockActivityEnvironment } from '@temporalio/testing';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { stringify } from 'yaml';
 
+import { packSource } from '../../../src/artifact/pack.ts';
+import { releaseRequest } from '../../../src/cli/commands/release/releaseRequest.ts';
+import { beforeReading } from '../../../src/config/datasetSchema.ts';
+import { loadConfig, type LoadedConfig } from '../../../src/config/loadConfig.ts';
+import { releaseSettings } from '../../../src/config/releaseSettings.ts';
+import type { Artifact } from '../../../src/domain/artifact/artifact.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
-import type { StepOverrides } from '../../../src/domain/step.ts';
+import type { ReleaseRequest, ReleaseResult } from '../../../src/domain/release/release.ts';
 import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
+import { workflowResult } from '../../../src/domain/workflowResult.ts';
 import { connectTemporal, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
-import { follow } from '../../../src/temporal/client/release/follow.ts';
 import { submitRelease } from '../../../src/temporal/client/target/targetClient.ts';
 import { temporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
 import { fetchHistories } from '../../../src/temporal/history/fetchHistories.ts';
-import type { AuditedHistory } from '../../../src/temporal/history/readFacts.ts';
-import { startTemporalServer } from '../../support/temporalServer.ts';
-import { ACTIVITIES, replayFailures } from '../../workflows/harness.ts';
-import { QUICK, releaseRequest } from '../../workflows/requests.ts';
-import { type ActivityName, World } from '../../workflows/world.ts';
+import { startRealPostgres } from '../../support/realPostgres.ts';
+import { replayFailures } from '../../workflows/harness.ts';
+import { Observer } from '../observer.ts';
+import { slipway } from '../processes.ts';
+import { GREETS } from '../project.ts';
+import { writeSmallAgent } from '../smallAgent.ts';
+import { Stack } from '../stack.ts';
+import { storeOf } from '../storedArtifacts.ts';
+import { Disturbances } from './disturbances.ts';
 
-/** How much is released while workers are killed. */
+/** How much is released, and how often something is disturbed. */
 export interface StressOptions {
   readonly targets: number;
   /** Releases per target, one after the other. */
   readonly releases: number;
-  /** The minimum number of kills; more if releases still run. */
-  readonly kills: number;
+  /** The mean time between two disturbances. A new worker needs some seconds to start, and as long to work. */
+  readonly everyMs: number;
   readonly onProgress: (line: string) => void;
 }
 
 /** The result. */
 export interface StressReport {
-  readonly released: number;
+  /** How many releases ended with each outcome. */
+  readonly outcomes: Readonly<Record<string, number>>;
   readonly kills: number;
+  readonly disturbances: Readonly<Record<string, number>>;
+  /** Revisions of one upload beyond its first, except those that a restore made. */
+  readonly duplicates: number;
   readonly histories: number;
   readonly seconds: number;
   /** The problems. */
   readonly problems: readonly string[];
 }
 
-const TASK_QUEUE = 'stress';
-const WORKERS = 2;
-/** The time between two kills: a new worker takes a few seconds to start, and needs as long to work. */
-const KILL_EVERY_MS = 5_000;
-/** How long a control plane takes for a call, so that kills hit running calls. */
-const CALL_MS = 100;
 /** A slow release is no failure. The run fails only if no release ends for this long. */
 const STANDSTILL_MS = 1_200_000;
+const SUBMIT_AGAIN_MS = 1_000;
 
-/**
- * A heartbeat timeout detects an activity that is lost with its worker. The other limits are so long that neither
- * slowness nor many kills reach them.
- */
-const STEPS: StepOverrides = Object.fromEntries(
-  Object.entries(QUICK).map(([step, row]) => [
-    step,
-    {
-      startToCloseMs: STANDSTILL_MS,
-      scheduleToCloseMs: STANDSTILL_MS,
-      heartbeatMs: 5_000,
-      retry: { ...row.retry, maximumAttempts: 0 },
-    },
-  ]),
+/** No limit is reached by slowness alone: fifty agents start at once. */
+const STEPS = Object.fromEntries(
+  ['find', 'create', 'baseline', 'upload', 'patch', 'deployed', 'serving', 'check', 'redeploy', 'record'].map(
+    (step) => [step, { scheduleToClose: '40m', retry: { maximumInterval: '5s' } }],
+  ),
 );
 
+/** Each agent keeps some connections. */
+const CONNECTIONS = 1_000;
+
 /**
- * Releases on many targets at once, as the command does, while one of two workers is repeatedly killed and restarted.
- * Temporal, the workers and their workflows are real. Control planes and agents are in memory, unaffected by the kills.
+ * Releases on many targets at once, on a real Temporal, a real platform on a real PostgreSQL, and three versioned
+ * workers, while all of them are disturbed ({@link Disturbances}).
  */
 export async function runStress(options: StressOptions): Promise<StressReport> {
   const startedAt = Date.now();
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  const server = await startTemporalServer();
-  const worlds = Array.from({ length: options.targets }, (_, index) => new World(`stress-${index}`));
-  const controlPlanes = await serveWorlds(worlds);
-  const records = await mkdtemp(join(tmpdir(), 'slipway-records-'));
-  const settings = await temporalSettings('', {
-    TEMPORAL_ADDRESS: server.address,
-    SLIPWAY_TASK_QUEUE: TASK_QUEUE,
-  });
-  const temporal = await connectTemporal(settings);
-  const workers = new Workers([server.address, TASK_QUEUE, controlPlanes.url, ACTIVITIES.join(',')]);
-  const problems: string[] = [];
-  const run: Run = { temporal, records, problems, ended: 0, lastEndedAt: Date.now() };
+  const postgres = await startRealPostgres({ connections: CONNECTIONS });
+  let stack: Stack | undefined;
+  let temporal: TemporalConnection | undefined;
+  let disturbances: Disturbances | undefined;
   try {
-    await workers.start();
-    const running = new AbortController();
-    const kill = async (): Promise<void> => {
-      while (!running.signal.aborted || workers.kills < options.kills) {
-        await pause(KILL_EVERY_MS);
-        await workers.killOne();
-        if (workers.kills % 10 === 0) options.onProgress(`${workers.kills} kills, ${run.ended} releases`);
-      }
+    stack = await Stack.start(
+      { DATABASE_URL: postgres.url, SLIPWAY_READY_TIMEOUT_MS: '600000', SLIPWAY_ISOLATION: 'process' },
+      { worker: false, env: { SLIPWAY_WORKER_VERSIONING: '1' } },
+    );
+    temporal = await connectTemporal(await temporalSettings('', stack.env));
+    const run: Run = {
+      ...{ options, stack, temporal, results: [], lastEndedAt: Date.now() },
+      config: await writeConfig(stack, options.targets),
+      artifacts: await makeArtifacts(stack, options.releases),
     };
-    const release = async (): Promise<readonly number[]> => {
-      const released = await Promise.all(worlds.map((world) => releaseOn(run, world, options.releases)));
-      running.abort();
-      return released;
-    };
-    const [released] = await Promise.all([release(), kill()]);
-    options.onProgress('every release has ended: replaying');
-    const histories = await historiesOf(temporal, worlds);
-    problems.push(...(await replayFailures(BUNDLE, histories)));
+    const ended = (): number => run.results.length / (options.targets * options.releases);
+    const { onProgress } = options;
+    disturbances = await Disturbances.start({ stack, postgres, temporal, progress: ended, onProgress });
+    let over = false;
+    const names = Object.keys(run.config.config.targets);
+    const [problems] = await Promise.all([
+      Promise.all(names.map((name) => releaseOn(run, name))).finally(() => (over = true)),
+      disturbances.go(options.everyMs, () => over),
+    ]);
+    onProgress('every release has ended: looking at what is left');
+    const left = await inspect(run);
     return {
-      released: released.reduce((sum, count) => sum + count, 0),
-      kills: workers.kills,
-      histories: histories.length,
+      outcomes: tally(run.results),
+      kills: disturbances.kills,
+      disturbances: disturbances.counts,
+      duplicates: left.duplicates,
+      histories: left.histories,
       seconds: Math.round((Date.now() - startedAt) / 1_000),
-      problems,
+      problems: [
+        ...problems.flat(),
+        ...left.problems,
+        ...disturbances.left.map((what) => `did not happen: ${what}`),
+      ],
     };
   } finally {
-    workers.stop();
-    for (const world of worlds) world.close();
-    await temporal.close();
-    controlPlanes.close();
-    await server.close();
-    await rm(records, { recursive: true });
+    await disturbances?.stop();
+    await temporal?.close();
+    await stack?.stop();
+    await postgres.close();
   }
+}
+
+/** What the releases of one run share. */
+interface Run {
+  readonly options: StressOptions;
+  readonly stack: Stack;
+  readonly temporal: TemporalConnection;
+  readonly config: LoadedConfig;
+  /** One for each release of a target. */
+  readonly artifacts: readonly Artifact[];
+  readonly results: ReleaseResult[];
+  lastEndedAt: number;
+}
+
+async function writeConfig(stack: Stack, targets: number): Promise<LoadedConfig> {
+  const names = Array.from({ length: targets }, (_, index) => `stress-${index}`);
+  const target = (deployment: string): object => ({
+    ...{ controlPlane: stack.controlPlane, deployment },
+    apiKey: { from: 'env:SLIPWAY_API_KEY' },
+  });
+  const file = join(stack.folder, 'slipway.yaml');
+  const content = {
+    targets: Object.fromEntries(names.map((name) => [name, target(name)])),
+    checks: [{ ...GREETS, timeout: '2m' }],
+    steps: STEPS,
+  };
+  await writeFile(file, stringify(content));
+  return loadConfig(file);
+}
+
+async function makeArtifacts(stack: Stack, count: number): Promise<readonly Artifact[]> {
+  const artifacts: Artifact[] = [];
+  for (let number = 1; number <= count; number++) {
+    const root = join(stack.folder, `source-${number}`);
+    await mkdir(root);
+    await writeSmallAgent(root, { says: `Hello Ada! This is version ${number}.` });
+    const packed = await packSource({ root });
+    const { digest, sizeBytes } = packed;
+    const store = storeOf(stack);
+    await store.put(packed.file, digest);
+    await packed.remove();
+    artifacts.push({ kind: 'tarball', digest, sizeBytes, store: store.url });
+  }
+  return artifacts;
+}
+
+/** Releases one artifact after the other on one target. @returns the problems. */
+async function releaseOn(run: Run, name: string): Promise<readonly string[]> {
+  const { config, file } = run.config;
+  const declared = releaseSettings(config, name);
+  const settings = { ...declared, checks: beforeReading(declared.checks) };
+  const problems: string[] = [];
+  for (const [index, artifact] of run.artifacts.entries()) {
+    const request = releaseRequest(settings, {
+      ...{ target: { ...settings.target, deployment: name }, artifact },
+      recordStore: storeOf(run.stack).url,
+      requestedBy: { who: 'stress', from: file },
+    });
+    const subject = `${name}, artifact ${index + 1}`;
+    const result = await releaseOnce(run, request);
+    if (typeof result === 'string') {
+      problems.push(`${subject}: ${result}`);
+      continue;
+    }
+    run.results.push(result);
+    run.lastEndedAt = Date.now();
+    if (run.results.length % 25 === 0) run.options.onProgress(`${run.results.length} releases have ended`);
+    if (result.outcome === 'released') continue;
+    const line = `${subject}: ${result.releaseId} ended ${result.outcome}: ${result.reason}`;
+    run.options.onProgress(line);
+    if (result.outcome === 'errored' || result.outcome === 'rollback_failed') problems.push(line);
+  }
+  return problems;
+}
+
+/**
+ * Submits a release and waits for its end. Submits it again if it was not accepted.
+ *
+ * @returns its result, or why there is none.
+ */
+async function releaseOnce(run: Run, request: ReleaseRequest): Promise<ReleaseResult | string> {
+  const { temporal } = run;
+  const target = targetWorkflowId(request.target);
+  let releaseId: string | undefined;
+  let why = 'it was never taken';
+  while (Date.now() - run.lastEndedAt < STANDSTILL_MS) {
+    try {
+      releaseId ??= (await submitRelease(temporal, request)).releaseId;
+      return await workflowResult(temporal.client.workflow.getHandle(`${target}/${releaseId}`));
+    } catch (error) {
+      if (error instanceof SlipwayError && error.code === 'SLIPWAY_WORKFLOW_STUCK') return String(error);
+      why = `${String(error)} ${error instanceof Error ? String(error.cause) : ''}`;
+      await sleep(SUBMIT_AGAIN_MS);
+    }
+  }
+  return `nothing has ended for ${STANDSTILL_MS / 60_000} min; ${releaseId ?? 'it was not submitted'}: ${why}`;
+}
+
+/** Looks at the control plane, the audit and the histories. */
+async function inspect({
+  config,
+  stack,
+  temporal,
+  results,
+}: Run): Promise<{ duplicates: number; histories: number; problems: readonly string[] }> {
+  const problems: string[] = [];
+  let duplicates = 0;
+  let histories = 0;
+  for (const deployment of Object.keys(config.config.targets)) {
+    const seen = new Observer(stack, deployment);
+    const { id, active_revision_id: active } = await seen.deployment();
+    const shipped = await seen.shippedRevisions();
+    const uploads = new Set(shipped.map(({ source_revision_config: made }) => made.source_tarball_path));
+    const redeploys = stack.proxy.log.filter(
+      ({ method, path, passages }) =>
+        method === 'POST' && path.includes(id) && path.endsWith('/redeploy') && passages.length > 0,
+    );
+    duplicates += Math.max(0, shipped.length - uploads.size - redeploys.length);
+    const workflowId = targetWorkflowId({ controlPlane: stack.controlPlane, deployment });
+    const last = results.findLast(
+      ({ outcome, revisionId }) => outcome === 'released' && shipped.some((one) => one.id === revisionId),
+    );
+    if (active !== last?.revisionId) problems.push(`${deployment}: ${String(active)} serves`);
+    const found = await fetchHistories(temporal, workflowId);
+    histories += found.length;
+    problems.push(...(await replayFailures(BUNDLE, found)));
+  }
+  if (duplicates > 0) problems.push(`${duplicates} duplicate revisions`);
+  const command = slipway(['audit', '--json'], { env: stack.env, cwd: stack.folder });
+  const code = await command.exited;
+  const audited = command.lines.filter(({ event }) => event === 'audited');
+  const violations = command.lines.filter(({ event }) => event === 'violation');
+  problems.push(...violations.map((line) => JSON.stringify(line)));
+  if (code !== 0) problems.push(`slipway audit ended with ${String(code)}: ${command.stderr}`);
+  const targets = Object.keys(config.config.targets).length;
+  if (audited.length !== targets)
+    problems.push(`slipway audit looked at ${audited.length} of ${targets} targets`);
+  return { duplicates, histories, problems };
 }
 
 const BUNDLE = fileURLToPath(new URL('../../../dist/workflow-bundle.cjs', import.meta.url));
 
-/** What the releases of one run share. */
-interface Run {
-  readonly temporal: TemporalConnection;
-  /** The folder of the targets' record stores. */
-  readonly records: string;
-  readonly problems: string[];
-  /** How many releases have ended. */
-  ended: number;
-  lastEndedAt: number;
-}
-
-/** Releases one artifact after the other on one target, and follows each to its end. */
-async function releaseOn(run: Run, world: World, releases: number): Promise<number> {
-  let released = 0;
-  for (let number = 1; number <= releases; number++) {
-    const artifact = `r${number}`;
-    const recordStore = pathToFileURL(join(run.records, world.id)).href;
-    const request = releaseRequest(world.id, artifact, { steps: STEPS, recordStore });
-    const subject = `${world.id}, ${artifact}`;
-    const outcome = await releaseOnce(run, request);
-    if (outcome === 'released') released++;
-    else run.problems.push(`${subject}: ${outcome}`);
-    const revisions = world.revisionsOf(request.artifact);
-    if (revisions.length !== 1) run.problems.push(`${subject}: ${revisions.length} revisions`);
-    const active = world.deployment?.activeRevisionId;
-    if (active !== revisions[0]) run.problems.push(`${subject}: ${String(active)} serves`);
-  }
-  return released;
-}
-
-/**
- * Submits a release and follows it. Submits it again if no worker accepts it or the target no longer knows it. Returns
- * how it ended.
- */
-async function releaseOnce(run: Run, request: ReturnType<typeof releaseRequest>): Promise<string> {
-  const { temporal } = run;
-  const workflowId = targetWorkflowId(request.target);
-  let why = 'it was never taken';
-  while (Date.now() - run.lastEndedAt < STANDSTILL_MS) {
-    try {
-      const { releaseId } = await submitRelease(temporal, request);
-      for await (const event of follow(temporal, workflowId, { id: releaseId, timeoutMs: STANDSTILL_MS })) {
-        if (event.kind !== 'ended') continue;
-        run.ended++;
-        run.lastEndedAt = Date.now();
-        const { ending } = event;
-        return ending.from === 'result' ? ending.result.outcome : ending.row.outcome;
-      }
-      why = `${releaseId} was lost from sight`;
-    } catch (error) {
-      if (error instanceof SlipwayError && error.code === 'SLIPWAY_WORKFLOW_STUCK') return String(error);
-      why = String(error);
-      await pause(1_000);
-    }
-  }
-  return `nothing has ended for ${STANDSTILL_MS / 60_000} min: ${why}`;
-}
-
-/** Two workers, each in its own process. */
-class Workers {
-  kills = 0;
-  readonly #args: readonly string[];
-  readonly #running: ChildProcess[] = [];
-
-  constructor(args: readonly string[]) {
-    this.#args = args;
-  }
-
-  async start(): Promise<void> {
-    this.#running.push(...Array.from({ length: WORKERS }, () => this.#fork()));
-    await Promise.all(this.#running.map(ready));
-  }
-
-  /** Kills the oldest worker, and starts another one. */
-  async killOne(): Promise<void> {
-    const worker = this.#running.shift();
-    if (worker === undefined) return;
-    const endedWith = worker.exitCode ?? worker.signalCode;
-    if (endedWith !== null) throw new Error(`a worker has ended by itself: ${endedWith}`);
-    worker.kill('SIGKILL');
-    this.kills++;
-    const successor = this.#fork();
-    this.#running.push(successor);
-    await ready(successor);
-  }
-
-  stop(): void {
-    for (const worker of this.#running) worker.kill('SIGKILL');
-  }
-
-  #fork(): ChildProcess {
-    return fork(fileURLToPath(new URL('worker.mjs', import.meta.url)), this.#args, { execArgv: [] });
-  }
-}
-
-/** Waits until a worker polls. */
-async function ready(worker: ChildProcess): Promise<void> {
-  const ended = once(worker, 'exit').then(([code]) => {
-    throw new Error(`a worker ended before it polled: ${String(code)}`);
-  });
-  await Promise.race([once(worker, 'message'), ended]);
-}
-
-interface CarriedCall {
-  readonly activity: ActivityName;
-  readonly input: { readonly target?: { readonly controlPlane: string }; readonly store?: string };
-  readonly info: NonNullable<ConstructorParameters<typeof MockActivityEnvironment>[0]>;
-}
-
-/** Serves the worlds to the workers: each call of an activity is one request. */
-async function serveWorlds(worlds: readonly World[]): Promise<{ url: string; close: () => void }> {
-  const perform = async ({ activity, input, info }: CarriedCall): Promise<object> => {
-    const place = input.target?.controlPlane ?? input.store ?? info.workflowExecution?.workflowId ?? '';
-    const id = /stress-\d+/.exec(place)?.[0];
-    const world = worlds.find((candidate) => candidate.id === id);
-    if (world === undefined) throw new Error(`there is no world at ${place}`);
-    await pause(Math.random() * CALL_MS);
-    try {
-      const environment = new MockActivityEnvironment(info);
-      return { result: await environment.run(() => world.call(activity, input)) };
-    } catch (error) {
-      if (!(error instanceof ApplicationFailure)) throw error;
-      const { message, type, nonRetryable, details, nextRetryDelay, category } = error;
-      return { failure: { message, type, nonRetryable, details, nextRetryDelay, category } };
-    }
-  };
-  const server = createServer((request, response) => {
-    void (async () => {
-      const answer = await perform((await json(request)) as CarriedCall);
-      await pause(Math.random() * CALL_MS);
-      response.end(JSON.stringify(answer));
-    })().catch((error: unknown) => response.destroy(error as Error));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => server.close().closeAllConnections(),
-  };
-}
-
-async function historiesOf(
-  temporal: TemporalConnection,
-  worlds: readonly World[],
-): Promise<readonly AuditedHistory[]> {
-  const histories: AuditedHistory[] = [];
-  for (const world of worlds) {
-    const { target } = releaseRequest(world.id, 'any');
-    histories.push(...(await fetchHistories(temporal, targetWorkflowId(target))));
-  }
-  return histories;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+function tally(results: readonly ReleaseResult[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of results) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
 }

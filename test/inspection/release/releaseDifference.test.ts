@@ -65,3 +65,32 @@ it('names an artifact that is no longer in the store', async () => {
   );
   expect(files).toBe('release-2: its artifact is not in this artifact store');
 });
+
+it('finds the rows of a dataset that changed sides', async () => {
+  const store = openArtifactStore(join(folder, 'store'));
+  const asked = async (releaseId: string, passed: Readonly<Record<string, boolean>>) => {
+    const rows = Object.entries(passed).map(([id, row], index) => ({
+      id,
+      line: index + 1,
+      passed: row,
+      reasons: row ? [] : ['the answer is late'],
+    }));
+    await store.putRecord(`_rows/${releaseId}.json`, { rows });
+    const found = recorded(releaseId, await put(releaseId, releaseId));
+    const dataset = { results: `_rows/${releaseId}.json`, made: rows.length };
+    const verdict = { check: 'trains', revisionId: found.result?.revisionId, dataset };
+    return { ...found, result: { ...found.result, verdicts: [verdict] } } as unknown as FoundRelease;
+  };
+  const from = await asked('release-1', { a: true, b: false, c: true, gone: true });
+  const to = await asked('release-2', { c: true, b: true, a: false, added: false });
+  const { rows } = await releaseDifference(store, from, to);
+  expect(rows).toMatchObject([
+    {
+      check: 'trains',
+      fixed: [{ id: 'b', line: 2 }],
+      broken: [{ id: 'a', line: 3, reasons: ['the answer is late'] }],
+      onlyFrom: 1,
+      onlyTo: 1,
+    },
+  ]);
+});

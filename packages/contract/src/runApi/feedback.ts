@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import { CONTRACT_001, endpointsOf } from '../endpoint.ts';
-import { COMMENT_MAX } from '../limits.ts';
-import { JsonObject, nonEmptyText, text } from '../scalars.ts';
+import { COMMENT_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
+import { JsonObject, nonEmptyText, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 
 /** Each requested feedback key with its pre-signed link (contract 001, "Feedback object"). The links are secrets. */
 export const FeedbackLinks = z.record(z.string(), z.url({ protocol: /^https?$/u }));
@@ -42,6 +42,35 @@ export const FeedbackQuery = z.object({
   metadata: z.undefined({ error: 'Not supported with GET: use POST' }).optional(),
 });
 export type FeedbackQuery = z.infer<typeof FeedbackQuery>;
+
+/** A tracing project, as `GET /api/v1/sessions` lists it (public API). Loose: unknown fields pass. */
+export const TracingProject = z.looseObject({ id: Uuid, name: z.string() });
+export type TracingProject = z.infer<typeof TracingProject>;
+
+/** The query of `GET /api/v1/sessions` (public API): the projects of a name, or all. */
+export const TracingProjectsQuery = PageQuery.extend({ name: text(NAME_MAX).optional() });
+
+/** Feedback as `GET /api/v1/feedback` lists it (public API). Loose: unknown fields pass. */
+export const FeedbackItem = z.looseObject({
+  key: z.string(),
+  score: z.union([z.number(), z.boolean()]).nullish(),
+  created_at: Timestamp,
+});
+export type FeedbackItem = z.infer<typeof FeedbackItem>;
+
+/** One value, or several. */
+const some = <Item extends z.ZodType>(item: Item) =>
+  z.preprocess((value): unknown => (Array.isArray(value) ? value : [value]), z.array(item).max(LIST_IDS_MAX));
+
+/** The query of `GET /api/v1/feedback` (public API). Each filter may be absent. */
+export const FeedbackListQuery = PageQuery.extend({
+  session: some(Uuid).optional(),
+  key: some(nonEmptyText(NAME_MAX)).optional(),
+  has_score: QueryBoolean.optional(),
+  min_created_at: Timestamp.optional(),
+  max_created_at: Timestamp.optional(),
+});
+export type FeedbackListQuery = z.infer<typeof FeedbackListQuery>;
 
 /** The answer to feedback: "not shown"; an object of the service's own, perhaps empty. */
 const FeedbackRecorded = z.unknown();

@@ -1,4 +1,5 @@
 import { ErrorDetail, HttpValidationError } from '@slipway/contract/httpErrors';
+import { FeedbackListQuery, TracingProject, TracingProjectsQuery } from '@slipway/contract/runApi/feedback';
 import { StorableObject, Timestamp, Uuid } from '@slipway/contract/scalars';
 import { z } from 'zod';
 import type { oas31, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from 'zod-openapi';
@@ -140,6 +141,32 @@ export const ADDITIONAL_PATHS: ZodOpenApiPathsObject = {
       description: 'What was recorded for a run through its feedback links.',
       tags: ['feedback'],
       requestParams: { path: z.object({ run_id: Uuid }) },
+      responses: {
+        '200': { description: 'Done', ...json(z.array(RecordedFeedback)) },
+        ...errorResponses([401, 403, 422]),
+      },
+    },
+  },
+  '/api/v1/sessions': {
+    get: {
+      operationId: 'listTracingProjects',
+      summary: 'List the tracing projects of a tenant',
+      description: 'As in the public API. With name: the project of that name.',
+      tags: ['feedback'],
+      requestParams: { query: TracingProjectsQuery },
+      responses: {
+        '200': { description: 'Done', ...json(z.array(TracingProject)) },
+        ...errorResponses([401, 403, 422]),
+      },
+    },
+  },
+  '/api/v1/feedback': {
+    get: {
+      operationId: 'listFeedback',
+      summary: 'List the feedback of tracing projects',
+      description: 'As in the public API, newest first.',
+      tags: ['feedback'],
+      requestParams: { query: FeedbackListQuery },
       responses: {
         '200': { description: 'Done', ...json(z.array(RecordedFeedback)) },
         ...errorResponses([401, 403, 422]),

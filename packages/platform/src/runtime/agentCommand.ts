@@ -12,9 +12,19 @@ export function agentCommand(agentDir: string, graphConfigPath: string): [string
   return [process.execPath, main, agentDir, ...config];
 }
 
+/** The command of the container that shares its network with an image's (`imageDoor.ts`). */
+export function doorCommand(folder: string, port: string): [string, ...string[]] {
+  return ['node', join(PACKAGE, 'dist/runtime/imageDoor.js'), folder, port];
+}
+
+/** The paths that {@link doorCommand} reads on this machine. */
+export function placesOfDoor(): string[] {
+  return [join(PACKAGE, 'package.json'), join(PACKAGE, 'dist')];
+}
+
 /** The paths that {@link agentCommand} reads on this machine: this package, and the packages that it resolves. */
 export async function placesOfThisPackage(): Promise<string[]> {
-  const places = [join(PACKAGE, 'package.json'), join(PACKAGE, 'dist')];
+  const places = placesOfDoor();
   for (let folder = dirname(join(PACKAGE, 'x')); ; folder = dirname(folder)) {
     const modules = join(folder, 'node_modules');
     if (

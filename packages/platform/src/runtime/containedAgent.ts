@@ -3,30 +3,18 @@ import { join } from 'node:path';
 
 import { EnvHttpProxyAgent, setGlobalDispatcher } from 'undici';
 
+import { PROXY, PROXY_PORT, proxyVariables, SOCKETS } from './containedNetwork.ts';
 import { startRelay } from './relay.ts';
-
-/** The folder and names of a contained agent's sockets (`docker/sockets.ts`). */
-export const SOCKETS = { folder: '/run/slipway', agent: 'agent.sock', egress: 'egress.sock' } as const;
-/** `pg`'s name for the socket of a server on the default port. */
-export const STORAGE_SOCKET = '.s.PGSQL.5432';
-/** The outbound proxy, on the container's own loopback. */
-const PROXY_PORT = 3128;
-const PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 
 /** The environment of an agent in a container, made from its environment as a process. */
 export function containedEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
-  const proxy = { HTTP_PROXY: PROXY, HTTPS_PROXY: PROXY, NO_PROXY: 'localhost,127.0.0.1,::1' };
-  const lower = Object.entries(proxy).map(([name, value]) => [name.toLowerCase(), value]);
   const url = new URL(env['SLIPWAY_AGENT_DATABASE_URL'] ?? '');
   url.hostname = 'localhost';
   url.port = '5432';
   url.searchParams.set('host', SOCKETS.folder);
   return {
     ...env,
-    ...proxy,
-    ...(Object.fromEntries(lower) as Record<string, string>),
-    // For Node itself, in versions that support it; `fetch` uses the proxy in any case.
-    NODE_USE_ENV_PROXY: '1',
+    ...proxyVariables(),
     SLIPWAY_AGENT_DATABASE_URL: url.href,
     SLIPWAY_AGENT_SOCKETS: SOCKETS.folder,
     // Its stdin is not held open; the platform removes its container.

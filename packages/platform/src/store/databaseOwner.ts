@@ -5,6 +5,7 @@ import { PlatformError } from '../errors.ts';
 import { openEmbeddedPostgres } from './embeddedPostgres.ts';
 import { migrate } from './migrate.ts';
 import { CONTROL_PLANE_MIGRATIONS } from './migrations.ts';
+import { createPool } from './pool.ts';
 import type { Schema } from './schema.ts';
 
 /** A platform's exclusive ownership of a database. */
@@ -149,8 +150,7 @@ export async function openDatabase(options: {
       ? await openEmbeddedPostgres(options.home, onConnectionError)
       : undefined;
   const connectionString = embedded?.connectionString ?? options.databaseUrl ?? '';
-  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 10_000 });
-  pool.on('error', onConnectionError);
+  const pool = createPool({ connectionString, max: 10, connectionTimeoutMillis: 10_000 }, onConnectionError);
   const { onQuery } = options;
   const kysely = new Kysely<Schema>({
     dialect: new PostgresDialect({ pool }),

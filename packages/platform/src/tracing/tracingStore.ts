@@ -1,7 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 
-import type { FeedbackLinks, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
-import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
+import type {
+  FeedbackLinks,
+  FeedbackListQuery,
+  FeedbackSubmission,
+  TracingProjectsQuery,
+} from '@slipway/contract/runApi/feedback';
+import { type ColumnType, type Generated, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import type { z } from 'zod';
 
 import { PlatformError } from '../errors.ts';
 import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
@@ -150,12 +156,48 @@ export class TracingStore {
       .orderBy('created_at')
       .orderBy('key')
       .execute();
-    return rows.map(({ token_hash: _, ...row }) => ({
-      ...row,
-      created_at: row.created_at.toISOString(),
-      updated_at: row.updated_at.toISOString(),
-    }));
+    return rows.map(answered);
   }
+
+  /** The tracing projects of a tenant, oldest first. */
+  async projectsOf(tenantId: string, { name, limit, offset }: z.output<typeof TracingProjectsQuery>) {
+    const projects = this.#db as unknown as Kysely<Schema>;
+    const rows = await projects
+      .selectFrom('tracing_projects')
+      .select(['id', 'name', 'tenant_id', 'created_at'])
+      .where('tenant_id', '=', tenantId)
+      .$if(name !== undefined, (query) => query.where('name', '=', name ?? ''))
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+    return rows.map(({ created_at: at, ...row }) => ({ ...row, start_time: at.toISOString() }));
+  }
+
+  /** The feedback of a tenant's tracing projects, newest first. */
+  async listFeedback(tenantId: string, query: FeedbackListQuery) {
+    const { session, key, has_score: hasScore, min_created_at: from, max_created_at: until } = query;
+    const rows = await this.#db
+      .selectFrom('slipway_tracing.feedback')
+      .selectAll()
+      .where(isOfTenant(tenantId, session))
+      .$if(key !== undefined, (rest) => rest.where('key', 'in', key ?? []))
+      .$if(hasScore !== undefined, (rest) => rest.where('score', hasScore === true ? 'is not' : 'is', null))
+      .$if(from !== undefined, (rest) => rest.where('created_at', '>=', new Date(from ?? '')))
+      .$if(until !== undefined, (rest) => rest.where('created_at', '<=', new Date(until ?? '')))
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .limit(query.limit)
+      .offset(query.offset)
+      .execute();
+    return rows.map(answered);
+  }
+}
+
+/** A row as it is answered, without its link. */
+function answered({ token_hash: _, ...row }: Selectable<FeedbackTable>) {
+  return { ...row, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
 }
 
 /** Whether feedback came through a deployment's link, in SQL that has the feedback. */
@@ -165,12 +207,17 @@ function isOfDeployment(deploymentId: string): RawBuilder<boolean> {
     where tokens.token_hash = slipway_tracing.feedback.token_hash and tokens.deployment_id = ${deploymentId})`;
 }
 
-/** Whether feedback belongs to a tenant's tracing project, in SQL that has the feedback. */
-function isOfTenant(tenantId: string): RawBuilder<boolean> {
+/**
+ * Whether feedback belongs to a tenant's tracing project, in SQL that has the feedback.
+ *
+ * @param projects - the ids of the projects. Default: all of the tenant's.
+ */
+function isOfTenant(tenantId: string, projects?: readonly string[]): RawBuilder<boolean> {
+  const chosen = projects === undefined ? sql`` : sql` and projects.id::text in (${sql.join(projects)})`;
   return sql<boolean>`exists (
     select 1 from slipway_tracing.feedback_tokens as tokens
     join tracing_projects as projects on projects.deployment_id::text = tokens.deployment_id
-    where tokens.token_hash = slipway_tracing.feedback.token_hash and projects.tenant_id = ${tenantId})`;
+    where tokens.token_hash = slipway_tracing.feedback.token_hash and projects.tenant_id = ${tenantId}${chosen})`;
 }
 
 function hashOf(token: string): string {

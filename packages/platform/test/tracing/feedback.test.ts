@@ -8,6 +8,7 @@ import { requireApiKey } from '../../src/http/apiKey.ts';
 import { respondWithProblem } from '../../src/http/problem.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
+import { projectRoutes } from '../../src/tracing/projectRoutes.ts';
 import {
   createTracingProject,
   openTracing,
@@ -172,6 +173,52 @@ describe('recorded feedback', () => {
     expect((await app.request('/api/v1/runs/x/feedback', { headers: { 'x-api-key': KEY } })).status).toBe(
       422,
     );
+  });
+});
+
+describe('the feedback of tracing projects', () => {
+  it('is listed by project, key and time, newest first, and to its tenant alone', async () => {
+    const [tenantId, deploymentId] = [randomUUID(), randomUUID()];
+    const project = await createTracingProject<Schema>(database.kysely, {
+      tenantId,
+      name: 'listed',
+      deploymentId,
+    });
+    for (const score of [1, 0, null]) {
+      const links = await tracing.createFeedbackLinks({
+        tracingUrl: '',
+        runId: randomUUID(),
+        keys: ['helpful', 'other'],
+        deploymentId,
+      });
+      await post(links['helpful']!, { score });
+      await post(links['other']!, { score: 7 });
+    }
+    const listed = projectRoutes({
+      tracing,
+      guard: requireApiKey(KEY),
+      tenantOf: (c) => c.req.header('x-tenant-id') ?? '',
+    });
+    listed.onError((error, c) => respondWithProblem(error, c));
+    const read = async (path: string, tenant = tenantId): Promise<unknown> => {
+      const headers = { 'x-api-key': KEY, 'x-tenant-id': tenant };
+      const response = await listed.request(path, { headers });
+      return response.status === 200 ? response.json() : response.status;
+    };
+    expect(await read('/api/v1/sessions?name=listed')).toMatchObject([{ id: project, name: 'listed' }]);
+    expect(await read('/api/v1/sessions?name=other')).toEqual([]);
+    expect(await read('/api/v1/sessions', randomUUID())).toEqual([]);
+    const all = `/api/v1/feedback?session=${project}&key=helpful`;
+    expect(await read(all)).toMatchObject([{ score: null }, { score: 0 }, { score: 1 }]);
+    expect(await read(`${all}&has_score=true`)).toMatchObject([{ score: 0 }, { score: 1 }]);
+    expect(await read(`${all}&has_score=true&limit=1&offset=1`)).toMatchObject([{ score: 1 }]);
+    expect(await read(`${all}&key=other`)).toHaveLength(6);
+    expect(await read(`${all}&max_created_at=2001-01-01T00:00:00Z`)).toEqual([]);
+    expect(await read(`${all}&min_created_at=2001-01-01T00:00:00Z`)).toHaveLength(3);
+    expect(await read(`/api/v1/feedback?session=${randomUUID()}`)).toEqual([]);
+    expect(await read(all, randomUUID())).toEqual([]);
+    expect(await read('/api/v1/feedback?session=x')).toBe(422);
+    expect((await listed.request(all)).status).toBe(401);
   });
 });
 

@@ -1,14 +1,18 @@
 import pLimit from 'p-limit';
 
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import { type ArtifactStore, readKeptChecks } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { describeArtifact } from '../../../domain/artifact/artifact.ts';
 import {
+  type ArtifactUse,
+  datasetUses,
   decideRetention,
   type RecordedRelease,
   type Retention,
   unaskedUses,
 } from '../../../domain/artifact/retention.ts';
+import { datasetDigests } from '../../../domain/check/dataset.ts';
+import { ROWS_UNDER_WAY } from '../../../domain/check/rowRecords.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { isRecord } from '../../../domain/scalars.ts';
@@ -59,9 +63,11 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
     for (const line of prunedLines(done, Date.now(), columns, output.style)) output.print(line);
   }
   const proofs = await removeOldProofs(store, dryRun);
+  const rows = await removeLeftRows(store, dryRun);
   output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
   output.print(sumLine(done, store.url, dryRun));
   if (proofs > 0) output.print(`${proofs} unused proofs of identity ${dryRun ? 'would go' : 'removed'}`);
+  if (rows > 0) output.print(`${rows} results of canceled datasets ${dryRun ? 'would go' : 'removed'}`);
   return 0;
 }
 
@@ -80,6 +86,21 @@ export async function removeOldProofs(store: ArtifactStore, dryRun: boolean): Pr
   return removed;
 }
 
+/** How long a dataset may be asked, in milliseconds. */
+const ROWS_KEPT_MS = 30 * 24 * 3_600_000;
+
+/** Removes batches of rows whose check was canceled. @returns how many. */
+async function removeLeftRows(store: ArtifactStore, dryRun: boolean): Promise<number> {
+  let removed = 0;
+  for (const name of await store.listRecords(ROWS_UNDER_WAY)) {
+    const batch = await store.getRecord(name);
+    if (!isRecord(batch) || !(Date.parse(String(batch['at'])) < Date.now() - ROWS_KEPT_MS)) continue;
+    if (!dryRun) await store.removeRecord(name);
+    removed += 1;
+  }
+  return removed;
+}
+
 async function retentions(
   context: CommandContext,
   store: ArtifactStore,
@@ -92,10 +113,27 @@ async function retentions(
     // A target of the same name with another record store says nothing about the records in this store.
     const asked = new Set(targets.filter((target) => target.store === store.url).map(({ name }) => name));
     const releases = recorded.filter(({ target }) => asked.has(target) || !forget.includes(target));
-    const needed = [...uses, ...unaskedUses(releases, asked)];
+    const kept = targets.filter(({ name }) => asked.has(name));
+    const needed = [...uses, ...(await restorableDatasets(store, kept)), ...unaskedUses(releases, asked)];
     const policy = { keep, olderThanMs: olderThan };
     return decideRetention(await store.listArtifacts(), needed, releases, policy, Date.now());
   });
+}
+
+/**
+ * The datasets of checks under which revisions may be restored.
+ *
+ * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: then it is not known which datasets are needed.
+ */
+async function restorableDatasets(
+  store: ArtifactStore,
+  targets: readonly { readonly name: string; readonly checks: readonly string[] }[],
+): Promise<readonly ArtifactUse[]> {
+  const found = targets.map(async ({ name, checks }) => {
+    const lists = await pLimit(AT_ONCE).map([...new Set(checks)], (digest) => readKeptChecks(store, digest));
+    return datasetUses(datasetDigests(lists.flat()), `a revision of ${name} may be restored`);
+  });
+  return (await Promise.all(found)).flat();
 }
 
 async function prune(store: ArtifactStore, retention: Retention, dryRun: boolean): Promise<Pruned> {
@@ -202,19 +240,23 @@ export async function recordedReleases(store: ArtifactStore): Promise<readonly R
 async function readRelease(store: ArtifactStore, name: string): Promise<readonly RecordedRelease[]> {
   const record = await recordOf(store, name);
   if (record === undefined) return [];
-  const { target, releaseId, artifact, outcome, endedAt } = record;
+  const { target, releaseId, artifact, outcome, endedAt, verdicts = [] } = record;
   if (artifact === null) return [];
   if (![target, releaseId, artifact, outcome, endedAt].every((field) => typeof field === 'string')) {
     throw unreadable(name, store.url);
   }
-  if (!artifact.startsWith('sha256:')) return [];
-  return [{ target, releaseId, artifact, released: outcome === 'released', endedAt }];
+  const datasets = [...new Set(verdicts.flatMap(({ dataset }) => dataset?.digest ?? []))];
+  if (!artifact.startsWith('sha256:') && datasets.length === 0) return [];
+  return [{ target, releaseId, artifact, datasets, released: outcome === 'released', endedAt }];
 }
 
-async function recordOf(store: ArtifactStore, name: string): Promise<ReleaseResult | undefined> {
+/** Other versions of Slipway may have written it without verdicts. */
+type ReleaseRecord = Omit<ReleaseResult, 'verdicts'> & Partial<Pick<ReleaseResult, 'verdicts'>>;
+
+async function recordOf(store: ArtifactStore, name: string): Promise<ReleaseRecord | undefined> {
   try {
     const record = await store.getRecord(name);
-    if (typeof record === 'object' && record !== null) return record as ReleaseResult;
+    if (typeof record === 'object' && record !== null) return record as ReleaseRecord;
     if (record === undefined) return undefined;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;

@@ -17,8 +17,10 @@ import { hasMaxLatency } from '../../../domain/check/expectation.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
+import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { onInterruption } from '../../interruption.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
+import { askRows } from './askRows.ts';
 import { reportChecksInCi, resultLines } from './checkLines.ts';
 import { type AgentAddress, agentOf } from './checkedAddress.ts';
 import { junitReport } from './junit.ts';
@@ -47,26 +49,38 @@ export async function runCheckCommand(
   options: CheckOptions,
 ): Promise<number> {
   const { output } = context;
-  const { config, file } = await loadConfig(options.config);
+  const { config, file, folder } = await loadConfig(options.config);
   if (config.checks.length === 0) {
     throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has no checks', {
       place: file,
       hint: 'add some below "checks"; docs/checks.md shows how',
     });
   }
-  const address = await agentOf(context, config, wanted, options.apiKey);
-  const agent = createRunApiClient({ ...address, connections: options.concurrency + 1 });
-  const pool = createAgent();
   const interruption = onInterruption();
+  const { checks, sources } = await readDatasets(
+    context,
+    { config, folder },
+    { checks: config.checks, checksBudget: config.checksBudget },
+    interruption.signal,
+  );
+  const address = await agentOf(context, config, wanted, options.apiKey);
+  const agent = createRunApiClient({ ...address, connections: mostAtOnce(checks, options.concurrency) + 1 });
+  const pool = createAgent();
   const live = new LiveLines(output);
   const results: CheckResult[] = [];
-  live.show(() => [`${results.length} of ${config.checks.length} checks of ${address.baseUrl} are decided`]);
+  let rows = '';
+  live.show(() => [`${results.length} of ${checks.length} checks of ${address.baseUrl} are decided${rows}`]);
   const began = performance.now();
   try {
     await askAll({
-      ...{ agent, address, checks: config.checks, budget: config.checksBudget },
+      agent,
+      address,
+      checks,
+      sources,
+      budget: config.checksBudget,
       evaluating: { pool, environment: context.environment },
       concurrency: options.concurrency,
+      onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
       signal: interruption.signal,
       onResult: (result) => {
         results.push(result);
@@ -80,7 +94,7 @@ export async function runCheckCommand(
     interruption.release();
     await Promise.all([agent.close(), pool.close()]);
   }
-  const inOrder = config.checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
+  const inOrder = checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
   if (options.junit !== undefined) {
     await writeFile(options.junit, junitReport(address.baseUrl, inOrder, performance.now() - began));
   }
@@ -94,17 +108,22 @@ interface AskAll {
   readonly agent: CheckedAgent;
   readonly address: AgentAddress;
   readonly checks: readonly Check[];
+  /** Where the rows of each check come from, by its name. */
+  readonly sources: ReadDatasets['sources'];
   readonly budget: ChecksBudget | undefined;
   readonly evaluating: Evaluating;
   readonly concurrency: number;
   readonly signal: AbortSignal;
   readonly onResult: (result: CheckResult) => void;
   readonly onLeft: (threadId: string) => void;
+  /** Called with how far a dataset is; with nothing once it is decided. */
+  readonly onRows: (text: string) => void;
 }
 
 /**
- * Asks several checks at once, and afterwards, one by one, those with a `maxLatency`, which the others would slow down. A
- * budget is spent in the order of the file, so then all are asked one by one.
+ * Asks several checks at once, and afterwards, one by one, those with a `maxLatency`, which the others would slow down, and
+ * those over a dataset, which ask several rows at once. A budget is spent in the order of the file, so then all are asked one
+ * by one.
  */
 async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Promise<void> {
   let left = asking.budget;
@@ -114,7 +133,9 @@ async function askAll({ checks, concurrency, onResult, ...asking }: AskAll): Pro
     onResult(result);
   };
   const isAlone = (check: Check): boolean =>
-    left !== undefined || (check.turns ?? [check]).some(({ expect }) => hasMaxLatency(expect));
+    left !== undefined ||
+    check.dataset !== undefined ||
+    (check.turns ?? [check]).some(({ expect }) => hasMaxLatency(expect));
   const limit = pLimit(concurrency);
   await Promise.all(checks.filter((check) => !isAlone(check)).map((check) => limit(() => ask(check))));
   for (const check of checks.filter(isAlone)) await ask(check);
@@ -125,8 +146,10 @@ async function askOne(
     agent,
     address,
     evaluating,
+    sources,
     signal,
     onLeft,
+    onRows,
   }: Omit<AskAll, 'checks' | 'budget' | 'concurrency' | 'onResult'>,
   { feedbackKey: _unused, ...check }: Check,
   budget: ChecksBudget | undefined,
@@ -134,16 +157,31 @@ async function askOne(
   const { apiKey } = address;
   const ofEvaluators = knownSecrets(check.evaluators, evaluating.environment);
   const secrets = [...ofEvaluators, ...(apiKey === undefined ? [] : [apiKey])];
+  const { dataset } = check;
+  const source = sources.get(check.name);
   try {
+    if (dataset !== undefined && source !== undefined) {
+      const asked = await askRows({ agent, check, dataset, source, budget, evaluating, signal, onRows });
+      return { result: removeSecretsFromTexts(asked.result, secrets), spent: asked.spent };
+    }
     const { spent, ...carried } = await carryOut({
-      ...{ agent, check, budget, evaluating, signal, begun: NOTHING_MADE },
+      agent,
+      check,
+      budget,
+      evaluating,
+      signal,
+      begun: NOTHING_MADE,
       thread: () => {
         const id = randomUUID();
         return { id, onLeft: () => onLeft(id) };
       },
       onAnswered: ({ judgement: { passed, reasons, answer }, seen }) =>
         Promise.resolve({
-          ...{ passed, reasons, answer, runId: seen.runId, feedbackRecorded: null },
+          passed,
+          reasons,
+          answer,
+          runId: seen.runId,
+          feedbackRecorded: null,
           latencyMs: seen.run.latencyMs,
         }),
       onProgress: () => undefined,
@@ -161,6 +199,11 @@ async function askOne(
     const result = { check: check.name, ...nothing, error: { code, message: why } };
     return { result: removeSecretsFromTexts(result, secrets), spent: undefined };
   }
+}
+
+/** How many runs are under way at once at most. */
+function mostAtOnce(checks: readonly Check[], concurrency: number): number {
+  return Math.max(concurrency, ...checks.map(({ dataset }) => dataset?.concurrency ?? 1));
 }
 
 function exitCodeOf(results: readonly CheckResult[]): number {

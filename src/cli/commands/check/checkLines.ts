@@ -1,3 +1,4 @@
+import { datasetText, type DatasetVerdict, rowName } from '../../../domain/check/dataset.ts';
 import { scoresText } from '../../../domain/check/evaluator.ts';
 import { answeredText } from '../../../domain/check/repetition.ts';
 import { formatDuration } from '../../../domain/duration.ts';
@@ -14,15 +15,30 @@ const ANSWER_MAX_CHARACTERS = 200;
 
 /** How a check went, for people. */
 export function resultLines(result: CheckResult, style: Style): readonly string[] {
-  const { check, passed, reasons, latencyMs, scores, error } = result;
+  const { check, passed, reasons, latencyMs, scores, error, dataset } = result;
   if (error !== null) return [`${style.warn(MARKS.warning)} ${check}: ${error.message} (${error.code})`];
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  if (dataset !== undefined) return [`${mark} ${check}`, ...rowLines(dataset, result.failedRows ?? [])];
   const answered = fitLine(answeredText(result), ANSWER_MAX_CHARACTERS);
   return [
     `${mark} ${check}, ${formatDuration(latencyMs)}`,
     ...reasons.map((reason) => `    ${reason}`),
     ...(scores === undefined ? [] : [style.faint(`    scored ${scoresText(scores)}`)]),
     ...(passed ? [style.faint(`    answered ${answered}`)] : []),
+  ];
+}
+
+const ROWS_SHOWN = 20;
+
+function rowLines(
+  dataset: DatasetVerdict,
+  failed: NonNullable<CheckResult['failedRows']>,
+): readonly string[] {
+  const more = dataset.made - dataset.passed - Math.min(failed.length, ROWS_SHOWN);
+  return [
+    `    ${datasetText(dataset)}`,
+    ...failed.slice(0, ROWS_SHOWN).map((row) => `    ${rowName(row)}: ${row.reasons.join('; ')}`),
+    ...(more > 0 ? [`    and ${counted(more, 'more row')} failed`] : []),
   ];
 }
 
@@ -37,11 +53,11 @@ export async function reportChecksInCi(
   for (const { check, passed, reasons, error } of results) {
     if (!passed) log.annotate('error', `check "${check}"`, error?.message ?? reasons.join('\n'));
   }
-  const rows = results.map(({ check, passed, reasons, scores, error }) => {
+  const rows = results.map(({ check, passed, reasons, scores, error, dataset }) => {
     const verdict =
       error === null ? (passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`) : error.code;
-    const why = error?.message ?? reasons.join('; ');
-    return `| ${cell(check)} | ${verdict} | ${cell(scoresText(scores ?? []))} | ${cell(why)} |`;
+    const why = passed && dataset !== undefined ? datasetText(dataset) : reasons.join('; ');
+    return `| ${cell(check)} | ${verdict} | ${cell(scoresText(scores ?? []))} | ${cell(error?.message ?? why)} |`;
   });
   const notPassed = results.filter(({ passed }) => !passed).length;
   const mark = exitCode === 0 ? MARKS.done : MARKS.failed;

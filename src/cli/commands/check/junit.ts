@@ -1,9 +1,11 @@
+import { datasetText, type DatasetVerdict, rowName } from '../../../domain/check/dataset.ts';
 import type { EvaluatorScores } from '../../../domain/check/evaluator.ts';
 import type { CheckResult } from '../../events/checks.ts';
 
 /**
  * Checks as JUnit XML, which CI systems show: one suite, a test case for each check. A check that could not be carried out
- * is an error, not a failure.
+ * is an error, not a failure. Rows of a dataset are text within their check: as test cases of their own, a row that fails
+ * within the pass rate would turn the job red.
  *
  * @param agent - the suite's name.
  * @param tookMs - all of them together, in milliseconds.
@@ -24,13 +26,17 @@ export function junitReport(agent: string, results: readonly CheckResult[], took
 }
 
 function testCase(result: CheckResult): readonly string[] {
-  const { check, passed, reasons, answer, latencyMs, scores = [], error } = result;
+  const { check, passed, reasons, answer, latencyMs, scores = [], error, dataset } = result;
   const opening = `    <testcase${attributes({ name: check, classname: 'slipway check', time: seconds(latencyMs) })}`;
   if (error !== null) return [`${opening}>`, part('error', error.message, error.code, ''), '    </testcase>'];
-  if (passed && scores.length === 0) return [`${opening}/>`];
-  const text = [...reasons, `answered ${answer}`].join('\n');
-  const failure = passed ? [] : [part('failure', reasons[0] ?? '', 'SLIPWAY_CHECK_FAILED', text)];
-  return [`${opening}>`, ...properties(scores), ...failure, '    </testcase>'];
+  const text =
+    dataset === undefined ? [...reasons, `answered ${answer}`].join('\n') : rowsText(dataset, result);
+  const below = [
+    ...properties(scores),
+    ...(passed ? [] : [part('failure', reasons[0] ?? '', 'SLIPWAY_CHECK_FAILED', text)]),
+    ...(passed && dataset !== undefined ? [`      <system-out>${escaped(text)}</system-out>`] : []),
+  ];
+  return below.length === 0 ? [`${opening}/>`] : [`${opening}>`, ...below, '    </testcase>'];
 }
 
 /** The scores, as properties of the test case: of a repeated check, each in its order. */
@@ -44,6 +50,15 @@ function properties(scores: readonly EvaluatorScores[]): readonly string[] {
     ...each.map((fields) => `        <property${fields}/>`),
     '      </properties>',
   ];
+}
+
+function rowsText(dataset: DatasetVerdict, { failedRows = [] }: CheckResult): string {
+  const more = dataset.made - dataset.passed - failedRows.length;
+  return [
+    datasetText(dataset),
+    ...failedRows.map((row) => `${rowName(row)}: ${row.reasons.join('; ')}; answered ${row.answer}`),
+    ...(more > 0 ? [`and ${more} more rows failed`] : []),
+  ].join('\n');
 }
 
 function part(name: string, message: string, type: string, text: string): string {

@@ -151,7 +151,7 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
     onProgress(`using Temporal at ${configured.address}`);
     const temporal = await connectTemporal(configured);
     try {
-      await registerSearchAttributes(temporal.connection, configured.namespace);
+      await registerSearchAttributes(temporal);
     } finally {
       await temporal.close();
     }

@@ -11,8 +11,8 @@ import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
-  missingSearchAttributes,
   registerSearchAttributes,
+  requireSearchAttributes,
 } from '../../../temporal/client/searchAttributes.ts';
 import { findStuckTasks, terminateStuck } from '../../../temporal/client/stuckTask.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
@@ -80,19 +80,15 @@ async function* temporalFindings(
   }
 }
 
-function searchAttributesFinding(
-  { connection, settings }: TemporalConnection,
-  fix: boolean,
-): Promise<Finding> {
+function searchAttributesFinding(temporal: TemporalConnection, fix: boolean): Promise<Finding> {
   const name = 'search attributes';
   return found(name, async () => {
-    if (fix) {
-      const registered = await registerSearchAttributes(connection, settings.namespace);
-      return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
+    if (!fix) {
+      await requireSearchAttributes(temporal);
+      return ok(name, 'registered');
     }
-    const missing = await missingSearchAttributes(connection, settings.namespace);
-    if (missing.length === 0) return ok(name, 'registered');
-    return lacking(name, `not registered: ${missing.join(', ')}`, 'slipway doctor --fix', 6);
+    const registered = await registerSearchAttributes(temporal);
+    return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
   });
 }
 

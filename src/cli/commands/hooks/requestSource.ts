@@ -2,6 +2,7 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { RequestSource } from '../../../hooks/listeningHook.ts';
 import type { CommandContext } from '../../context.ts';
+import { readDatasets } from '../../datasets/readDatasets.ts';
 import { gitIn, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
 import { artifactOf } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
@@ -31,12 +32,14 @@ export function requestSource(
         sourceRef(environment, git),
         notifyOf(settings.notify ?? [], environment, git),
       ]);
+      const datasets = await readDatasets(context, file, settings, signal);
       const prepared = await artifactOf(file, name, context, signal, (source) =>
         warnOfSecrets(output, source, false, signal),
       );
       const committedAt = await sourceCommittedAt(git, commit);
+      await datasets.store();
       return releaseRequest(
-        { ...settings, notify },
+        { ...settings, checks: datasets.checks, notify },
         { target: spec, ...prepared, requestedBy: BY, commit, committedAt, ref },
       );
     }),

@@ -8,6 +8,7 @@ import {
 } from '../../../domain/promotion/promotion.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
+import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
@@ -30,7 +31,8 @@ export interface PreparedPromotion {
  * Makes the request for a promotion of the file.
  *
  * @param specOf - makes the spec of a target. Default: as `chooseTargetSpec` does.
- * @throws SlipwayError as `specOf` does for each of its targets; SLIPWAY_JUDGE_INPUTS_INVALID.
+ * @param read - reads the datasets of its checks. Default: as a release does.
+ * @throws SlipwayError as `specOf` does for each of its targets; SLIPWAY_JUDGE_INPUTS_INVALID, SLIPWAY_DATASET_….
  */
 export async function promotionRequest(
   context: CommandContext,
@@ -39,14 +41,17 @@ export async function promotionRequest(
   requestedBy: Actor,
   specOf: (target: string) => Promise<TargetSpec> = async (target) =>
     (await chooseTargetSpec(context, file.config, target)).spec,
+  read: (settings: PromotionSettings['release']) => Promise<ReadDatasets> = (settings) =>
+    readDatasets(context, file, settings),
 ): Promise<PreparedPromotion> {
   const settings = promotionSettings(file.config, name);
   const { soakMs, bakeMs, checkEveryMs, approval, freezes, differences } = settings;
   const store = artifactStoreOf(file, context);
   const inputs = settings.judge && (await judgeInputs(settings.judge, file.folder));
   const { notify: receivers = [], ...released } = settings.release;
+  const datasets = await read(settings.release);
   const notify = await notifyOf(receivers, context.environment, gitIn(file.folder));
-  const release = { ...released, ...(notify.length === 0 ? {} : { notify }) };
+  const release = { ...released, checks: datasets.checks, ...(notify.length === 0 ? {} : { notify }) };
   const request: PromotionRequest = {
     name,
     from: await specOf(settings.from),
@@ -66,7 +71,10 @@ export async function promotionRequest(
   return {
     request,
     settings,
-    store: async () => inputs?.store(store),
+    store: async () => {
+      await datasets.store();
+      await inputs?.store(store);
+    },
   };
 }
 

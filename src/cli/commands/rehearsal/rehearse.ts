@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
 import type { TargetConfig } from '../../../config/configSchema.ts';
+import { beforeReading, type DeclaredCheck } from '../../../config/datasetSchema.ts';
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
@@ -17,6 +18,7 @@ import { rehearse } from '../../../rehearsal/rehearse.ts';
 import { installTestServer } from '../../../temporal/server/installation/testServerInstallation.ts';
 import { startTestServer } from '../../../temporal/server/testServer.ts';
 import type { CommandContext } from '../../context.ts';
+import type { ReadDatasets } from '../../datasets/readDatasets.ts';
 import { INTERRUPTED, onInterruption } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { choosePort } from '../dev/ports.ts';
@@ -141,7 +143,7 @@ export async function rehearsalOf(
   const promotions = await Promise.all(
     names.map(async (name) => {
       const offline = (target: string) => Promise.resolve(specOf(file, target));
-      const { request } = await promotionRequest(context, file, name, REHEARSAL, offline);
+      const { request } = await promotionRequest(context, file, name, REHEARSAL, offline, unread);
       const schedule = config.promotions[name]?.schedule;
       return {
         request: { ...request, approval: unproved(request.approval) },
@@ -165,7 +167,11 @@ export async function rehearsalOf(
       const target = config.targets[name];
       if (target === undefined) throw new Error(`no target "${name}"`);
       return releaseRequest(
-        { ...settings, approval: unproved(settings.approval) },
+        {
+          ...settings,
+          checks: beforeReading(settings.checks),
+          approval: unproved(settings.approval),
+        },
         {
           target: specOf(file, name),
           artifact: artifactOfVersion(target, version, store),
@@ -179,6 +185,15 @@ export async function rehearsalOf(
     injections,
     timeZone: promotions.find(({ schedule }) => schedule !== null)?.schedule?.timeZone ?? 'UTC',
   };
+}
+
+/** A rehearsal asks no agent, so it reads no dataset. */
+function unread({ checks }: { readonly checks: readonly DeclaredCheck[] }): Promise<ReadDatasets> {
+  return Promise.resolve({
+    checks: beforeReading(checks),
+    sources: new Map(),
+    store: () => Promise.resolve(),
+  });
 }
 
 /** A rehearsal has no sign-in. */

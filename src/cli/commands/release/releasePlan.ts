@@ -35,13 +35,14 @@ import {
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../../context.ts';
+import { readDatasets } from '../../datasets/readDatasets.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester, sourceCommit, sourceRef } from '../../provenance.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
-import { releaseRequest } from './releaseRequest.ts';
+import { type ReadSettings, releaseRequest } from './releaseRequest.ts';
 
 /** What a release on a target would do now. */
 export interface ReleasePlan {
@@ -94,7 +95,8 @@ export async function releasePlan(
   const serving = view?.state.known.find(({ revisionId }) => revisionId === active);
 
   const { prepared, files } = await shipped(context, file, name, signal);
-  const request = await requestOf(context, file, { settings, spec }, prepared);
+  const { checks } = await readDatasets(context, file, settings, signal);
+  const request = await requestOf(context, file, { settings: { ...settings, checks }, spec }, prepared);
   const around = {
     exists: found !== undefined && found !== null,
     unknownBaseline: found === undefined || (active !== null && serving === undefined),
@@ -154,7 +156,7 @@ async function shipped(
 async function requestOf(
   { environment }: CommandContext,
   { folder }: Pick<LoadedConfig, 'folder'>,
-  { settings, spec }: Pick<ChosenTarget, 'settings' | 'spec'>,
+  { settings, spec }: { readonly settings: ReadSettings; readonly spec: TargetSpec },
   { artifact, recordStore }: PreparedArtifact,
 ): Promise<ReleaseRequest> {
   const git = gitIn(folder);

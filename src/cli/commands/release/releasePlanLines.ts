@@ -1,6 +1,7 @@
 import type { ArtifactFile } from '../../../artifact/artifactFiles.ts';
-import { describeArtifact } from '../../../domain/artifact/artifact.ts';
+import { describeArtifact, shortArtifact } from '../../../domain/artifact/artifact.ts';
 import type { Check } from '../../../domain/check/check.ts';
+import { percent } from '../../../domain/check/dataset.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
@@ -161,10 +162,16 @@ function stepLines(steps: readonly PlannedStep[], style: Style): string[] {
 }
 
 function checkLine(check: Check): string {
-  const { name, assistant, timeoutMs, expect, turns, repeat, pass = repeat, evaluators = [] } = check;
+  const { name, assistant, timeoutMs, expect, turns, repeat, pass = repeat, dataset } = check;
+  const { evaluators = [] } = check;
   const scored = evaluators.map((one) => `, and ${one.minScore} from ${one.name}`).join('');
   const repeated = repeat === undefined ? '' : ` up to ${repeat} times, of which ${pass ?? 0} must pass`;
   const asked = `    ${name}: asks ${assistant}${repeated}, within ${formatDuration(timeoutMs)}`;
+  if (dataset !== undefined) {
+    const { rows, of, digest, passRate = 1 } = dataset;
+    const which = `${rows} of the ${of} rows of ${shortArtifact(digest)}, of which ${percent(passRate)} must pass`;
+    return `${asked} each of ${which}, expects ${JSON.stringify(expect)}${scored}`;
+  }
   if (turns === undefined) return `${asked}, expects ${JSON.stringify(expect)}${scored}`;
   const expected = turns.map((turn) => JSON.stringify(turn.expect)).join(', then ');
   return `${asked} for each of ${turns.length} turns, expects ${expected}${scored}`;

@@ -22,6 +22,9 @@ type Asked = Pick<
   | 'overrideFreeze'
 >;
 
+/** A target's settings, once the datasets of its checks were read. */
+export type ReadSettings = Omit<ReleaseSettings, 'checks'> & Pick<ReleaseRequest, 'checks'>;
+
 /** Makes a release request from the file's settings for the target. */
 export function releaseRequest(
   {
@@ -35,8 +38,9 @@ export function releaseRequest(
     onError,
     approval,
     freezes = [],
+    guard,
     notify = [],
-  }: ReleaseSettings,
+  }: ReadSettings,
   {
     target,
     artifact,
@@ -71,6 +75,7 @@ export function releaseRequest(
     checksBudget,
     onError,
     approval,
+    ...(guard === undefined ? {} : { guard }),
     ...(freezes.length === 0 ? {} : { freezes }),
     ...(notify.length === 0 ? {} : { notify }),
     overrideFreeze,

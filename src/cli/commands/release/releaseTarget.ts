@@ -16,6 +16,7 @@ import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
+import { readDatasets } from '../../datasets/readDatasets.ts';
 import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import type { Output } from '../../output.ts';
@@ -61,7 +62,7 @@ interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
  * Packs a source, sends it to its target, and follows the release to its end.
  *
  * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
- * SLIPWAY_ARTIFACT_…,
+ * SLIPWAY_ARTIFACT_…, SLIPWAY_DATASET_…,
  * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function releaseTarget(
@@ -88,11 +89,13 @@ export async function releaseTarget(
     requireWorker(temporal),
   ]);
   await makeHome(context.home);
+  const datasets = await readDatasets(context, order.config, settings, signal);
   const prepared = await artifactOf(order.config, name, context, signal, (source) =>
     warnOfSecrets(output, source, order.strict, signal),
   );
+  await datasets.store();
   const asked = releaseRequest(
-    { ...settings, notify },
+    { ...settings, checks: datasets.checks, notify },
     {
       target: spec,
       ...prepared,

@@ -1,12 +1,14 @@
 import type { FilesDifference } from '../../../artifact/artifactFiles.ts';
+import { rowName } from '../../../domain/check/dataset.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
 import type { ReleaseDifference } from '../../../inspection/release/releaseDifference.ts';
+import type { RowDifference } from '../../../inspection/release/rowDifference.ts';
 import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
 
 /** How two releases differ, for people. */
 export function differenceLines(
-  { from, to, configuration, files }: ReleaseDifference,
+  { from, to, configuration, files, rows }: ReleaseDifference,
   style: Style,
 ): readonly string[] {
   const [one, other] = [from.past, to.past];
@@ -19,6 +21,33 @@ export function differenceLines(
     ...(typeof configuration === 'string'
       ? [`    ${style.warn(configuration)}`]
       : fieldLines(configuration, style)),
+    ...rows.flatMap((difference) => rowLines(difference, style)),
+  ];
+}
+
+const ROWS_SHOWN = 50;
+
+function rowLines(
+  { check, from, to, fixed, broken, onlyFrom, onlyTo }: RowDifference,
+  style: Style,
+): readonly string[] {
+  const counts = `${from.passed} of ${from.made} → ${to.passed} of ${to.made} rows passed`;
+  const others = [
+    ...(onlyFrom === 0 ? [] : [`${onlyFrom} rows were asked only before`]),
+    ...(onlyTo === 0 ? [] : [`${onlyTo} rows are asked only now`]),
+  ];
+  const lines = [
+    ...broken.map((row) => style.bad(`- ${rowName(row)} fails now: ${row.reasons.join('; ')}`)),
+    ...fixed.map((row) => style.good(`+ ${rowName(row)} passes now`)),
+  ];
+  const more = lines.length - ROWS_SHOWN;
+  return [
+    `  rows of ${style.strong(check)}: ${counts}`,
+    ...(lines.length === 0 ? ['no row changed sides'] : lines.slice(0, ROWS_SHOWN)).map(
+      (line) => `    ${line}`,
+    ),
+    ...(more > 0 ? [`    and ${more} more rows changed sides: --json lists all`] : []),
+    ...others.map((line) => `    ${line}`),
   ];
 }
 

@@ -1,12 +1,15 @@
 import { nameAndProof } from '../../../domain/actor.ts';
 import type { ActivityFact } from '../../../domain/audit/facts.ts';
 import { formatDuration } from '../../../domain/duration.ts';
+import { endText } from '../../../domain/guard/guarding.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
+import { datasetText } from '../../../domain/check/dataset.ts';
 import { scoresText } from '../../../domain/check/evaluator.ts';
 import { repetitionsText } from '../../../domain/check/repetition.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import type { FoundRelease } from '../../../inspection/release/findRelease.ts';
+import type { GuardSeen } from '../../../temporal/client/guard/guardClient.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { exactText, timeText } from '../../ui/text.ts';
@@ -20,6 +23,8 @@ const LABEL_WIDTH = 9;
 export interface ReleaseShown extends FoundRelease, UnderWay {
   /** Its page; `null`: the page's address is not set. */
   readonly dashboardUrl: string | null;
+  /** How what it released is guarded; `null`: not, or Temporal does not know any longer. */
+  readonly guard: GuardSeen | null;
 }
 
 /** A branch of a tree: its line and its children. */
@@ -68,10 +73,16 @@ export function releaseLines(
     lines.push(...section('calls', calls.map(callBranch)));
   }
   lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, now, style, columns));
+  if (found.guard !== null) lines.push(fact('guard', guardFact(found.guard)));
   if (dashboardUrl !== null) lines.push(fact('page', dashboardUrl));
   if (workflowUrl !== null) lines.push(fact('Temporal', workflowUrl));
   const instructions = result?.instructions ?? null;
   return instructions === null ? lines : [...lines, '', instructions];
+}
+
+function guardFact({ until, measured, report }: GuardSeen): string {
+  if (report !== null) return endText(report);
+  return `until ${until}${measured === null ? '' : `; measured last: ${measured.says}`}`;
 }
 
 function elapsedText({ past, result }: FoundRelease, now: number): string {
@@ -174,14 +185,16 @@ function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, strin
     revisionId,
     repetitions,
     scores,
+    dataset,
   } = verdict;
   const whole = answers.get(answerRecord);
   const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const run = runId === null ? '' : `, run ${runId}`;
   const repeated = repetitions === undefined || !passed ? '' : `, ${repetitionsText(repetitions)}`;
+  const rows = dataset === undefined || !passed ? '' : `, ${datasetText(dataset)}`;
   return {
-    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}${repeated}`,
+    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}${repeated}${rows}`,
     below: [
       ...reasons,
       ...(scores === undefined ? [] : [`scored ${scoresText(scores)}`]),

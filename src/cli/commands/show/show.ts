@@ -1,11 +1,15 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { pageLink, releaseAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { readGuard } from '../../../temporal/client/guard/guardClient.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { findRelease, type FoundRelease, LATEST } from '../../../inspection/release/findRelease.ts';
 import { releaseDifference } from '../../../inspection/release/releaseDifference.ts';
 import { wholeAnswers } from '../../../inspection/release/wholeAnswers.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -16,7 +20,7 @@ import { printCost } from './cost.ts';
 import { differenceLines } from './difference.ts';
 import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
-/** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
+/** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff [A] B [TARGET]`. */
 interface ShowOptions {
   readonly config?: string;
   /** Show how two releases differ. */
@@ -27,7 +31,7 @@ interface ShowOptions {
 
 /**
  * `slipway show [RELEASE] [TARGET]`: prints everything known about a release or a rollback. `--diff A B`: prints how
- * two of them differ. Works without a worker.
+ * two of them differ; `--diff B`: how it differs from the release before it. Works without a worker.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
@@ -38,14 +42,17 @@ export async function runShowCommand(
   options: ShowOptions,
 ): Promise<number> {
   const { output } = context;
-  const { releases, target: named } = readWords(words, options.diff ?? false);
   const { config, folder } = await loadConfig(options.config);
+  const { releases, target: named } = readWords(words, options.diff ?? false, Object.keys(config.targets));
   const chosen = await chooseTargetSpec(context, config, named);
   const store = artifactStoreOf({ config, folder }, context);
   return withTemporal(context, async (temporal) => {
     const target = { name: chosen.name, workflowId: targetWorkflowId(chosen.spec) };
     const found: FoundRelease[] = [];
     for (const wanted of releases) found.push(await findRelease(temporal, store, target, wanted));
+    if (options.diff === true && releases.length === 1) {
+      found.unshift(await releaseBefore(temporal, store, target, found));
+    }
     const [one, other] = found;
     if (one === undefined) return 0;
     if (other === undefined) {
@@ -53,7 +60,9 @@ export async function runShowCommand(
       const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
       const { dashboard } = temporal.settings;
       const dashboardUrl = pageLink(dashboard, releaseAddress(target.workflowId, one.past.releaseId));
-      const shown = { ...one, buildLog, dashboardUrl };
+      const isGuarded = one.request !== null && 'artifact' in one.request && one.request.guard !== undefined;
+      const guard = isGuarded ? await readGuard(temporal, target.workflowId, one.past.releaseId) : undefined;
+      const shown = { ...one, buildLog, dashboardUrl, guard: guard ?? null };
       output.event(releaseEvent(shown));
       if (one.result !== null) await printFailedRevision(context, chosen, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
@@ -64,7 +73,7 @@ export async function runShowCommand(
       return 0;
     }
     const difference = await releaseDifference(store, one, other);
-    const { configuration, files } = difference;
+    const { configuration, files, rows } = difference;
     output.event({
       event: 'difference',
       target: chosen.name,
@@ -72,6 +81,7 @@ export async function runShowCommand(
       to: other.past,
       configuration: typeof configuration === 'string' ? null : configuration,
       files: typeof files === 'string' ? null : files,
+      rows,
       unknown: [configuration, files].filter((part) => typeof part === 'string'),
     });
     for (const line of differenceLines(difference, output.style)) output.print(line);
@@ -82,13 +92,11 @@ export async function runShowCommand(
 function readWords(
   words: readonly string[],
   isDiff: boolean,
+  targets: readonly string[],
 ): { readonly releases: readonly string[]; readonly target: string | undefined } {
-  const count = isDiff ? 2 : 1;
-  if (isDiff && words.length < count) {
-    throw new SlipwayError('SLIPWAY_USAGE', '--diff needs two releases', {
-      hint: 'slipway show --diff release-1 release-2',
-    });
-  }
+  const [, second] = words;
+  const isAlone = words.length < 2 || (words.length === 2 && targets.includes(second ?? ''));
+  const count = isDiff && !isAlone ? 2 : 1;
   if (words.length > count + 1) {
     throw new SlipwayError('SLIPWAY_USAGE', `too many words: ${words.slice(count + 1).join(' ')}`);
   }
@@ -96,8 +104,27 @@ function readWords(
   return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
 }
 
+/** The release before another one. @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN if there is none. */
+async function releaseBefore(
+  temporal: TemporalConnection,
+  store: ArtifactStore,
+  target: { readonly name: string; readonly workflowId: string },
+  [found]: readonly FoundRelease[],
+): Promise<FoundRelease> {
+  const { releases = [] } = (await pastReleases(temporal, target.workflowId)) ?? {};
+  const own = releases.filter(
+    ({ kind, outcome }) => kind === 'release' && outcome !== 'superseded' && outcome !== 'rejected',
+  );
+  const index = own.findIndex(({ releaseId }) => releaseId === found?.past.releaseId);
+  const before = index === -1 ? undefined : own[index + 1];
+  if (before !== undefined) return findRelease(temporal, store, target, before.releaseId);
+  throw new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `no release before it is known on "${target.name}"`, {
+    hint: 'name both: slipway show --diff release-1 release-2',
+  });
+}
+
 function releaseEvent(shown: ReleaseShown): EventOf<'release'> {
-  const { target, past, result, progress, call, buildLog, workflowUrl, dashboardUrl, from } = shown;
+  const { target, past, result, progress, call, buildLog, workflowUrl, dashboardUrl, guard, from } = shown;
   const where = { workflowUrl, dashboardUrl, from };
-  return { event: 'release', target, ...past, ...where, progress, call, buildLog, result };
+  return { event: 'release', target, ...past, ...where, progress, call, buildLog, result, guard };
 }

@@ -99,6 +99,7 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     quarantined: state?.quarantined ?? [],
     drift: state?.drift ?? null,
     needsPerson: state?.needsPerson ?? null,
+    guard: state?.guard === undefined ? null : { ...state.guard, measured: status.measured },
   };
 }
 

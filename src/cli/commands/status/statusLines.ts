@@ -2,6 +2,8 @@ import { nameAndMark } from '../../../domain/actor.ts';
 import type { WorkFact } from '../../../domain/audit/facts.ts';
 import { wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
+import { type Guarding, guardText } from '../../../domain/guard/guarding.ts';
+import type { RunningCall } from '../../../domain/heartbeat.ts';
 import { describeUndelivered } from '../../../domain/notify/noticeText.ts';
 import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Progress } from '../../../domain/release/release.ts';
@@ -59,6 +61,8 @@ export function statusLines(
   for (const extra of state.extras) lines.push(`  ${style.warn(describeExtraRevision(extra))}`);
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
+  if (state.guard !== undefined && state.guard.ended?.verdict !== 'preempted')
+    lines.push(...guardLines(state.guard, status.measured, now, style));
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
   if (progress !== undefined) {
     const { call, buildLog } = status;
@@ -92,6 +96,20 @@ export function statusLines(
   if (state.history.length > 0) lines.push('  last');
   for (const row of state.history.slice(-last).reverse()) lines.push(endedLine(pastOfRow(row), now, style));
   return [...lines, ...linkLines(status)];
+}
+
+/** Until when what serves is guarded and what was measured last, or how the guard ended. */
+function guardLines(
+  guard: Guarding,
+  measured: RunningCall | null,
+  now: number,
+  style: Style,
+): readonly string[] {
+  const text = `guard    ${fitLine(guardText(guard), REASON_MAX_CHARACTERS)}`;
+  if (guard.ended !== undefined) return [`  ${guard.ended.verdict === 'passed' ? text : style.warn(text)}`];
+  if (measured === null) return [`  ${text}`];
+  const ago = formatDuration(Math.max(now - Date.parse(measured.since), 0));
+  return [`  ${text}`, `           ${fitLine(`${ago} ago: ${measured.says}`, REASON_MAX_CHARACTERS)}`];
 }
 
 /** Links for a browser, one per line, so that a terminal recognizes where each URL ends. */
@@ -163,6 +181,7 @@ export const UNKNOWN_FIELDS = [
   'ignored',
   'undelivered',
   'said',
+  'guard',
 ] as const;
 
 const UNKNOWN_WORDS = 'queue, hold, quarantine, changes by hand, whether a person is needed, past commands';

@@ -1,6 +1,6 @@
 import { pageLink, targetAddress } from '../../../domain/dashboard/addresses.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { UnderWay } from '../../../domain/heartbeat.ts';
+import type { RunningCall, UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
@@ -26,6 +26,8 @@ export interface TargetStatus extends UnderWay {
   /** The running release's progress, if its workflow answers. */
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
+  /** What the guard of the last release measured last; `null` if it measures nothing. */
+  readonly measured: RunningCall | null;
   /** The control plane's answer about the deployment, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
   /** What is known without the target; absent if the target answered. */
@@ -66,7 +68,7 @@ export async function targetStatus(
     dashboardUrl: pageLink(temporal.settings.dashboard, targetAddress(workflowId)),
     workflowUrl: workflowPage(temporal.settings, workflowId),
   };
-  const status = { target, workflowId, ...links, localHold, call: null, buildLog: [] };
+  const status = { target, workflowId, ...links, localHold, measured: null, call: null, buildLog: [] };
   const nothing = {
     ...{ ...status, dashboardUrl: null, workflowUrl: null, view: undefined, progress: undefined },
     deployment: 'the target has never taken a release',
@@ -74,12 +76,23 @@ export async function targetStatus(
   if (asked === undefined) return nothing;
   if (!(asked instanceof SlipwayError)) {
     const running = asked.view?.running ?? null;
-    const [deployment, call, buildLog] = await Promise.all([
+    const guard = asked.view?.state.guard;
+    const [deployment, call, buildLog, measured] = await Promise.all([
       seeDeployment(context, spec),
       running === null ? null : readRunningCall(temporal, running.workflowId),
       asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
+      guard === undefined || guard.ended !== undefined
+        ? undefined
+        : readRunningCall(temporal, guard.workflowId),
     ]);
-    return { ...status, ...asked, deployment, buildLog, call: call ?? asked.progress?.found ?? null };
+    return {
+      ...status,
+      ...asked,
+      deployment,
+      buildLog,
+      measured: measured ?? null,
+      call: call ?? asked.progress?.found ?? null,
+    };
   }
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last),

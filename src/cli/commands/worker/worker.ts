@@ -12,10 +12,7 @@ import { type MetricsExporter, metricsExporter } from '../../../metrics/exporter
 import { measureOn } from '../../../metrics/meter.ts';
 import { observeTargets } from '../../../metrics/targets.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
-import {
-  missingSearchAttributes,
-  searchAttributesMissing,
-} from '../../../temporal/client/searchAttributes.ts';
+import { requireSearchAttributes } from '../../../temporal/client/searchAttributes.ts';
 import { temporalError } from '../../../temporal/client/temporalError.ts';
 import { type TemporalSettings, temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import { takeOver, type TakeOverEvent } from '../../../temporal/server/predecessors/takeOver.ts';
@@ -204,12 +201,6 @@ function printEvent(output: Output, event: TakeOverEvent): void {
 function warn(output: Output, message: string): void {
   output.event({ event: 'warning', message });
   output.note(output.style.warn(message));
-}
-
-/** Without the search attributes, starts fail and upserts wedge workflows, so the worker must not start. */
-async function requireSearchAttributes({ connection, settings }: TemporalConnection): Promise<void> {
-  const missing = await missingSearchAttributes(connection, settings.namespace);
-  if (missing.length > 0) throw searchAttributesMissing(settings.namespace, missing);
 }
 
 async function connectNative(settings: TemporalSettings): Promise<NativeConnection> {

@@ -1,4 +1,4 @@
-import { type ArtifactUse, targetUses } from '../../../domain/artifact/retention.ts';
+import { type ArtifactUse, requestUses, targetUses } from '../../../domain/artifact/retention.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { Running } from '../../../domain/target/targetState.ts';
 import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
@@ -21,6 +21,8 @@ interface AskedTarget {
   readonly name: string;
   /** The store for the records of its releases: a URL. */
   readonly store: string;
+  /** The digests of the checks that its known revisions passed, which may be restored under them. */
+  readonly checks: readonly string[];
 }
 
 const DIGEST = /sha256:[0-9a-f]{64}/g;
@@ -52,6 +54,7 @@ export async function artifactUses(temporal: TemporalConnection): Promise<KnownU
       uses.push(...namedIn(history, `named by ${workflowId}`));
     }
     for (const { request } of await listSchedules(temporal)) {
+      uses.push(...requestUses({ checks: request.release.checks }, `the schedule of ${request.name}`));
       const inputs = request.judge?.inputs ?? 'recorded';
       if (inputs === 'recorded') continue;
       uses.push({ artifact: inputs.digest, why: `the judge’s inputs of the schedule of ${request.name}` });
@@ -82,7 +85,11 @@ async function askTarget(
     const { name } = last.target;
     const runs = view.running === null ? [] : await runningUses(temporal, name, view.running);
     return {
-      target: { name, store: last.recordStore },
+      target: {
+        name,
+        store: last.recordStore,
+        checks: view.state.known.flatMap(({ checks }) => checks ?? []),
+      },
       uses: [...runs, ...targetUses(name, view.state)],
     };
   } catch (error) {
@@ -97,10 +104,7 @@ async function runningUses(
 ): Promise<readonly ArtifactUse[]> {
   const work = await findWork(temporal, workflowId);
   if (work === undefined) throw new Error(`Temporal keeps no history of ${releaseId}, which runs on it`);
-  const artifact = 'artifact' in work.request ? work.request.artifact : undefined;
-  return artifact?.kind === 'tarball'
-    ? [{ artifact: artifact.digest, why: `${releaseId} runs on ${target}` }]
-    : [];
+  return 'artifact' in work.request ? requestUses(work.request, `${releaseId} runs on ${target}`) : [];
 }
 
 /** All artifacts that a promotion's history names: its candidate and its judge's inputs. */

@@ -27,6 +27,7 @@ function pruned(digits: string, change: Partial<Pruned>): Pruned {
       target: 'staging',
       releaseId: 'release-3',
       artifact: digest,
+      datasets: [],
       released: true,
       endedAt: '2026-03-02T12:00:00.000Z',
     },

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
 import { releaseLines, type ReleaseShown } from '../../../../src/cli/commands/show/releaseLines.ts';
+import type { RowDifference } from '../../../../src/inspection/release/rowDifference.ts';
 import { wholeAnswers } from '../../../../src/inspection/release/wholeAnswers.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
@@ -44,6 +45,7 @@ const found: ReleaseShown = {
   request: null,
   workflowUrl: 'http://temporal/w',
   dashboardUrl: null,
+  guard: null,
   from: 'temporal',
 };
 
@@ -118,6 +120,17 @@ describe('a release in slipway show', () => {
   });
 });
 
+const VERDICT = { digest: 'sha256:1', of: 3, rows: 3, seed: 0, decision: 'failed' } as const;
+const ROWS: RowDifference = {
+  check: 'trains',
+  from: { ...VERDICT, made: 3, passed: 2 },
+  to: { ...VERDICT, made: 2, passed: 1 },
+  fixed: [{ id: 'a', line: 1, reasons: [] }],
+  broken: [{ id: 'b', line: 2, reasons: ['the answer is late'] }],
+  onlyFrom: 1,
+  onlyTo: 0,
+};
+
 describe('the difference of two releases', () => {
   it('lists added, removed and changed files and fields', () => {
     const file = (path: string, sizeBytes: number) => ({ path, sizeBytes, digest: `${path}${sizeBytes}` });
@@ -134,6 +147,7 @@ describe('the difference of two releases', () => {
           removed: [file('old.ts', 5)],
           changed: [{ from: file('a.ts', 1), to: file('a.ts', 2) }],
         },
+        rows: [ROWS],
       },
       styleOf(false),
     );
@@ -145,13 +159,17 @@ describe('the difference of two releases', () => {
         '    ~ a.ts (1 → 2 bytes)',
         '    ~ soakMs: 0 → 5',
         '    + target.agentUrl: http://a',
+        '  rows of trains: 2 of 3 → 1 of 2 rows passed',
+        '    - row "b" (line 2) fails now: the answer is late',
+        '    + row "a" (line 1) passes now',
+        '    1 rows were asked only before',
       ]),
     );
   });
 
   it('says what is unknown', () => {
     const lines = differenceLines(
-      { from: found, to: found, configuration: 'no configuration', files: 'no tarball' },
+      { from: found, to: found, configuration: 'no configuration', files: 'no tarball', rows: [] },
       styleOf(false),
     );
     expect(lines).toEqual(expect.arrayContaining(['    no tarball', '    no configuration']));

@@ -5,7 +5,7 @@ import type { TargetStatus } from '../../../../src/cli/commands/status/targetSta
 import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
-import { EMPTY_TARGET, type HistoryRow } from '../../../../src/domain/target/targetState.ts';
+import { EMPTY_TARGET, type HistoryRow, type TargetState } from '../../../../src/domain/target/targetState.ts';
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
@@ -31,6 +31,7 @@ const nothing: TargetStatus = {
   progress: undefined,
   localHold: undefined,
   deployment: seen('revision-1'),
+  measured: null,
   call: null,
   buildLog: [],
 };
@@ -88,6 +89,27 @@ describe('the status of a target', () => {
       'Do this.',
       '1. look',
     ]);
+  });
+
+  it('says until when what serves is guarded and what was measured last, or how the guard ended', () => {
+    const guard = {
+      workflowId: 'g',
+      releaseId: 'release-7',
+      revisionId: 'r',
+      until: '2026-11-21T13:00:00.000Z',
+    };
+    const measured = { says: 'errors 0.01', since: '2026-11-21T12:09:40.000Z', until: null };
+    const shown = (state: Partial<TargetState>): string =>
+      lines({ view: { state: { ...EMPTY_TARGET, ...state }, running: null }, measured }).join('\n');
+    expect(shown({ guard })).toContain(
+      'guard    release-7 is guarded until 2026-11-21T13:00:00.000Z\n20.0s ago: errors 0.01',
+    );
+    const breach = { metric: 'errors', kind: 'above_max', value: 0.12, limit: 0.05 } as const;
+    const ended = { at: guard.until, verdict: 'worse', note: '', breach } as const;
+    expect(shown({ guard: { ...guard, ended } })).toContain(
+      'guard    release-7: the guard asked for a rollback, errors 0.12 > 0.05',
+    );
+    expect(shown({ guard: { ...guard, ended: { ...ended, verdict: 'preempted' } } })).not.toContain('guard');
   });
 
   it('reports a manual change of the deployment, and the quarantine', () => {

@@ -4,6 +4,7 @@ import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresD
 import pg from 'pg';
 
 import { migrate } from '../../store/migrate.ts';
+import { createPool } from '../../store/pool.ts';
 import { AGENT_LEDGER, AGENT_MIGRATIONS } from './migrations.ts';
 
 /** A `json` column: read parsed, written as text. */
@@ -165,16 +166,13 @@ export async function openAgentDatabase(
 ): Promise<AgentDatabase> {
   let closing = false;
   const open = (options: pg.PoolConfig) => {
-    const pool = new pg.Pool({
-      connectionString: databaseUrl,
-      keepAlive: true,
-      Client: PreparingClient,
-      ...options,
-    });
-    pool.on('error', (error) => {
-      // While closing, the embedded server also ends connections that are closing already.
-      if (!closing) onError(error);
-    });
+    const pool = createPool(
+      { connectionString: databaseUrl, keepAlive: true, Client: PreparingClient, ...options },
+      (error) => {
+        // While closing, the embedded server also ends connections that are closing already.
+        if (!closing) onError(error);
+      },
+    );
     return { pool, kysely: new Kysely<AgentTables>({ dialect: new PostgresDialect({ pool }) }) };
   };
   const { pool, kysely } = open({

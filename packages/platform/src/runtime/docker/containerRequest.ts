@@ -22,7 +22,7 @@ export interface ContainerRequest {
    * Isolates it from the machine and from other containers (`--isolation container`). Default: the engine's defaults.
    */
   readonly hardened?: boolean;
-  /** The name of its network; `none` for no network. Default: the engine's. */
+  /** The name of its network; `none` for no network; `container:NAME` for that of another one. Default: the engine's. */
   readonly network?: string;
   /** The program to run instead of the image's. */
   readonly program?: ContainerProgram;
@@ -86,9 +86,8 @@ export function runCall(request: ContainerRequest): {
     '--detach',
     ...['--name', name],
     ...labelArguments(owner),
-    // The engine chooses the port, on loopback only.
-    ...(request.network === 'none' ? [] : ['--publish', `127.0.0.1::${port}`]),
-    ...(request.network === undefined ? [] : ['--network', request.network]),
+    // Without a network of its own, the engine chooses a port on loopback.
+    ...(request.network === undefined ? ['--publish', `127.0.0.1::${port}`] : ['--network', request.network]),
     ...(request.hardened === true ? HARDENED : []),
     ...programArguments(request.program),
     ...['--env-file', '/dev/stdin'],
@@ -186,13 +185,13 @@ function labelArguments(owner: ContainerOwner): string[] {
   ]);
 }
 
-/** The arguments that select a platform's containers and print the process of each. */
+/** The arguments that select a platform's containers and print the id, the process and the name of each. */
 export function ofPlatformArguments(platform: string): string[] {
   return [
     '--filter',
     `label=${LABELS.platform}=${platform}`,
     '--format',
-    `{{.ID}} {{.Label "${LABELS.process}"}}`,
+    `{{.ID}} {{.Label "${LABELS.process}"}} {{.Names}}`,
   ];
 }
 

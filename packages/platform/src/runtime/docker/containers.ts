@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:net';
-import { PassThrough } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import {
-  type AgentExit,
-  AgentStartError,
-  limitStart,
-  probeUntilOk,
-  type RunningAgent,
-} from '../agentStart.ts';
-import { agentCommand, placesOfThisPackage } from '../agentCommand.ts';
-import { containedEnvironment, SOCKETS } from '../containedAgent.ts';
-import { followOutput } from '../outputLines.ts';
+import { type AgentExit, AgentStartError, type RunningAgent } from '../agentStart.ts';
+import { agentCommand, doorCommand, placesOfDoor, placesOfThisPackage } from '../agentCommand.ts';
+import { containedEnvironment } from '../containedAgent.ts';
+import { proxyVariables, SOCKETS } from '../containedNetwork.ts';
 import { createSecretMask } from '../secretMask.ts';
+import { Container, type FollowedContainer } from './container.ts';
 import {
   type ContainerOwner,
   type ContainerResources,
@@ -26,7 +19,6 @@ import {
   createDocker,
   type Docker,
   haveImage,
-  haveNetwork,
   holdImage,
   lastWords,
   releaseImages,
@@ -35,22 +27,14 @@ import {
 import { openSockets } from './sockets.ts';
 
 /** A revision's image to run. See {@link StartContainerOptions}. */
-export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'hardened'> {
+export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'contained'> {
   readonly deploymentId: string;
   readonly revisionId: string;
 }
 
 /** Options of a container's run. */
-interface ContainerRun {
+interface ContainerRun extends FollowedContainer {
   readonly resources: ContainerResources;
-  /** The container's variables. Values are masked in the log. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The pull's progress and the container's output, line by line. */
-  readonly log: (line: string) => void;
-  /** Cancels the start. No effect once the agent runs. */
-  readonly signal: AbortSignal;
-  /** From the container's start to the first 200 of `GET /ok`, in ms. The pull has its own timeout. */
-  readonly readyTimeoutMs: number;
 }
 
 /** A revision's built agent to run in a container. Its variables include the URL of its database. */
@@ -63,31 +47,39 @@ export interface BuiltRun extends ContainerRun {
   readonly graphConfigPath: string;
 }
 
+/** How containers are isolated (`--isolation container`). */
+export interface Contained {
+  /** The image of the platform's own programs in containers, with a `node`. */
+  readonly image: string;
+  /** Makes the outbound proxy of one container. */
+  readonly egress: () => Server;
+}
+
 /** The containers of one platform. */
 export type Containers = ReturnType<typeof createContainers>;
 
 /**
  * Makes {@link Containers}.
  * @param options - `command`: the docker command, by name or path. `platform`: the platform's name on the engine, the
- * same after each restart. `hardened`: isolates containers (`--isolation container`).
+ * same after each restart. `contained`: isolates the containers of images. Default: the engine's own settings.
  */
-export function createContainers(options: { command: string; platform: string; hardened?: boolean }) {
+export function createContainers(options: { command: string; platform: string; contained?: Contained }) {
   const docker = createDocker(options.command);
-  const hardened = options.hardened ?? false;
+  const { contained } = options;
   const owner = { platform: options.platform, process: randomUUID() };
   return {
     /** @throws AgentStartError as `startContainer` does. */
     start: ({ deploymentId, revisionId, ...run }: ImageRun): Promise<RunningAgent> =>
-      startContainer({ ...run, docker, hardened, owner: { ...owner, deploymentId, revisionId } }),
+      startContainer({ ...run, docker, contained, owner: { ...owner, deploymentId, revisionId } }),
     /**
-     * Runs a built agent in a container of `image` without a network; `egress` is its outbound proxy.
+     * Runs a built agent in a container of the platform's image, without a network.
      * @throws AgentStartError as `start` does.
      */
     startBuilt: (
       { deploymentId, revisionId, ...run }: BuiltRun,
-      { image, egress }: { image: string; egress: Server },
+      { image, egress }: Contained,
     ): Promise<RunningAgent> =>
-      startBuilt({ ...run, docker, image, egress, owner: { ...owner, deploymentId, revisionId } }),
+      startBuilt({ ...run, docker, image, egress: egress(), owner: { ...owner, deploymentId, revisionId } }),
     /**
      * Removes containers that earlier processes of the platform left running, because a killed process removes none.
      * Returns how many there were; undefined if the engine did not answer.
@@ -98,20 +90,19 @@ export function createContainers(options: { command: string; platform: string; h
       });
       if (code !== 0) return undefined;
       const left = stdout.map((line) => line.split(' ')).filter(([, process]) => process !== owner.process);
-      const ids = left.flatMap(([id]) => id ?? []);
-      if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
-      return ids.length;
+      // A container cannot be removed before those that use its network.
+      const [doors, agents] = [true, false].map((isDoor) =>
+        left.flatMap(([id = '', , name = '']) => (name.endsWith(DOOR) === isDoor ? [id] : [])),
+      );
+      for (const ids of [agents ?? [], doors ?? []]) {
+        if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
+      }
+      return left.length;
     },
-    /** Removes a deployment's image names and its network. */
-    release: async (deploymentId: string): Promise<void> => {
-      await releaseImages(docker, deploymentId);
-      if (hardened) await docker({ args: ['network', 'rm', networkOf({ ...owner, deploymentId })] });
-    },
+    /** Removes a deployment's image names. */
+    release: (deploymentId: string): Promise<void> => releaseImages(docker, deploymentId),
   };
 }
-
-/** The delay before an unanswered query about a container is repeated, in ms. */
-const ASK_AGAIN_MS = 1_000;
 
 /** Options of {@link startContainer}. */
 interface StartContainerOptions extends ContainerRun {
@@ -120,14 +111,13 @@ interface StartContainerOptions extends ContainerRun {
   readonly image: string;
   /** See `RevisionImage`. */
   readonly isPulled: boolean;
-  /** See `ContainerRequest`. */
-  readonly hardened: boolean;
+  readonly contained: Contained | undefined;
   readonly owner: ContainerOwner;
 }
 
 /**
- * Runs an image as a container, and waits until it answers. Its port is published on loopback; the engine chooses the
- * number.
+ * Runs an image as a container, and waits until it answers. Contained, it has no network but that of its door
+ * ({@link startDoor}). Otherwise its port is published on loopback; the engine chooses the number.
  *
  * The container outlives a killed platform: `removeLeft` finds it by its labels.
  * @throws AgentStartError if there is no engine or image, or the container does not become ready. Nothing of it
@@ -142,10 +132,9 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
   const image = await holdImage(docker, own, log, signal);
   const name = nameOf(owner);
   const cores = await coresOfEngine(docker, signal);
-  const { hardened, resources } = options;
-  const network = hardened ? networkOf(owner) : undefined;
-  if (network !== undefined) await haveNetwork(docker, network, signal);
-  const call = callOf({ name, image, owner, env, resources, cores, hardened, network });
+  const { resources, contained } = options;
+  if (contained !== undefined) return startContained(options, contained, { name, image, cores });
+  const call = callOf({ name, image, owner, env, resources, cores });
   const container = new Container(docker, name, options);
   try {
     const run = await docker({ ...call, signal });
@@ -158,6 +147,93 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
     await container.remove();
     throw error;
   }
+}
+
+/** Runs an image as a hardened container that uses the network of its door. */
+async function startContained(
+  options: StartContainerOptions,
+  contained: Contained,
+  { name, image, cores }: { name: string; image: string; cores: number | undefined },
+): Promise<RunningAgent> {
+  const { docker, owner, resources, signal } = options;
+  const env = { ...options.env, ...proxyVariables() };
+  const door = await startDoor(options, contained, name, cores);
+  const container = new Container(docker, name, { ...options, env });
+  const close = async (): Promise<void> => {
+    await container.remove();
+    await door.close();
+  };
+  try {
+    const network = `container:${door.name}`;
+    const call = callOf({ name, image, owner, env, resources, cores, hardened: true, network });
+    const run = await docker({ ...call, signal });
+    if (run.code !== 0) {
+      const mask = createSecretMask(Object.values(env));
+      throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
+    }
+    const agent = await container.answersAt(door.url);
+    void container.removed.then(close);
+    // Without its door, nothing reaches the agent.
+    void door.exited.then(close);
+    return {
+      ...agent,
+      drain: async (timeoutMs) => {
+        await agent.drain(timeoutMs);
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The end of the name of a door. */
+const DOOR = '-door';
+/** The memory limit of a door, in MB. */
+const DOOR_MEMORY_MB = 256;
+
+/** A door: the container that shares its network with an image's container. */
+interface Door {
+  readonly name: string;
+  /** The address of the image's server. */
+  readonly url: string;
+  readonly exited: Promise<AgentExit>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a container whose network is only a loopback, with `imageDoor.ts` as its program: {@link openSockets} lead in
+ * to the image's server, and out to the platform's proxy.
+ */
+async function startDoor(
+  { docker, owner, env, log, signal }: StartContainerOptions,
+  contained: Contained,
+  ofName: string,
+  cores: number | undefined,
+): Promise<Door> {
+  await haveImage(docker, contained.image, log, signal);
+  const sockets = await openSockets(undefined, contained.egress());
+  const name = `${ofName}${DOOR}`;
+  const container = new Container(docker, name, { env: {}, log, signal, readyTimeoutMs: 0 });
+  const close = async (): Promise<void> => {
+    await container.remove();
+    await sockets.close();
+  };
+  const call = callOf({
+    ...{ name, owner, cores, image: contained.image, env: {} },
+    ...{ hardened: true, network: 'none', resources: { memory_limit_mb: DOOR_MEMORY_MB } },
+    program: {
+      command: doorCommand(SOCKETS.folder, portOf(env)),
+      cwd: '/',
+      readOnly: placesOfDoor(),
+      writable: { [SOCKETS.folder]: sockets.folder },
+    },
+  });
+  const run = await docker({ ...call, signal });
+  if (run.code === 0) return { name, url: sockets.url, exited: container.exit(), close };
+  await close();
+  throw failed(`The container's network could not be made: ${lastWords(run)}.`, signal);
 }
 
 interface StartBuiltOptions extends Omit<BuiltRun, 'deploymentId' | 'revisionId'> {
@@ -217,11 +293,6 @@ function nameOf(owner: ContainerOwner): string {
   return `slipway-${owner.revisionId}-${randomUUID().slice(0, 8)}`;
 }
 
-/** The network of a deployment's containers. */
-function networkOf(owner: Pick<ContainerOwner, 'platform' | 'deploymentId'>): string {
-  return `slipway-${owner.platform.slice(0, 8)}-${owner.deploymentId}`;
-}
-
 function callOf(request: Parameters<typeof runCall>[0]): ReturnType<typeof runCall> {
   try {
     return runCall(request);
@@ -232,109 +303,4 @@ function callOf(request: Parameters<typeof runCall>[0]): ReturnType<typeof runCa
 
 function failed(cause: string, signal: AbortSignal): AgentStartError {
   return new AgentStartError(signal.aborted ? { kind: 'aborted' } : { kind: 'container', cause }, []);
-}
-
-/** Options for following a container. */
-type Followed = Pick<StartContainerOptions, 'env' | 'log' | 'signal' | 'readyTimeoutMs'>;
-
-/** A container that runs or starts. */
-class Container {
-  readonly #docker: Docker;
-  readonly #name: string;
-  readonly #options: Followed;
-  #removed: Promise<void> | undefined;
-
-  constructor(docker: Docker, name: string, options: Followed) {
-    this.#docker = docker;
-    this.#name = name;
-    this.#options = options;
-  }
-
-  /** Follows the container, and waits until it answers. */
-  async answersAt(url: string): Promise<RunningAgent> {
-    const { env, log, signal, readyTimeoutMs } = this.#options;
-    const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
-    const output = followOutput(streams, Object.values(env), log);
-    const following = this.#follow(streams.stdout);
-    const exited = this.#exit();
-
-    let seen = 'nothing answered';
-    const start = limitStart(signal, readyTimeoutMs, () => seen);
-    // Wait for its last output, which shows why it ended.
-    void exited.then(async (exit) => {
-      await Promise.race([following, sleep(ASK_AGAIN_MS)]);
-      start.fail({ kind: 'exited', ...exit });
-    });
-    try {
-      await probeUntilOk(url, (answer) => (seen = answer), start.signal);
-      return this.#running(url, exited, following);
-    } catch (error) {
-      throw start.errorOf(error, output.lastLines());
-    } finally {
-      start.release();
-    }
-  }
-
-  /** Explains a missing port: a container that has already ended publishes none, so its last lines are included. */
-  async whyNoPort(said: string): Promise<string> {
-    const { stdout, stderr } = await this.#docker({ args: ['logs', '--tail', '20', this.#name] });
-    const mask = createSecretMask(Object.values(this.#options.env));
-    const lines = [...stdout, ...stderr].map((line) => mask(line));
-    const last = lines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lines.join('\n')}`;
-    return `The container publishes no port (${said}).${last}`;
-  }
-
-  /** Removes the container, running or not. Further calls share the first result. */
-  remove(): Promise<void> {
-    this.#removed ??= this.#docker({ args: ['rm', '--force', '--volumes', this.#name] }).then(
-      () => undefined,
-    );
-    return this.#removed;
-  }
-
-  #running(url: string, exited: Promise<AgentExit>, following: Promise<void>): RunningAgent {
-    // Not before its last lines have been read.
-    const removeRead = async (): Promise<void> => {
-      await Promise.race([following, sleep(ASK_AGAIN_MS)]);
-      await this.remove();
-    };
-    void exited.then(removeRead);
-    return {
-      url,
-      exited,
-      kill: () => void this.remove(),
-      drain: async (timeoutMs) => {
-        const seconds = String(Math.ceil(timeoutMs / 1000));
-        await this.#docker({ args: ['stop', '-t', seconds, this.#name], timeoutMs: timeoutMs + 60_000 });
-        await removeRead();
-      },
-    };
-  }
-
-  /** Passes on the container's output while it runs. */
-  async #follow(to: PassThrough): Promise<void> {
-    await this.#docker({
-      args: ['logs', '--follow', this.#name],
-      timeoutMs: Infinity,
-      // Mark a cut line as cut, because the mask depends on it.
-      onLine: (line, cut) => void to.write(`${line}${cut ? ' …' : ''}\n`),
-    });
-    to.end();
-  }
-
-  /** Waits for the end of the container, even if the engine restarts. */
-  async #exit(): Promise<AgentExit> {
-    for (;;) {
-      const { code, stdout } = await this.#docker({ args: ['wait', this.#name], timeoutMs: Infinity });
-      const status = Number(stdout.at(-1));
-      if (code === 0 && Number.isInteger(status)) return { code: status, signal: null };
-      if (this.#removed !== undefined) return { code: null, signal: 'SIGKILL' };
-      const { stderr } = await this.#docker({
-        args: ['inspect', '--format', '{{.State.Status}}', this.#name],
-      });
-      if (stderr.some((line) => /no such (object|container)/i.test(line)))
-        return { code: null, signal: null };
-      await sleep(ASK_AGAIN_MS, undefined, { ref: false });
-    }
-  }
 }

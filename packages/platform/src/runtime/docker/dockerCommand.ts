@@ -154,19 +154,6 @@ export async function engineAnswers(docker: Docker): Promise<boolean> {
   return code === 0;
 }
 
-/** Creates a network of the engine unless it exists. @throws AgentStartError if it cannot be created. */
-export async function haveNetwork(docker: Docker, name: string, signal: AbortSignal): Promise<void> {
-  const found = await docker({ args: ['network', 'inspect', name], signal });
-  if (found.code === 0) return;
-  // Podman's networks reach each other without it. Docker's do not, and it ignores the option.
-  const apart = ['--opt', 'isolate=true'];
-  const made = await docker({ args: ['network', 'create', ...apart, name], signal });
-  if (made.code === 0 || /already (exists|used)/i.test(lastWords(made))) return;
-  if (signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
-  const cause = `The network of the deployment could not be made: ${lastWords(made)}.`;
-  throw new AgentStartError({ kind: 'container', cause }, []);
-}
-
 /** Removes the image names of a deployment's revisions; the engine deletes images without another name. */
 export async function releaseImages(docker: Docker, deploymentId: string): Promise<void> {
   const { stdout } = await docker({

@@ -3,10 +3,10 @@ import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { SOCKETS, STORAGE_SOCKET } from '../containedAgent.ts';
+import { SOCKETS, STORAGE_SOCKET } from '../containedNetwork.ts';
 import { listenAt, startRelay } from '../relay.ts';
 
-/** The sockets of an agent in a container without a network: to the agent, to its database and to the proxy. */
+/** The sockets of a container without a network: to the agent, to its database and to the proxy. */
 export interface Sockets {
   /** The folder of the sockets, mounted in the container at `SOCKETS.folder`. */
   readonly folder: string;
@@ -16,19 +16,20 @@ export interface Sockets {
 }
 
 /**
- * Opens three sockets in a folder for one container: in to the agent, out to its database, and out to `egress`. So
- * the container needs no network and reaches nothing else.
- * @param databaseUrl - the agent's database.
+ * Opens sockets in a folder for one container: in to the agent, out to its database, and out to `egress`. So the
+ * container needs no network and reaches nothing else.
+ * @param databaseUrl - the agent's database; `undefined` if it has none.
  */
-export async function openSockets(databaseUrl: string, egress: Server): Promise<Sockets> {
+export async function openSockets(databaseUrl: string | undefined, egress: Server): Promise<Sockets> {
   // Only this user may enter the outer folder. The inner one is open to any user of the container.
   const above = await mkdtemp(join(tmpdir(), 'slipway-'));
   const folder = join(above, 'sockets');
   await mkdir(folder);
   await chmod(folder, 0o777);
-  const storage = await startRelay({ path: join(folder, STORAGE_SOCKET) }, () =>
-    connect(placeOf(databaseUrl)),
-  );
+  const storage =
+    databaseUrl === undefined
+      ? undefined
+      : await startRelay({ path: join(folder, STORAGE_SOCKET) }, () => connect(placeOf(databaseUrl)));
   await listenAt(egress, { path: join(folder, SOCKETS.egress) });
   const agent = await startRelay({ port: 0, host: '127.0.0.1' }, () =>
     connect({ path: join(folder, SOCKETS.agent) }),
@@ -37,7 +38,7 @@ export async function openSockets(databaseUrl: string, egress: Server): Promise<
     folder,
     url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}`,
     close: async () => {
-      for (const server of [agent, storage, egress]) server.close();
+      for (const server of [agent, storage, egress]) server?.close();
       await rm(above, { recursive: true, force: true });
     },
   };

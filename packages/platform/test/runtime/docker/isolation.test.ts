@@ -24,6 +24,8 @@ const IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 const canRun =
   ENGINE !== '' && BUILT_COMMAND !== undefined && spawnSync(ENGINE, ['image', 'inspect', IMAGE]).status === 0;
 
+const INTRUDER_IMAGE = 'localhost/slipway-test/intruder:latest';
+
 const NODE_MODULES = fileURLToPath(new URL('../../../../../node_modules', import.meta.url));
 
 /** An agent that tries forbidden actions, and reports how each try ended. */
@@ -87,6 +89,65 @@ export const graph = new StateGraph(State)
   })
   .addEdge('__start__', 'try')
   .compile();
+`;
+
+/** The server of an image that tries forbidden actions: `GET /tries` answers how each try ended. */
+const IMAGE_INTRUDER = `
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { connect } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+
+const connected = (to) => new Promise((resolve, reject) => {
+  const socket = connect({ ...to, timeout: 3000 }, () => { socket.destroy(); resolve('connected'); });
+  socket.once('error', reject);
+  socket.once('timeout', () => { socket.destroy(); reject(new Error('timeout')); });
+});
+const proxied = (url) => new Promise((resolve, reject) => {
+  const { hostname, port } = new URL(process.env.HTTP_PROXY);
+  const asked = request({ hostname, port, path: url, headers: { host: new URL(url).host } }, async (answer) => {
+    let text = '';
+    for await (const chunk of answer) text += chunk;
+    if (answer.statusCode === 200) resolve(text); else reject(new Error(answer.statusCode + ' ' + text));
+  });
+  asked.once('error', reject);
+  asked.end();
+});
+const status = (name) => new RegExp('^' + name + ':\\\\s+(\\\\S+)', 'm').exec(readFileSync('/proc/self/status', 'utf8'))[1];
+async function attempt(work) {
+  try { return { done: await work() }; } catch (error) { return { refused: String(error) }; }
+}
+const tries = ({ platform, port }) => ({
+  'metadata': () => proxied('http://169.254.169.254/latest/meta-data'),
+  'metadata, directly': () => connected({ host: '169.254.169.254', port: 80 }),
+  'metadata, by IPv6': () => proxied('http://[::ffff:169.254.169.254]/'),
+  'private network': () => proxied('http://10.0.0.1/'),
+  'private network, directly': () => connected({ host: '10.0.0.1', port: 80 }),
+  'platform': () => proxied(platform + '/health'),
+  'platform, directly': () => connected({ host: '127.0.0.1', port: Number(port) }),
+  'public address, directly': () => connected({ host: '1.1.1.1', port: 443 }),
+  'names': () => lookup('example.com'),
+  'writing its root': () => writeFileSync('/written', ''),
+  'engine (docker)': () => connected({ path: '/var/run/docker.sock' }),
+  'engine (podman)': () => connected({ path: '/run/podman/podman.sock' }),
+  'sockets of its door': () => readFileSync('/run/slipway/egress.sock'),
+});
+createServer(async (incoming, response) => {
+  const { pathname, searchParams } = new URL(incoming.url, 'http://here');
+  if (pathname !== '/tries') return response.end('{"ok":true}');
+  const aims = Object.fromEntries(searchParams);
+  const tried = {};
+  for (const [name, work] of Object.entries(tries(aims))) tried[name] = await attempt(async () => work());
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({
+    tried,
+    allowed: await attempt(() => proxied(aims.allowed)),
+    interfaces: Object.keys(networkInterfaces()),
+    capabilities: status('CapEff'),
+    noNewPrivileges: status('NoNewPrivs'),
+  }));
+}).listen(Number(process.env.PORT));
 `;
 
 describe.skipIf(!canRun)('an agent in a container', () => {
@@ -161,6 +222,37 @@ describe.skipIf(!canRun)('an agent in a container', () => {
       `/v2/deployments/${id}`,
       { source_revision_config: { source_tarball_path: offer.object_path } },
     );
+    await deployed(id, revision);
+    return id;
+  }
+
+  /** Builds an image of {@link IMAGE_INTRUDER}, and deploys it. */
+  async function deployImage(name: string): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'slipway-isolation-source-'));
+    await writeFile(join(directory, 'server.mjs'), IMAGE_INTRUDER);
+    await writeFile(
+      join(directory, 'Dockerfile'),
+      `FROM ${IMAGE}\nCOPY server.mjs /server.mjs\nCMD ["node", "/server.mjs"]\n`,
+    );
+    const built = spawnSync(ENGINE, ['build', '--tag', INTRUDER_IMAGE, directory], { encoding: 'utf8' });
+    expect(built.status, built.stderr).toBe(0);
+    await rm(directory, { recursive: true });
+    const { id, latest_revision_id: revision } = await call<{ id: string; latest_revision_id: string }>(
+      'POST',
+      '/v2/deployments',
+      {
+        name,
+        source: 'internal_image',
+        source_config: {},
+        source_revision_config: { image_uri: INTRUDER_IMAGE },
+        secrets: [],
+      },
+    );
+    await deployed(id, revision);
+    return id;
+  }
+
+  async function deployed(id: string, revision: string): Promise<void> {
     await vi.waitFor(
       async () => {
         const { status, status_message: why } = await call<{ status: string; status_message: string | null }>(
@@ -172,7 +264,6 @@ describe.skipIf(!canRun)('an agent in a container', () => {
       },
       { timeout: 240_000, interval: 500 },
     );
-    return id;
   }
 
   it('runs, reaches its own storage and what is allowed, and is refused everything else', async () => {
@@ -203,6 +294,44 @@ describe.skipIf(!canRun)('an agent in a container', () => {
     const succeeded = Object.entries(attempts).filter(([, { refused }]) => refused === undefined);
     expect(succeeded).toEqual([]);
     expect(Object.keys(attempts).length).toBeGreaterThan(15);
+  });
+
+  it('of an image reaches what is allowed, and is refused everything else', async () => {
+    const id = await deployImage('image');
+    const query = new URLSearchParams({
+      platform: url,
+      port: new URL(url).port,
+      allowed: `http://127.0.0.2:${(allowed.address() as AddressInfo).port}/`,
+    });
+    const { tried, ...found } = await call<{ tried: Record<string, { refused?: string }> }>(
+      'GET',
+      `/agents/${id}/tries?${query.toString()}`,
+    );
+    expect(found).toEqual({
+      allowed: { done: 'the way out' },
+      interfaces: ['lo'],
+      capabilities: '0000000000000000',
+      noNewPrivileges: '1',
+    });
+    const inspected = spawnSync(
+      ENGINE,
+      ['ps', '--filter', `label=slipway.deployment=${id}`, '--format', '{{.Names}}'],
+      {
+        encoding: 'utf8',
+      },
+    );
+    // The image's, and the one that shares its network with it.
+    const names = inspected.stdout.trim().split('\n');
+    expect(names).toHaveLength(2);
+    for (const name of names) {
+      const limit = spawnSync(ENGINE, ['inspect', '--format', '{{.HostConfig.PidsLimit}}', name], {
+        encoding: 'utf8',
+      });
+      expect(limit.stdout.trim()).toBe('512');
+    }
+    const succeeded = Object.entries(tried).filter(([, { refused }]) => refused === undefined);
+    expect(succeeded).toEqual([]);
+    expect(Object.keys(tried).length).toBeGreaterThan(12);
   });
 
   it('is reached with a key alone', async () => {

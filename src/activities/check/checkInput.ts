@@ -1,0 +1,21 @@
+import type { ChecksBudget } from '../../domain/check/budget.ts';
+import type { Check } from '../../domain/check/check.ts';
+
+/** What a check calls and where it stores answers. */
+export interface CheckedAt {
+  readonly agentUrl: string;
+  /** The artifact store with datasets, for the results of their rows, and for answers that are too long for a verdict. */
+  readonly store: string;
+}
+
+/** A check to run. Rows of a dataset count as repetitions; the artifact store has their results. */
+export interface CheckInput extends CheckedAt {
+  readonly check: Check;
+  /** What the check may spend. Absent: no limit. */
+  readonly budget?: ChecksBudget;
+  /**
+   * The revision is being restored: then a dataset whose rows are not enough to tell passes, and an evaluator that gives no
+   * score is passed over. Absent: it is not.
+   */
+  readonly restoring?: true;
+}

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { ServiceError } from '../clients/serviceError.ts';
+import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budget.ts';
+import type { Check } from '../domain/check/check.ts';
+import {
+  type Dataset,
+  datasetReasons,
+  type DatasetVerdict,
+  type RowResult,
+} from '../domain/check/dataset.ts';
+import type { DatasetProgress } from '../domain/check/rowRecords.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { inParallel } from '../judge/inParallel.ts';
+import { PASSING } from '../judge/judgedAgent.ts';
+import type { Answered } from './askAgent.ts';
+import type { CarriedOut, ShownRun } from './carryOut.ts';
+import { datasetDecision, type SoFar } from './datasetDecision.ts';
+import { type DatasetRow, rowCheck } from './datasetRows.ts';
+
+/** What asking the rows of a dataset needs. */
+export interface AskDataset {
+  readonly check: Check;
+  readonly dataset: Dataset;
+  /** The rows to ask, in their order. */
+  readonly rows: readonly DatasetRow[];
+  /** The progress of an earlier process. */
+  readonly begun: DatasetProgress;
+  readonly budget: ChecksBudget | undefined;
+  /** Asks the agent once, and judges. */
+  readonly ask: (check: Check, signal: AbortSignal) => Promise<Answered>;
+  /** Stores the answer to a row, and returns what results show of it. */
+  readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
+  /** Keeps a result. Another row is asked in its place only after this has returned. */
+  readonly onResult: (result: RowResult, progress: DatasetProgress) => Promise<void>;
+  /** Ask all rows, also if failing is certain before. */
+  readonly toTheEnd: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A dataset that is decided. The rest is of the first row that failed, or else of the last. */
+export interface AskedDataset extends CarriedOut {
+  readonly dataset: DatasetVerdict;
+}
+
+/**
+ * Asks the rows of a dataset, several at once, until all have a result or failing is certain.
+ *
+ * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what `ask`, `onAnswered` and `onResult` throw. Rows under way are canceled then.
+ */
+export async function askDataset(options: AskDataset): Promise<{
+  readonly verdict: AskedDataset;
+  readonly rows: readonly RowResult[];
+  readonly spent: Spent;
+}> {
+  const { check, dataset, rows, begun, budget, toTheEnd, signal } = options;
+  const began = performance.now();
+  const known = new Map(begun.rows.map((row) => [row.id, row]));
+  const results = new Map(rows.flatMap(({ id }) => known.get(id) ?? []).map((row) => [row.id, row]));
+  let underWay = 0;
+  let over: string | undefined;
+  const spent = (): Spent => ({
+    timeMs: begun.timeMs + performance.now() - began,
+    runs: results.size,
+    tokens: sumOf(results.values(), ({ tokens }) => tokens),
+  });
+  const soFar = (): SoFar => datasetDecision(tallyOf(results, rows.length), dataset.passRate);
+  const left = rows.filter(({ id }) => !results.has(id));
+  await inParallel(left, dataset.concurrency, signal, async (row, ended) => {
+    if (over !== undefined || (!toTheEnd && soFar().decision !== 'open')) return;
+    const asked = rowCheck(check, row);
+    const taken = spent();
+    over =
+      budget === undefined ? undefined : overBudget(budget, { ...taken, runs: taken.runs + underWay }, asked);
+    if (over !== undefined) return;
+    underWay += 1;
+    const answered = await askRow(options, asked, ended);
+    const shown = await options.onAnswered(answered);
+    const result = { id: row.id, line: row.line, ...shown, tokens: answered.tokens };
+    await options.onResult(result, { rows: [...results.values(), result], timeMs: spent().timeMs });
+    underWay -= 1;
+    results.set(row.id, result);
+  });
+  const { decision, bounds } = soFar();
+  const inOrder = rows.flatMap(({ id }) => results.get(id) ?? []);
+  if (decision === 'open') throw budgetSpent(check, over ?? 'more runs', inOrder);
+  const { digest, of, seed, passRate } = dataset;
+  const { made, passed } = tallyOf(results, rows.length);
+  const found: DatasetVerdict = {
+    digest,
+    of,
+    rows: rows.length,
+    seed,
+    passRate,
+    decision,
+    made,
+    passed,
+    bounds,
+  };
+  return { verdict: verdictOf(found, dataset, inOrder), rows: inOrder, spent: spent() };
+}
+
+function verdictOf(found: DatasetVerdict, { undecided }: Dataset, rows: readonly RowResult[]): AskedDataset {
+  const passed = found.decision === 'passed' || (found.decision === 'undecided' && undecided === 'pass');
+  const shown = rows.find((row) => !row.passed) ?? rows.at(-1);
+  if (shown === undefined) throw new TypeError('a dataset has at least one row');
+  const { id: _id, line: _line, tokens: _tokens, ...run } = shown;
+  const recorded = rows.map(({ feedbackRecorded }) => feedbackRecorded);
+  return {
+    ...run,
+    passed,
+    reasons: passed ? [] : datasetReasons(found, rows),
+    feedbackRecorded: recorded.includes(null) ? null : recorded.every((each) => each === true),
+    dataset: found,
+  };
+}
+
+const TRIES = 3;
+const PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** Asks one row. An agent that cannot be asked is asked again, so that one lost run does not end a long dataset's attempt. */
+async function askRow({ ask }: AskDataset, check: Check, signal: AbortSignal): Promise<Answered> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask(check, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (tries === TRIES || !(error instanceof SlipwayError) || !PASSING.has(error.code)) throw error;
+      const asked = error instanceof ServiceError ? error.retryAfterMs : undefined;
+      await sleep(Math.min(asked ?? PAUSE_MS * tries, LONGEST_PAUSE_MS), undefined, { signal });
+    }
+  }
+}
+
+function tallyOf(results: ReadonlyMap<string, RowResult>, planned: number) {
+  return { passed: sumOf(results.values(), ({ passed }) => Number(passed)), made: results.size, planned };
+}
+
+function sumOf(rows: Iterable<RowResult>, value: (row: RowResult) => number): number {
+  let sum = 0;
+  for (const row of rows) sum += value(row);
+  return sum;
+}
+
+function budgetSpent({ name }: Check, over: string, rows: readonly RowResult[]): SlipwayError {
+  const passed = rows.filter((row) => row.passed).length;
+  return new SlipwayError(
+    'SLIPWAY_CHECKS_BUDGET_SPENT',
+    `the budget of the checks has no room for the rows of "${name}": it takes ${over}; ${passed} of ${rows.length} rows passed`,
+    { hint: 'raise checksBudget in slipway.yaml, or ask fewer rows: dataset.sample' },
+  );
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+import { canonicalJson } from '@slipway/contract/canonicalJson';
+import { z } from 'zod';
+
+import { Expectation } from '../config/expectationSchema.ts';
+import type { Check } from '../domain/check/check.ts';
+import { DATASET_MAX } from '../domain/check/dataset.ts';
+import {
+  type Expectation as ExpectationOfRun,
+  hasReference,
+  withReference,
+} from '../domain/check/expectation.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { parsedJson, type WholeNumber } from '../domain/scalars.ts';
+import { randomFrom, sample } from '../judge/random.ts';
+
+/** One row of a dataset. */
+export interface DatasetRow {
+  /** Its own id, or one made of its input: the same question has the same id in each version of the dataset. */
+  readonly id: string;
+  /** Its line, from 1. */
+  readonly line: WholeNumber;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** What its run must show, beside what the check expects. */
+  readonly expect?: ExpectationOfRun;
+  /** The right answer. */
+  readonly reference?: unknown;
+}
+
+const ID_MAX_CHARACTERS = 200;
+const ROW_MAX_BYTES = 1_000_000;
+
+const Row = z.strictObject({
+  id: z.string().min(1).max(ID_MAX_CHARACTERS).optional(),
+  input: z.record(z.string(), z.unknown()),
+  expect: Expectation.optional(),
+  reference: z.unknown().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** What a row's rules are: whether the check itself compares with each row's reference. */
+export type RowRules = Pick<Check, 'expect'>;
+
+/**
+ * The rows of a dataset, read one at a time: JSON Lines, UTF-8. Empty lines are left out.
+ *
+ * @param name - the dataset's name in errors.
+ * @throws SLIPWAY_DATASET_INVALID with the line.
+ */
+export async function* datasetRows(
+  stream: Readable,
+  name: string,
+  { expect }: RowRules,
+): AsyncGenerator<DatasetRow, void> {
+  const lineOf = new Map<string, number>();
+  let line = 0;
+  for await (const text of createInterface({ input: stream, crlfDelay: Infinity })) {
+    line += 1;
+    const invalid = (what: string): SlipwayError => datasetInvalid(`${name}:${line}`, what);
+    if (text.trim() === '') continue;
+    if (lineOf.size === DATASET_MAX.rows) throw invalid(`it has more than ${DATASET_MAX.rows} rows`);
+    if (Buffer.byteLength(text) > ROW_MAX_BYTES)
+      throw invalid(`the row is larger than ${ROW_MAX_BYTES} bytes`);
+    const parsed = Row.safeParse(parsedJson(text));
+    if (!parsed.success) throw invalid(problemOf(parsed.error));
+    const row = parsed.data;
+    if (row.reference === undefined && [expect, row.expect ?? {}].some(hasReference)) {
+      throw invalid('the answer is compared with the row’s reference, and it has none: add "reference"');
+    }
+    const id = row.id ?? idOf(row.input, lineOf);
+    const other = lineOf.get(id);
+    if (other !== undefined) throw invalid(`line ${other} has the same id: ${JSON.stringify(id)}`);
+    lineOf.set(id, line);
+    const { input, expect: ofRow, reference } = row;
+    yield { id, line, input, expect: ofRow, reference };
+  }
+}
+
+/** The rows that a check asks: all of them, or the sample that its seed draws, in the order of the dataset. */
+export async function chosenRows(
+  rows: AsyncIterable<DatasetRow>,
+  count: number,
+  seed: number,
+): Promise<readonly DatasetRow[]> {
+  const drawn = await sample(rows, count, randomFrom(seed));
+  return drawn.sort((one, other) => one.line - other.line);
+}
+
+/**
+ * The check that asks one row. Both expectations have to hold, the check's and the row's. A run ends in one way only, so the
+ * row's `status` replaces the check's.
+ */
+export function rowCheck(
+  { dataset: _asked, ...check }: Check,
+  { input, expect, reference }: Pick<DatasetRow, 'input' | 'expect' | 'reference'>,
+): Check {
+  const ofCheck = withReference(check.expect, reference);
+  const asked = { ...check, input, reference: reference ?? check.reference };
+  if (expect === undefined) return { ...asked, expect: ofCheck };
+  const ofRow = withReference(expect, reference);
+  const { status: _replaced, ...rest } = ofCheck;
+  return {
+    ...asked,
+    expect: { allOf: [ofRow.status === undefined ? ofCheck : rest, ofRow], ...statusOf(ofRow, ofCheck) },
+  };
+}
+
+/** How the run must end: as the row says, or else the check. */
+function statusOf(...[row, check]: readonly [ExpectationOfRun, ExpectationOfRun]): ExpectationOfRun {
+  const status = row.status ?? check.status;
+  return status === undefined ? {} : { status };
+}
+
+/** The error if a dataset cannot be used. `place`: the dataset, with the line. */
+export function datasetInvalid(place: string, what: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_DATASET_INVALID', `the dataset cannot be used: ${what}`, {
+    place,
+    hint: 'one JSON object per line: {"id": "…", "input": {…}, "reference": …, "expect": {…}}; docs/checks.md describes it',
+  });
+}
+
+const ID_DIGITS = 12;
+
+/** An id made of a row's input. Rows with the same input are numbered. */
+function idOf(input: DatasetRow['input'], taken: ReadonlyMap<string, number>): string {
+  const digits = createHash('sha256').update(canonicalJson(input)).digest('hex').slice(0, ID_DIGITS);
+  let id = digits;
+  for (let copy = 2; taken.has(id); copy++) id = `${digits}-${copy}`;
+  return id;
+}
+
+function problemOf({ issues: [first] }: z.ZodError): string {
+  if (first === undefined) return 'not a row';
+  const at = first.path.join('.');
+  return at === '' ? first.message.replace(/^Invalid input: /u, '') : `${at}: ${first.message}`;
+}

@@ -1,0 +1,89 @@
+import { askAgent, type CheckedAgent } from '../../../check/askAgent.ts';
+import { evaluate, type Evaluating } from '../../../check/evaluate.ts';
+import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
+import type { ChecksBudget, Spent } from '../../../domain/check/budget.ts';
+import type { Check } from '../../../domain/check/check.ts';
+import type { Dataset } from '../../../domain/check/dataset.ts';
+import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
+import type { DatasetSource } from '../../datasets/datasetSource.ts';
+import type { CheckResult } from '../../events/checks.ts';
+
+/** How many failed rows a result names. */
+const FAILED_ROWS_MAX = 100;
+
+/** Asks an agent all rows of a check's dataset, also if failing is certain before. */
+export async function askRows({
+  agent,
+  check,
+  dataset,
+  source,
+  budget,
+  evaluating,
+  signal,
+  onRows,
+}: {
+  readonly agent: CheckedAgent;
+  readonly check: Check;
+  readonly dataset: Dataset;
+  readonly source: DatasetSource;
+  readonly budget: ChecksBudget | undefined;
+  readonly evaluating: Evaluating;
+  readonly signal: AbortSignal;
+  /** Called with how far it is; with nothing once it is decided. */
+  readonly onRows: (text: string) => void;
+}): Promise<{ readonly result: CheckResult; readonly spent: Spent }> {
+  const { askDataset } = await import('../../../check/askDataset.ts');
+  const rows = await chosenRows(
+    datasetRows(await source.open(), source.name, check),
+    dataset.rows,
+    dataset.seed,
+  );
+  const asked = await askDataset({
+    check,
+    dataset,
+    rows,
+    begun: NO_ROWS,
+    budget,
+    toTheEnd: true,
+    signal,
+    ask: async (ofRow, ended) => {
+      const run = await askAgent(agent, ofRow, { id: '', onLeft: () => undefined }, ended);
+      return (await evaluate(ofRow, run, { made: 0 }, evaluating, ended)).answered;
+    },
+    onAnswered: ({ judgement: { passed, reasons, answer }, seen }) =>
+      Promise.resolve({
+        passed,
+        reasons,
+        answer,
+        runId: seen.runId,
+        latencyMs: seen.run.latencyMs,
+        feedbackRecorded: null,
+      }),
+    onResult: (_, progress) => {
+      onRows(`${check.name}: ${progress.rows.length} of ${rows.length} rows`);
+      return Promise.resolve();
+    },
+  }).finally(() => onRows(''));
+  const { passed, reasons, answer, runId, latencyMs, dataset: found } = asked.verdict;
+  const failed = asked.rows.filter((row) => !row.passed).slice(0, FAILED_ROWS_MAX);
+  return {
+    result: {
+      check: check.name,
+      passed,
+      reasons,
+      answer,
+      runId,
+      latencyMs,
+      dataset: found,
+      failedRows: failed.map((row) => ({
+        id: row.id,
+        line: row.line,
+        reasons: row.reasons,
+        answer: row.answer,
+        runId: row.runId,
+      })),
+      error: null,
+    },
+    spent: asked.spent,
+  };
+}

@@ -1,0 +1,36 @@
+import { interceptors } from 'undici';
+
+import { Exchange } from './exchange.ts';
+import { type CallOptions, createAgent } from './service.ts';
+
+/** How many redirects a download follows. It sends no key that could go astray. */
+const REDIRECTS_MAX = 5;
+
+/**
+ * The bytes that a URL returns. Errors show neither its query nor what that contains.
+ *
+ * @throws ServiceError; BAD_ANSWER if there are more than `maxBytes`.
+ */
+export async function download(
+  url: URL,
+  maxBytes: number,
+  { signal, timeoutMs = 60_000 }: CallOptions = {},
+): Promise<Buffer> {
+  const agent = createAgent();
+  const exchange = new Exchange(
+    agent.compose(interceptors.redirect({ maxRedirections: REDIRECTS_MAX })),
+    {
+      method: 'GET',
+      url,
+      headers: { accept: '*/*', 'user-agent': 'slipway' },
+      secrets: [url.search.slice(1), ...url.searchParams.values()].filter((text) => text !== ''),
+    },
+    { signal, timeoutMs },
+  );
+  try {
+    await exchange.open();
+    return await exchange.bytes(maxBytes);
+  } finally {
+    await agent.close();
+  }
+}

@@ -1,0 +1,99 @@
+import type { Agent } from 'undici';
+import { z } from 'zod';
+
+import type { CallOptions } from '../service.ts';
+import { askMetric } from './metricAnswer.ts';
+
+/** A value of Prometheus: the time in seconds, and the number as text: `0.5`, `NaN`, `+Inf`. */
+const Sample = z.tuple([z.number(), z.string()]);
+
+const Instant = z.object({
+  status: z.literal('success'),
+  data: z.discriminatedUnion('resultType', [
+    z.object({ resultType: z.literal('vector'), result: z.array(z.object({ value: Sample })) }),
+    z.object({ resultType: z.literal('scalar'), result: Sample }),
+  ]),
+});
+
+const Range = z.object({
+  status: z.literal('success'),
+  data: z.object({
+    resultType: z.literal('matrix'),
+    result: z.array(z.object({ values: z.array(Sample) })),
+  }),
+});
+
+/** A metric's value, or why it has none. */
+export type MetricValue =
+  | { readonly value: number }
+  /** `isEarly`: there is too little data yet. */
+  | { readonly value: null; readonly missing: string; readonly isEarly?: true };
+
+/** A Prometheus, or a service with its HTTP API, and a query. */
+export interface PrometheusQuery {
+  readonly agent: Agent;
+  /** The base URL. */
+  readonly url: string;
+  readonly query: string;
+  readonly token?: string | undefined;
+}
+
+/** The time between two values of a range, in seconds. */
+const STEP_SECONDS = 60;
+
+/**
+ * The value of a query at one moment: `/api/v1/query`.
+ *
+ * @param at - milliseconds since 1970.
+ * @throws ServiceError
+ */
+export async function queryPrometheus(
+  { agent, url, query, token }: PrometheusQuery,
+  at: number,
+  options: CallOptions = {},
+): Promise<MetricValue> {
+  const form = { query, time: seconds(at) };
+  const { data } = await askMetric(agent, { url: below(url, 'query'), token, form }, Instant, options);
+  if (data.resultType === 'scalar') return numberOf([data.result]);
+  return oneSeries(data.result.map(({ value }) => [value]));
+}
+
+/**
+ * The mean of a query over a window: `/api/v1/query_range`.
+ *
+ * @param from - milliseconds since 1970.
+ * @throws ServiceError
+ */
+export async function meanOfPrometheus(
+  { agent, url, query, token }: PrometheusQuery,
+  from: number,
+  until: number,
+  options: CallOptions = {},
+): Promise<MetricValue> {
+  const form = { query, start: seconds(from), end: seconds(until), step: String(STEP_SECONDS) };
+  const { data } = await askMetric(agent, { url: below(url, 'query_range'), token, form }, Range, options);
+  return oneSeries(data.result.map(({ values }) => values));
+}
+
+function oneSeries(series: readonly (readonly z.infer<typeof Sample>[])[]): MetricValue {
+  const [only, ...others] = series;
+  if (only === undefined) return { value: null, missing: 'the query has no result' };
+  if (others.length > 0)
+    return { value: null, missing: `the query gives ${series.length} series: aggregate them` };
+  return numberOf(only);
+}
+
+/** The mean. Values that are no number (`NaN` without traffic, `+Inf`) do not count. */
+function numberOf(samples: readonly z.infer<typeof Sample>[]): MetricValue {
+  const numbers = samples.map(([, text]) => Number(text)).filter(Number.isFinite);
+  if (numbers.length > 0) return { value: numbers.reduce((sum, one) => sum + one, 0) / numbers.length };
+  return { value: null, missing: `the query gives ${samples[0]?.[1] ?? 'no value'}` };
+}
+
+function below(base: string, endpoint: string): URL {
+  return new URL(`${base.replace(/\/+$/, '')}/api/v1/${endpoint}`);
+}
+
+function seconds(at: number): string {
+  return (at / 1_000).toFixed(3);
+}

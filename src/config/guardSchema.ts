@@ -1,0 +1,198 @@
+import { z } from 'zod';
+
+import { HOUR_BEFORE_MS, EVERY_LEAST_MS, METRICS_MAX, metricProblem } from '../domain/guard/guardPolicy.ts';
+import type { AllowedChange } from '../domain/guard/guardPolicy.ts';
+import { isRecord } from '../domain/scalars.ts';
+import { serviceUrlProblem } from '../domain/target/targetSpec.ts';
+import { Duration, SecretReference, ServiceUrl, Text, unless } from './fields.ts';
+import { meantWord } from './nearestWord.ts';
+
+const MINUTE_MS = 60_000;
+const SCORES_MAX = 1_000;
+
+const CHANGE_EXPECTED = 'expected a number such as 0.02, or a share such as 20%';
+
+/** By how much a metric may change: in its own unit, or as a share of the hour before. */
+const Change = z
+  .union([z.number(CHANGE_EXPECTED), z.string(CHANGE_EXPECTED)], CHANGE_EXPECTED)
+  .transform((written, context): AllowedChange => {
+    const share = typeof written === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*%\s*$/u.exec(written)?.[1] : undefined;
+    const by = share === undefined ? written : Number(share) / 100;
+    if (typeof by === 'number' && by >= 0 && Number.isFinite(by))
+      return { by, isRelative: share !== undefined };
+    context.addIssue({ code: 'custom', message: CHANGE_EXPECTED });
+    return z.NEVER;
+  });
+
+const Prometheus = z.strictObject({
+  url: ServiceUrl.describe('The base URL of Prometheus, or of a service with its HTTP API'),
+  query: Text.max(5_000).describe(
+    'PromQL that gives one number. {deployment} and {target} become their names',
+  ),
+  token: SecretReference.optional().describe('A bearer token. Default: none is sent'),
+});
+
+const Http = z.strictObject({
+  url: z
+    .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
+    .max(1_500)
+    .superRefine(unless(serviceUrlProblem))
+    .describe(
+      'Answers JSON. {deployment} and {target} become their names, {from} and {until} the times of the window',
+    ),
+  path: Text.default('value').describe('The dot path to the number in the JSON. Default: value'),
+  token: SecretReference.optional().describe('A bearer token. Default: none is sent'),
+});
+
+const Feedback = z.strictObject({
+  key: Text.max(250).describe('The feedback key whose scores are read'),
+  atLeast: z
+    .int()
+    .min(1)
+    .max(SCORES_MAX)
+    .default(10)
+    .describe('The fewest scores that make a value, their mean. Default: 10'),
+  project: Text.max(250).optional().describe('The tracing project. Default: the deployment’s, of its name'),
+  url: ServiceUrl.optional().describe(
+    'The tracing service. Default: the control plane’s address; needed for vocabulary public',
+  ),
+  apiKey: SecretReference.optional().describe(
+    'Its key. Default: the target’s apiKey, at the control plane’s address',
+  ),
+});
+
+const LIMIT = {
+  max: z.number().optional().describe('More is worse'),
+  min: z.number().optional().describe('Less is worse'),
+  risesBy: Change.optional().describe(
+    'More than the hour before the release by more than this is worse: 0.02, or 20%',
+  ),
+  fallsBy: Change.optional().describe(
+    'Less than the hour before the release by more than this is worse: 0.02, or 20%',
+  ),
+};
+
+const Metric = z
+  .strictObject({
+    prometheus: Prometheus.optional().describe('A query of Prometheus'),
+    http: Http.optional().describe('An HTTP endpoint that answers a number in JSON'),
+    feedback: Feedback.optional().describe('The mean of the scores in the tracing project'),
+    ...LIMIT,
+  })
+  .superRefine(({ prometheus, http, feedback, ...limits }, context) => {
+    const wrong = (path: string[], message: string): void =>
+      context.addIssue({ code: 'custom', path, message });
+    if ([prometheus, http, feedback].filter((source) => source !== undefined).length !== 1)
+      wrong([], 'expected one of prometheus, http and feedback');
+    const problem = metricProblem({ ...limits, url: http?.url });
+    if (problem !== undefined)
+      wrong(problem.field === 'url' ? ['http', 'url'] : [problem.field], problem.message);
+  });
+
+/** `metrics` of `slipway.yaml`, by name. */
+export const Metrics = z.record(
+  z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/, 'expected letters, digits, "_", "." and "-", 64 at most'),
+  Metric,
+);
+export type MetricConfig = z.infer<typeof Metric>;
+
+const GuardFields = z
+  .strictObject({
+    for: Duration.default(HOUR_BEFORE_MS).describe('For how long after the release. Default: 1h'),
+    every: Duration.default(MINUTE_MS).describe('How often the metrics are asked. Default: 1m'),
+    after: Duration.optional().describe('When they are asked first. Default: after every'),
+    metrics: z
+      .array(Text)
+      .min(1)
+      .max(METRICS_MAX)
+      .optional()
+      .describe('The metrics by name. Default: all of this file'),
+    noData: z
+      .enum(['continue', 'rollback'])
+      .default('continue')
+      .describe('What follows if a metric has no data. Default: continue, nothing is rolled back for that'),
+    hold: z
+      .boolean()
+      .optional()
+      .describe('Whether a rollback puts the target on hold, as a person’s does. Default: true'),
+  })
+  .superRefine((guard, context) => {
+    const { for: forMs, every, after = every } = guard;
+    const wrong = (path: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (forMs === 0) wrong('for', 'expected more than 0');
+    if (every < EVERY_LEAST_MS) wrong('every', 'expected at least 1s');
+    else if (forMs > 0 && every > forMs)
+      wrong('every', 'is longer than for, so that nothing is asked in time');
+    else if (after > forMs && forMs > 0)
+      wrong('after', 'is longer than for, so that nothing is asked in time');
+  });
+
+/** `guard` of a target: a duration alone is `for`. */
+export const Guard = z.union([
+  Duration.pipe(
+    z
+      .number()
+      .min(EVERY_LEAST_MS, 'expected at least 1s')
+      .transform((forMs): GuardConfig => ({
+        for: forMs,
+        every: Math.min(MINUTE_MS, forMs),
+        noData: 'continue',
+      })),
+  ),
+  GuardFields,
+]);
+export type GuardConfig = z.infer<typeof GuardFields>;
+
+/** What is wrong with the guards of all targets: metrics that are not defined, or that cannot be asked there. */
+export function* guardProblems(
+  targets: object,
+  metrics: unknown,
+): Iterable<{ readonly path: readonly (string | number)[]; readonly message: string }> {
+  const defined: Readonly<Record<string, unknown>> = isRecord(metrics) ? metrics : {};
+  const names = Object.keys(defined);
+  for (const [target, settings] of Object.entries(targets) as [string, unknown][]) {
+    const guard: unknown = isRecord(settings) ? settings['guard'] : undefined;
+    if (guard === undefined || guard === null) continue;
+    const path = ['targets', target, 'guard'];
+    if (names.length === 0) {
+      yield { path, message: 'there is nothing to measure: define metrics at the top of the file' };
+      continue;
+    }
+    const wanted: unknown = isRecord(guard) ? guard['metrics'] : undefined;
+    const chosen = Array.isArray(wanted) ? (wanted as unknown[]) : names;
+    if (chosen.length > METRICS_MAX)
+      yield { path, message: `has more than ${METRICS_MAX} metrics: name some` };
+    for (const [index, name] of chosen.entries()) {
+      if (typeof name !== 'string') continue;
+      if (!names.includes(name)) {
+        const message = `slipway.yaml has no metric of that name; ${meantWord(name, names)}`;
+        yield { path: [...path, 'metrics', index], message };
+        continue;
+      }
+      const problem = feedbackProblem(defined[name], settings);
+      if (problem !== undefined)
+        yield { path: ['metrics', name, 'feedback', problem.field], message: problem.message };
+    }
+  }
+}
+
+/** The control plane's key goes to its own address alone, and the public service has its tracing elsewhere. */
+function feedbackProblem(
+  metric: unknown,
+  target: unknown,
+): { readonly field: string; readonly message: string } | undefined {
+  const feedback: unknown = isRecord(metric) ? metric['feedback'] : undefined;
+  if (!isRecord(feedback) || !isRecord(target)) return undefined;
+  const { url, apiKey } = feedback;
+  if (url === undefined && target['vocabulary'] === 'public')
+    return { field: 'url', message: 'expected, because a guarded target has vocabulary public' };
+  if (url !== undefined && apiKey === undefined)
+    return {
+      field: 'apiKey',
+      message: 'expected with url: the target’s key is sent to the control plane alone',
+    };
+  return undefined;
+}

@@ -1,0 +1,113 @@
+import { type Instant, isRecord } from '../scalars.ts';
+import { type Breach, breachText } from './measurement.ts';
+
+/**
+ * How a guard ended. `passed`: its time is over. `worse`: it asked for a rollback. `replaced`: another revision serves.
+ * `preempted`: a release or a rollback began. `unknown`: it could not go on.
+ */
+type GuardVerdict = 'passed' | 'worse' | 'replaced' | 'preempted' | 'unknown';
+
+/** What a guard found at its end. */
+export interface GuardFinding {
+  readonly verdict: Exclude<GuardVerdict, 'preempted' | 'unknown'>;
+  /** Why, or what was measured last. */
+  readonly note: string;
+  readonly breach?: Breach;
+}
+
+/** The end of a guard. */
+export interface GuardEnd {
+  readonly at: Instant;
+  readonly verdict: GuardVerdict;
+  /** Why, and what was measured last. */
+  readonly note: string;
+  /** The metric and its values. Absent: it is not worse. */
+  readonly breach?: Breach;
+}
+
+/** The guard of what a target released last. */
+export interface Guarding {
+  readonly workflowId: string;
+  readonly releaseId: string;
+  readonly revisionId: string;
+  readonly until: Instant;
+  /** Absent: it goes on. */
+  readonly ended?: GuardEnd;
+}
+
+/** What a guard reports to its target at its end. */
+export interface GuardReport extends GuardEnd {
+  readonly releaseId: string;
+}
+
+/** The guard after a report; unchanged if the report is that of another guard, or it has ended. */
+export function endGuard(
+  guard: Guarding | undefined,
+  { releaseId, ...ended }: GuardReport,
+): Guarding | undefined {
+  return guard?.releaseId === releaseId && guard.ended === undefined ? { ...guard, ended } : guard;
+}
+
+/** Whether a release's guard may still ask for a rollback. */
+export function isInForce(guard: Guarding | undefined, releaseId: string): boolean {
+  if (guard?.releaseId !== releaseId) return false;
+  return guard.ended === undefined || guard.ended.verdict === 'worse';
+}
+
+/** `guarded until …`, or how the guard ended. */
+export function guardText({ releaseId, until, ended }: Guarding): string {
+  if (ended === undefined) return `${releaseId} is guarded until ${until}`;
+  return `${releaseId}: ${endText(ended)}`;
+}
+
+/** How a guard ended: `the guard asked for a rollback, error_rate 0.12 > 0.05`. */
+export function endText({ verdict, note, breach }: GuardEnd): string {
+  return `${WORDS[verdict]}, ${breach === undefined ? note : breachText(breach)}`;
+}
+
+const WORDS: Readonly<Record<GuardVerdict, string>> = {
+  passed: 'guarded to the end',
+  worse: 'the guard asked for a rollback',
+  replaced: 'the guard ended early',
+  preempted: 'the guard ended early',
+  unknown: 'the guard could not go on',
+};
+
+const NOTE_MAX_CHARACTERS = 1_000;
+
+/** Reads a guard's report; a sentence says what is wrong with it. */
+export function readGuardReport(raw: unknown): GuardReport | string {
+  if (!isRecord(raw)) return 'the message is not an object';
+  const { releaseId, at, verdict, note, breach } = raw;
+  if (typeof releaseId !== 'string' || typeof at !== 'string') return 'it names no release and time';
+  if (typeof verdict !== 'string' || !Object.hasOwn(WORDS, verdict)) return 'it has no verdict';
+  const read = readBreach(breach);
+  return {
+    releaseId,
+    at,
+    verdict: verdict as GuardVerdict,
+    note: typeof note === 'string' ? note.slice(0, NOTE_MAX_CHARACTERS) : '',
+    ...(read === undefined ? {} : { breach: read }),
+  };
+}
+
+const KINDS: Readonly<Record<Breach['kind'], true>> = {
+  above_max: true,
+  below_min: true,
+  rose: true,
+  fell: true,
+  no_data: true,
+};
+
+function readBreach(raw: unknown): Breach | undefined {
+  if (!isRecord(raw)) return undefined;
+  const { metric, kind, value, limit, before } = raw;
+  if (typeof metric !== 'string' || typeof kind !== 'string' || !Object.hasOwn(KINDS, kind)) return undefined;
+  return {
+    metric: metric.slice(0, NOTE_MAX_CHARACTERS),
+    kind: kind as Breach['kind'],
+    value: typeof value === 'number' ? value : null,
+    limit: typeof limit === 'number' ? limit : null,
+    ...(typeof before === 'number' ? { before } : {}),
+  };
+}

@@ -1,0 +1,52 @@
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+
+import { guardWorkflowId } from '../../../domain/guard/guardPolicy.ts';
+import type { GuardReport } from '../../../domain/guard/guarding.ts';
+import type { RunningCall } from '../../../domain/heartbeat.ts';
+import type { Instant } from '../../../domain/scalars.ts';
+import type { GuardInput, GuardResult } from '../../../messages/workflowTypes.ts';
+import { fetchFirstInput } from '../../history/fetchHistories.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { runningCallOf } from '../release/pastReleases.ts';
+import { temporalError } from '../temporalError.ts';
+
+/** The guard of a release, as Temporal keeps it. */
+export interface GuardSeen {
+  readonly until: Instant;
+  /** What it measured last. `null`: nothing yet, or it has ended. */
+  readonly measured: RunningCall | null;
+  /** How it ended. `null`: it goes on, or was terminated. */
+  readonly report: GuardReport | null;
+}
+
+/**
+ * Reads the guard of a release from Temporal. Needs no worker.
+ *
+ * @param targetId - the target's workflow.
+ * @returns `undefined` if there is none, or Temporal does not have it any longer.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function readGuard(
+  temporal: TemporalConnection,
+  targetId: string,
+  releaseId: string,
+): Promise<GuardSeen | undefined> {
+  const workflowId = guardWorkflowId(targetId, releaseId);
+  const first = await fetchFirstInput(temporal, workflowId);
+  if (first === undefined) return undefined;
+  const until = new Date((first.input as GuardInput).until).toISOString();
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  try {
+    const described = await handle.describe();
+    if (described.status.name === 'RUNNING') {
+      const measured = (await runningCallOf(temporal.settings, described)) ?? null;
+      return { until, measured, report: null };
+    }
+    const { report } = (await handle.result()) as GuardResult;
+    return { until, measured: null, report };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (error instanceof WorkflowFailedError) return { until, measured: null, report: null };
+    throw temporalError(error, temporal.settings);
+  }
+}

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { artifactPath } from '../../../src/artifact/artifactStore.ts';
+import { folderStore } from '../../../src/artifact/folderStore.ts';
+import type { Check } from '../../../src/domain/check/check.ts';
+import type { Dataset, DatasetResults } from '../../../src/domain/check/dataset.ts';
+import { json } from '../../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+  type Routes,
+} from '../activitiesUnderTest.ts';
+import { inputOn, METADATA, runsOf, send, startStack } from './checkedStack.ts';
+
+const ROWS = 40;
+
+let folder: string;
+let store: ReturnType<typeof folderStore>;
+let digest: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-rows-'));
+  store = folderStore(join(folder, 'store'));
+  const lines = Array.from({ length: ROWS }, (_, n) =>
+    JSON.stringify({ id: `row-${n}`, input: { n }, reference: n * n }),
+  );
+  digest = await put(lines.join('\n'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function put(text: string): Promise<string> {
+  const file = join(folder, 'dataset.jsonl');
+  await writeFile(file, text);
+  const found = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  await store.put(file, found);
+  return found;
+}
+
+function checkOver(fields: Partial<Dataset> = {}): Check {
+  return {
+    name: 'squares',
+    assistant: 'squarer',
+    input: {},
+    expect: { path: 'square', reference: 'equals' },
+    timeoutMs: 10_000,
+    dataset: { digest, of: ROWS, rows: ROWS, seed: 0, concurrency: 4, ...fields },
+  };
+}
+
+/** An agent that squares, except for these numbers. `onRun` is called before it answers. */
+function squarer(wrong: readonly number[] = [], onRun: (n: number) => 'lost' | undefined = () => undefined) {
+  const run: Routes[string] = (response, { body }) => {
+    const { n } = (JSON.parse(body) as { input: { n: number } }).input;
+    if (onRun(n) === 'lost') {
+      response.destroy();
+      return;
+    }
+    send(response, METADATA, ['values', { square: wrong.includes(n) ? -1 : n * n }]);
+    response.end();
+  };
+  return run;
+}
+
+type Stack = Awaited<ReturnType<typeof startStack>>;
+const askedBy = (stack: Stack): readonly number[] =>
+  runsOf(stack).map((body) => (body as { input: { n: number } }).input.n);
+
+const input = (stack: Stack, check: Check) => ({ ...inputOn(stack, check), store: store.url });
+
+describe('a check over a dataset', () => {
+  it('asks each row once, and keeps the result of each', async () => {
+    const stack = await startStack(squarer([7]));
+    const { verdict } = await activitiesUnderTest({ activityType: 'runCheck' }).runCheck(
+      input(stack, checkOver({ passRate: 0.8 })),
+    );
+    expect(askedBy(stack).toSorted((a, b) => a - b)).toEqual(Array.from({ length: ROWS }, (_, n) => n));
+    expect(verdict).toMatchObject({
+      passed: true,
+      reasons: [],
+      dataset: { digest, decision: 'passed', made: ROWS, passed: ROWS - 1, rows: ROWS, of: ROWS },
+    });
+    const results = (await store.getRecord(verdict.dataset?.results ?? '')) as DatasetResults;
+    expect(results.rows).toHaveLength(ROWS);
+    expect(results.rows[7]).toMatchObject({ id: 'row-7', line: 8, passed: false, answer: '-1' });
+    expect(await store.listRecords('_rows_under_way/')).toEqual([]);
+  });
+
+  it('asks the same sample each time', async () => {
+    const sample = checkOver({ rows: 10, seed: 3 });
+    const [one, other] = [await startStack(squarer()), await startStack(squarer())];
+    await activitiesUnderTest().runCheck(input(one, sample));
+    await activitiesUnderTest().runCheck(input(other, sample));
+    expect(askedBy(one)).toHaveLength(10);
+    expect(askedBy(other).toSorted()).toEqual(askedBy(one).toSorted());
+  });
+
+  it('fails as soon as failing is certain, with the first rows that failed', async () => {
+    const stack = await startStack(squarer(Array.from({ length: ROWS }, (_, n) => n)));
+    const { verdict } = await activitiesUnderTest().runCheck(input(stack, checkOver({ passRate: 0.9 })));
+    const { made = 0, decision } = verdict.dataset ?? {};
+    expect(decision).toBe('failed');
+    expect(made).toBeLessThan(ROWS);
+    expect(verdict.reasons[0]).toContain(`0 of ${made} rows asked of ${ROWS} passed`);
+    expect(verdict.reasons[1]).toContain('row "row-0" (line 1): "square" is "-1" instead of "0"');
+  });
+
+  it('that is not enough to tell does not pass, unless it says so or the revision is restored', async () => {
+    const run = async (fields: Partial<Dataset>, restoring?: true) => {
+      const stack = await startStack(squarer([1, 2]));
+      const asked = { ...input(stack, checkOver({ passRate: 0.9, ...fields })), restoring };
+      return (await activitiesUnderTest().runCheck(asked)).verdict;
+    };
+    expect(await run({})).toMatchObject({ passed: false, dataset: { decision: 'undecided' } });
+    expect((await run({})).reasons[0]).toContain('not enough to tell');
+    expect(await run({ undecided: 'pass' })).toMatchObject({
+      passed: true,
+      dataset: { decision: 'undecided' },
+    });
+    expect(await run({}, true)).toMatchObject({ passed: true, dataset: { decision: 'undecided' } });
+  });
+
+  it('goes on, in the next attempt, with the rows that have a result', async () => {
+    let active = REVISION_ID;
+    const workflowExecution = { workflowId: 'target/release-1', runId: 'run-1' };
+    const broken = await startStack(
+      squarer([], (n) => {
+        if (n === 20) active = OTHER_REVISION_ID;
+        return undefined;
+      }),
+      {
+        [`GET ${DEPLOYMENT_PATH}`]: ((response) =>
+          json(response, 200, deploymentAnswer({ active_revision_id: active }))) satisfies Routes[string],
+      },
+    );
+    const first = activitiesUnderTest({ activityType: 'runCheck', workflowExecution });
+    await expect(first.runCheck(input(broken, checkOver()))).rejects.toMatchObject({
+      type: 'SLIPWAY_NOT_SERVING',
+    });
+    const counted = (await store.listRecords('_rows_under_way/')).length;
+    expect(counted).toBeGreaterThan(0);
+    const stack = await startStack(squarer());
+    const next = { activityType: 'runCheck', attempt: 2, workflowExecution };
+    const { verdict } = await activitiesUnderTest(next).runCheck(input(stack, checkOver()));
+    expect(verdict.dataset).toMatchObject({ decision: 'passed', made: ROWS });
+    const twice = askedBy(broken).filter((n) => askedBy(stack).includes(n));
+    expect(twice.length).toBeLessThanOrEqual(4);
+    expect(new Set([...askedBy(broken), ...askedBy(stack)]).size).toBe(ROWS);
+    expect(await store.listRecords('_rows_under_way/')).toEqual([]);
+
+    // An attempt whose completion was lost asks nothing again.
+    const silent = await startStack(squarer());
+    const third = { activityType: 'runCheck', attempt: 3, workflowExecution };
+    const again = await activitiesUnderTest(third).runCheck(input(silent, checkOver()));
+    expect(again.verdict.dataset).toMatchObject({ decision: 'passed', made: ROWS });
+    expect(askedBy(silent)).toEqual([]);
+  });
+
+  it('asks a row again whose run was lost', async () => {
+    let lost = 0;
+    const stack = await startStack(squarer([], (n) => (n === 3 && lost++ === 0 ? 'lost' : undefined)));
+    const { verdict } = await activitiesUnderTest().runCheck(input(stack, checkOver({ rows: ROWS })));
+    expect(verdict).toMatchObject({ passed: true });
+    expect(askedBy(stack).filter((n) => n === 3)).toHaveLength(2);
+  });
+
+  it('takes its runs from the budget, and is not decided if there are too few', async () => {
+    const stack = await startStack(squarer());
+    const { spent } = await activitiesUnderTest().runCheck({
+      ...input(stack, checkOver({ rows: 10 })),
+      budget: { runs: 12 },
+    });
+    expect(spent).toMatchObject({ runs: 10 });
+    await expect(
+      activitiesUnderTest().runCheck({ ...input(stack, checkOver()), budget: { runs: 12 } }),
+    ).rejects.toMatchObject({ type: 'SLIPWAY_CHECKS_BUDGET_SPENT', nonRetryable: true });
+    expect(askedBy(stack)).toHaveLength(22);
+  });
+
+  it('in a round of a watch is asked as a whole, and keeps no results unless rows failed', async () => {
+    const round = { activityType: 'watchRevision' };
+    const stack = await startStack(squarer());
+    const { verdict } = await activitiesUnderTest(round).runCheck(input(stack, checkOver()));
+    expect(verdict.dataset?.results).toBeUndefined();
+    await activitiesUnderTest(round).runCheck(input(stack, checkOver()));
+    expect(askedBy(stack)).toHaveLength(2 * ROWS);
+    const worse = await startStack(squarer([1]));
+    const failed = await activitiesUnderTest(round).runCheck(input(worse, checkOver()));
+    expect(await store.getRecord(failed.verdict.dataset?.results ?? '')).toBeDefined();
+  });
+
+  it('asks nothing if the store’s copy is damaged, or gone', async () => {
+    const damaged = await put(`${JSON.stringify({ input: { n: 1 }, reference: 1 })}\n`);
+    const file = join(folder, 'store', ...artifactPath(damaged).split('/'));
+    await writeFile(file, JSON.stringify({ input: { n: 2 }, reference: 4 }));
+    const stack = await startStack(squarer());
+    const corrupt = { type: 'SLIPWAY_ARTIFACT_CORRUPT', nonRetryable: true };
+    const asked = input(stack, checkOver({ digest: damaged, of: 1, rows: 1 }));
+    await expect(activitiesUnderTest().runCheck(asked)).rejects.toMatchObject(corrupt);
+    const find = () => activitiesUnderTest().findDatasets({ store: store.url, digests: [digest, damaged] });
+    await expect(find()).rejects.toMatchObject(corrupt);
+    await rm(file);
+    await expect(find()).rejects.toMatchObject({ type: 'SLIPWAY_ARTIFACT_NOT_FOUND' });
+    expect(askedBy(stack)).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+
+import {
+  endGuard,
+  type Guarding,
+  guardText,
+  isInForce,
+  readGuardReport,
+} from '../../../src/domain/guard/guarding.ts';
+
+const GUARDING: Guarding = {
+  workflowId: 'guard:w/release-3',
+  releaseId: 'release-3',
+  revisionId: 'r3',
+  until: '2026-11-25T10:00:00.000Z',
+};
+const REPORT = {
+  releaseId: 'release-3',
+  at: '2026-11-25T09:30:00.000Z',
+  verdict: 'worse',
+  note: 'n',
+} as const;
+const BREACH = { metric: 'errors', kind: 'above_max', value: 0.12, limit: 0.05 } as const;
+
+it('a guard ends once, and by its own report alone', () => {
+  const ended = endGuard(GUARDING, REPORT);
+  expect(ended?.ended).toMatchObject({ verdict: 'worse' });
+  expect(endGuard(ended, { ...REPORT, verdict: 'passed' })).toBe(ended);
+  expect(endGuard(GUARDING, { ...REPORT, releaseId: 'release-2' })).toBe(GUARDING);
+  expect(endGuard(undefined, REPORT)).toBeUndefined();
+});
+
+it('only a guard that goes on, or has found its release worse, may ask for a rollback', () => {
+  expect(isInForce(GUARDING, 'release-3')).toBe(true);
+  expect(isInForce(endGuard(GUARDING, REPORT), 'release-3')).toBe(true);
+  expect(isInForce(GUARDING, 'release-2')).toBe(false);
+  expect(isInForce(undefined, 'release-3')).toBe(false);
+  for (const verdict of ['passed', 'preempted', 'replaced', 'unknown'] as const)
+    expect(isInForce(endGuard(GUARDING, { ...REPORT, verdict }), 'release-3')).toBe(false);
+});
+
+it('its text names the metric and its values', () => {
+  expect(guardText(GUARDING)).toBe('release-3 is guarded until 2026-11-25T10:00:00.000Z');
+  const ended = { ...GUARDING, ended: { ...REPORT, breach: BREACH } };
+  expect(guardText(ended)).toBe('release-3: the guard asked for a rollback, errors 0.12 > 0.05');
+});
+
+it('reads reports from any sender, and refuses what is none', () => {
+  expect(readGuardReport({ ...REPORT, breach: BREACH, more: 1 })).toEqual({ ...REPORT, breach: BREACH });
+  expect(readGuardReport({ ...REPORT, breach: { metric: 'errors', kind: 'odd' } })).toEqual(REPORT);
+  for (const wrong of [7, null, [], {}, { ...REPORT, verdict: 'toString' }, { ...REPORT, at: 1 }])
+    expect(readGuardReport(wrong)).toBeTypeOf('string');
+});

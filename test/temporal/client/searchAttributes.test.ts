@@ -1,0 +1,76 @@
+import { status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+
+import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import {
+  missingSearchAttributes,
+  requireSearchAttributes,
+} from '../../../src/temporal/client/searchAttributes.ts';
+
+const NAMES = Object.values(SEARCH_ATTRIBUTES);
+
+/** A namespace that shows aliases, and answers a query that names one of `searchable`. It has no operator service. */
+function namespace(
+  aliases: Readonly<Record<string, string>>,
+  {
+    searchable = [],
+    refusal = status.INVALID_ARGUMENT,
+    address = '127.0.0.1:7233',
+  }: { readonly searchable?: readonly string[]; readonly refusal?: status; readonly address?: string } = {},
+): TemporalConnection {
+  const answer = ({ query }: { query: string }): Promise<object> => {
+    if (searchable.some((name) => query.startsWith(`${name} `))) return Promise.resolve({});
+    return Promise.reject(Object.assign(new Error('refused'), { code: refusal, details: '', metadata: {} }));
+  };
+  const connection = {
+    withDeadline: (_: number, call: () => unknown) => call(),
+    workflowService: {
+      describeNamespace: () => Promise.resolve({ config: { customSearchAttributeAliases: aliases } }),
+      countWorkflowExecutions: answer,
+    },
+  };
+  const settings = { address, namespace: 'ours', origin: 'environment' };
+  return { connection, settings } as unknown as TemporalConnection;
+}
+
+/** The columns of a SQL database for attributes. */
+function columns(names: readonly string[], type = 'Keyword'): Record<string, string> {
+  return Object.fromEntries(
+    names.map((name, index) => [`${type}${String(index + 1).padStart(2, '0')}`, name]),
+  );
+}
+
+describe('the search attributes of a namespace', () => {
+  it('are those that its description shows', async () => {
+    expect(await missingSearchAttributes(namespace(columns(NAMES)))).toEqual([]);
+  });
+
+  it('are those that a query may name, where the description shows none', async () => {
+    const [first = '', ...others] = NAMES;
+    expect(await missingSearchAttributes(namespace({}, { searchable: others }))).toEqual([first]);
+  });
+
+  it('are not guessed from a query that was refused for another reason', async () => {
+    const silent = namespace({}, { refusal: status.PERMISSION_DENIED });
+    await expect(missingSearchAttributes(silent)).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    });
+  });
+
+  it.each(['KeywordList', 'Text', 'Int'])('are refused with the type %s', async (type) => {
+    await expect(missingSearchAttributes(namespace(columns(NAMES, type)))).rejects.toMatchObject({
+      code: 'SLIPWAY_SEARCH_ATTRIBUTES_MISSING',
+      message: expect.stringContaining('another type') as string,
+    });
+  });
+
+  it.each([
+    ['another Temporal', '127.0.0.1:7233', /temporal operator search-attribute create .*tcld namespace/],
+    ['Temporal Cloud', 'eu-central-1.aws.api.temporal.io:7233', /^(?!.*temporal operator).*tcld namespace/],
+  ])('are asked for with the commands of %s', async (_what, address, commands) => {
+    await expect(requireSearchAttributes(namespace({}, { address }))).rejects.toMatchObject({
+      hint: expect.stringMatching(commands) as string,
+    });
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+
+import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
+import type { GuardResult } from '../../../src/messages/workflowTypes.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { seen } from '../seen.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+const ERRORS: GuardMetric = {
+  name: 'error_rate',
+  source: { kind: 'http', url: 'http://metrics.test/error_rate?from={from}&until={until}', path: 'value' },
+  max: 0.05,
+};
+
+function guardedBy(changes: Partial<GuardPolicy> = {}): { readonly guard: GuardPolicy } {
+  return {
+    guard: { forMs: 60_000, everyMs: 1_000, afterMs: 0, noData: 'continue', metrics: [ERRORS], ...changes },
+  };
+}
+
+/** The result of a release's guard. */
+function guardOf(target: TargetUnderTest, releaseId: string): Promise<GuardResult> {
+  return target.workflow(`guard:${target.workflowId}/${releaseId}`).result() as Promise<GuardResult>;
+}
+
+describeWorkflows('a guard', (harness) => {
+  describe('of a released revision', () => {
+    test('ends with its time if no metric is worse, and changes nothing', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b', guardedBy({ forMs: 2_000 }));
+      const { report, answer } = await guardOf(target, releaseId);
+      expect(report).toMatchObject({ releaseId, verdict: 'passed', note: 'measured last: error_rate 0' });
+      expect(answer).toBeNull();
+      const { state } = await target.viewOnce(({ state }) => state.guard?.ended !== undefined);
+      expect(state.activeRevisionId).toBe(revisionId);
+      expect(state.hold).toBeNull();
+      expect(state.said.at(-1)).toMatchObject({ message: 'guard', by: { who: 'guard' } });
+    });
+
+    test('rolls back as a person does if a metric is worse, and names the metric and its values', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.measures = () => 0.12;
+      const { releaseId } = await target.release('b', guardedBy());
+      const { report } = await guardOf(target, releaseId);
+      const breach = { metric: 'error_rate', kind: 'above_max', value: 0.12, limit: 0.05 };
+      expect(report).toMatchObject({ verdict: 'worse', breach });
+      const { state } = await target.viewOnce(
+        ({ state, running }) => state.hold !== null && running === null,
+      );
+      expect(state.history.at(-1)).toMatchObject({
+        kind: 'rollback',
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+        requestedBy: { who: 'guard', reason: 'error_rate 0.12 > 0.05' },
+      });
+      expect(state.hold?.by.who).toBe('guard');
+      expect(state.guard?.ended).toMatchObject({ verdict: 'worse', breach });
+      expect(target.world.redeployed).toHaveLength(1);
+    });
+
+    test('does not hold the target if it is told so', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.measures = () => 1;
+      const { releaseId } = await target.release('b', guardedBy({ hold: false }));
+      await guardOf(target, releaseId);
+      const { state } = await target.viewOnce(
+        ({ state, running }) => state.activeRevisionId === good && running === null,
+      );
+      expect(state.hold).toBeNull();
+    });
+
+    test('compares with the hour before the release', async () => {
+      const { target, good } = harness.newServingTarget();
+      const began = Date.now();
+      target.world.measures = ({ from }) => (from < began ? 0.1 : 0.3);
+      const risesBy = { by: 0.5, isRelative: true };
+      const { max: _, ...unlimited } = ERRORS;
+      const { releaseId } = await target.release('b', guardedBy({ metrics: [{ ...unlimited, risesBy }] }));
+      const { report } = await guardOf(target, releaseId);
+      expect(report.breach).toMatchObject({ kind: 'rose', value: 0.3, before: 0.1 });
+      const { state } = await target.viewOnce(
+        ({ state, running }) => state.hold !== null && running === null,
+      );
+      expect(state.activeRevisionId).toBe(good);
+    });
+
+    test('makes way for the next release, whose own guard begins with its end', async () => {
+      const { target } = harness.newServingTarget();
+      const first = await target.release('b', guardedBy());
+      await target.world.called('guardRevision');
+      const second = await target.release('c', guardedBy());
+      expect(second.outcome).toBe('released');
+      const { report } = await guardOf(target, first.releaseId);
+      expect(report.verdict).toBe('preempted');
+      const { state } = await target.viewOnce(({ state }) => state.guard?.releaseId === second.releaseId);
+      expect(state.guard?.ended).toBeUndefined();
+    });
+
+    test('makes way for a rollback, and begins none of its own', async () => {
+      const { target, good } = harness.newServingTarget();
+      const { releaseId } = await target.release('b', guardedBy());
+      await target.world.called('guardRevision');
+      const { requestId } = await target.rollback({ reason: 'a person saw it first' });
+      await target.ended(requestId);
+      const { report } = await guardOf(target, releaseId);
+      expect(report.verdict).toBe('preempted');
+      const { state } = await target.idle();
+      expect(state.activeRevisionId).toBe(good);
+      expect(state.guard).toMatchObject({ releaseId, ended: { verdict: 'preempted' } });
+    });
+
+    test('ends if another revision serves than the one it guards', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId } = await target.release('b', guardedBy());
+      await target.world.called('guardRevision');
+      target.world.measures = () => 1;
+      const other = target.world.patchElsewhere();
+      target.world.bringUp(other);
+      const { report, answer } = await guardOf(target, releaseId);
+      if (report.verdict === 'worse') expect(answer).toContain('does not serve any more');
+      else expect(report).toMatchObject({ verdict: 'replaced' });
+      const { state } = await target.idle();
+      expect(state.hold).toBeNull();
+      expect(target.world.redeployed).toEqual([]);
+    });
+
+    test('asks for nothing that would hit a release that has begun meanwhile', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b', guardedBy({ afterMs: 60_000 }));
+      target.world.slow.add('c');
+      const gate = target.world.gate('patchDeployment');
+      const next = await target.submit('c');
+      await target.world.called('patchDeployment', 2);
+      const late = await target.rollback({
+        who: 'guard',
+        requestId: 'late',
+        serving: revisionId ?? '',
+        guard: releaseId,
+      });
+      expect(late).toMatchObject({ disposition: 'ignored', onHold: false });
+      expect(late.reason).toContain('has begun since');
+      gate.open();
+      expect((await target.result(next.releaseId)).outcome).toBe('released');
+    });
+
+    test('goes on after its worker was lost, with the time and the hour before that it had', async () => {
+      const { target } = harness.newServingTarget();
+      const began = Date.now();
+      let before = 0;
+      target.world.measures = ({ from }) => {
+        if (from < began) before++;
+        return 0.01;
+      };
+      const { max: _, ...unlimited } = ERRORS;
+      const metrics = [{ ...unlimited, risesBy: { by: 0.5, isRelative: false } }];
+      const policy = guardedBy({ forMs: 4_000, metrics });
+      // The second round dies with its worker: Temporal gets no heartbeat of it any more.
+      target.world.next('guardRevision', (perform) => perform());
+      let endLost: () => void = () => undefined;
+      target.world.next('guardRevision', () => new Promise((resolve) => (endLost = () => resolve({}))));
+      const { releaseId, endedAt } = await target.release('b', policy);
+      const { report } = await guardOf(target, releaseId);
+      endLost();
+      expect(report.verdict).toBe('passed');
+      expect(report.note).toContain('in the hour before');
+      expect(before).toBe(1);
+      const { state } = await target.viewOnce(({ state }) => state.guard?.ended !== undefined);
+      expect(Date.parse(state.guard?.until ?? '')).toBe(Date.parse(endedAt) + 4_000);
+    });
+
+    test.each([
+      ['continue', 'passed'],
+      ['rollback', 'worse'],
+    ] as const)('without data and with noData: %s, ends %s', async (noData, verdict) => {
+      const { target, good } = harness.newServingTarget();
+      target.world.measures = () => null;
+      const { releaseId, revisionId } = await target.release('b', guardedBy({ forMs: 2_000, noData }));
+      const { report } = await guardOf(target, releaseId);
+      expect(report.verdict).toBe(verdict);
+      await seen(target.handle, async () => {
+        const { state, running } = await target.view();
+        const serves = verdict === 'worse' ? good : revisionId;
+        return running === null && state.activeRevisionId === serves ? state : undefined;
+      });
+    });
+  });
+});

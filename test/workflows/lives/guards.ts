@@ -1,0 +1,38 @@
+import type { GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
+import type { Life } from './life.ts';
+
+/** Asks often, so that a life is short. The address is that of the world's metrics. */
+const GUARD: GuardPolicy = {
+  forMs: 3_600_000,
+  everyMs: 1_000,
+  afterMs: 0,
+  noData: 'continue',
+  metrics: [
+    {
+      name: 'error_rate',
+      source: {
+        kind: 'http',
+        url: 'http://metrics.test/error_rate?from={from}&until={until}',
+        path: 'value',
+      },
+      max: 0.05,
+      risesBy: { by: 0.5, isRelative: true },
+    },
+  ],
+};
+
+/** Lives in which what was released is guarded. */
+export const GUARDS: Readonly<Record<string, Life>> = {
+  guards: async (harness) => {
+    const { target } = harness.newServingTarget();
+    await target.release('b', { guard: { ...GUARD, forMs: 1_000 } });
+    await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'passed');
+    await target.release('c', { guard: GUARD });
+    await target.world.called('guardRevision', 3);
+    target.world.measures = () => 0.12;
+    await target.release('d', { guard: GUARD });
+    await target.viewOnce(({ state }) => state.guard?.ended?.verdict === 'worse');
+    await target.viewOnce(({ state, running }) => state.hold !== null && running === null);
+    return target;
+  },
+};
