@@ -131,8 +131,7 @@ export async function runCheck(
       store: journal.store,
       check,
       budget,
-      restoring:
-        (journal.restoring && (check.evaluators ?? check.dataset) !== undefined) || undefined,
+      restoring: (journal.restoring && (check.evaluators ?? check.dataset) !== undefined) || undefined,
     });
     asked.answers(spent);
     journal.verdict(verdict);

@@ -5,7 +5,11 @@ import type { TargetStatus } from '../../../../src/cli/commands/status/targetSta
 import type { DeploymentSeen } from '../../../../src/inspection/deployment/seeDeployment.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
-import { EMPTY_TARGET, type HistoryRow, type TargetState } from '../../../../src/domain/target/targetState.ts';
+import {
+  EMPTY_TARGET,
+  type HistoryRow,
+  type TargetState,
+} from '../../../../src/domain/target/targetState.ts';
 import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
