@@ -31,7 +31,7 @@ describe('the comment of a preview', () => {
         SPEC,
         {
           ...STATE,
-          last: LAST && { ...LAST, judgement: { baseline: 'staging', verdict, reasons: [reason] } },
+          last: { ...LAST, judgement: { baseline: 'staging', verdict, reasons: [reason] } },
         },
         null,
       );
