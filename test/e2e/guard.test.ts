@@ -17,7 +17,7 @@ async function startMetrics(): Promise<{ server: Server; address: string; errors
     address: '',
     server: createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' });
-      response.end(`agent_error_rate{app="guarded"} ${metrics.errors}\n`);
+      response.end(`agent_error_rate{app="guarded-1"} ${metrics.errors}\n`);
     }),
   };
   await new Promise<void>((resolve) => metrics.server.listen(0, '127.0.0.1', resolve));
@@ -71,9 +71,7 @@ describe.skipIf(!hasPrometheus)('a guard that asks a real Prometheus (skipped wh
     expect(code, text).toBe(0);
     await statusShows(/guard\s+release-2 is guarded until/);
     await statusShows(/error_rate 0\.01.*, helpful has no data: 0 of 1 scores/);
-    expect((await on.project.ran('show', 'release-1')).text).toContain(
-      'the guard ended early, release-2 began',
-    );
+    expect((await on.project.ran('show', 'release-1')).text).toContain('the guard ended early');
     expect((await on.project.ran('show', 'release-2')).text).toMatch(/guard\s+until .*error_rate 0\.01/);
   });
 
@@ -85,7 +83,7 @@ describe.skipIf(!hasPrometheus)('a guard that asks a real Prometheus (skipped wh
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': stack.apiKey },
       body: JSON.stringify({
-        assistant_id: 'agent',
+        assistant_id: 'greeter',
         input: { messages: [{ role: 'user', content: 'hello' }] },
         stream_mode: ['values'],
         feedback_keys: ['helpful'],

@@ -51,7 +51,8 @@ async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Prom
   } catch (error) {
     const { canceled, message } = explain(error);
     const verdict = canceled ? 'preempted' : 'unknown';
-    return { releaseId, at: now(), verdict, note: message };
+    const note = canceled ? 'a release or a rollback began' : message;
+    return { releaseId, at: now(), verdict, note };
   }
 }
 

@@ -108,8 +108,9 @@ function guardLines(
   const text = `guard    ${fitLine(guardText(guard), REASON_MAX_CHARACTERS)}`;
   if (guard.ended !== undefined) return [`  ${guard.ended.verdict === 'passed' ? text : style.warn(text)}`];
   if (measured === null) return [`  ${text}`];
-  const ago = formatDuration(Math.max(now - Date.parse(measured.since), 0));
-  return [`  ${text}`, `           ${fitLine(`${ago} ago: ${measured.says}`, REASON_MAX_CHARACTERS)}`];
+  // Since when it has been so: the same figures may have been measured often.
+  const since = formatDuration(Math.max(now - Date.parse(measured.since), 0));
+  return [`  ${text}`, `           ${fitLine(`for ${since}: ${measured.says}`, REASON_MAX_CHARACTERS)}`];
 }
 
 /** Links for a browser, one per line, so that a terminal recognizes where each URL ends. */

@@ -106,7 +106,7 @@ describe('the status of a target', () => {
     const shown = (state: Partial<TargetState>): string =>
       lines({ view: { state: { ...EMPTY_TARGET, ...state }, running: null }, measured }).join('\n');
     expect(shown({ guard })).toContain(
-      'guard    release-7 is guarded until 2026-11-21T13:00:00.000Z\n20.0s ago: errors 0.01',
+      'guard    release-7 is guarded until 2026-11-21T13:00:00.000Z\nfor 20.0s: errors 0.01',
     );
     const breach = { metric: 'errors', kind: 'above_max', value: 0.12, limit: 0.05 } as const;
     const ended = { at: guard.until, verdict: 'worse', note: '', breach } as const;
