@@ -1,38 +1,20 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Process } from './processes.ts';
 import { Project } from './project.ts';
+import { PullRequestComments } from './pullRequestComments.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { eventually, Stack } from './stack.ts';
 
-const TOKEN = 'a-token-that-may-comment';
-
-/** The comments of pull requests on a GitHub of this machine, by the number of the pull request. */
-const comments = new Map<number, { id: number; body: string }[]>();
-
-let github: Server;
+let github: PullRequestComments;
 let stack: Stack;
 let project: Project;
 
 beforeAll(async () => {
-  github = createServer((request, response) => {
-    void text(request).then((sent) => {
-      const { pathname } = new URL(request.url ?? '', 'http://github.test');
-      const isKnown = request.headers.authorization === `Bearer ${TOKEN}`;
-      response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
-      response.end(
-        JSON.stringify(isKnown ? answer(request.method ?? '', pathname, sent) : { message: 'no' }),
-      );
-    });
-  });
-  await new Promise<void>((resolve) => github.listen(0, '127.0.0.1', resolve));
-  const apiUrl = `http://127.0.0.1:${(github.address() as AddressInfo).port}`;
-  stack = await Stack.start({}, { env: { PREVIEW_TOKEN: TOKEN } });
-  const comment = { kind: 'github', apiUrl, repository: 'team/agent', token: { from: 'env:PREVIEW_TOKEN' } };
+  github = await PullRequestComments.start();
+  stack = await Stack.start({}, { env: { PREVIEW_TOKEN: github.token } });
+  const { apiUrl, repository } = github;
+  const comment = { kind: 'github', apiUrl, repository, token: { from: 'env:PREVIEW_TOKEN' } };
   const preview = { from: 'staging', comment };
   project = await Project.create(stack, {
     example: goodAgent(0),
@@ -45,30 +27,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stack.stop();
-  await new Promise((resolve) => github.close(resolve));
+  await github.stop();
 });
-
-function answer(method: string, path: string, sent: string): unknown {
-  const [, pr, id] = /^\/repos\/team\/agent\/issues\/(?:(\d+)\/comments|comments\/(\d+))$/.exec(path) ?? [];
-  const body = sent === '' ? '' : (JSON.parse(sent) as { body: string }).body;
-  if (method === 'PATCH') {
-    const changed = [...comments.values()].flat().find((comment) => comment.id === Number(id));
-    if (changed !== undefined) changed.body = body;
-    return changed;
-  }
-  const all = comments.get(Number(pr)) ?? [];
-  if (method === 'GET') return all;
-  const added = { id: Number(pr) * 100 + all.length, body };
-  comments.set(Number(pr), [...all, added]);
-  return added;
-}
-
-/** The one comment of a pull request. */
-function commentOf(pr: number): string {
-  const all = comments.get(pr) ?? [];
-  expect(all).toHaveLength(1);
-  return all[0]?.body ?? '';
-}
 
 async function deployments(): Promise<string[]> {
   const { resources } = (await stack.call('GET', '/v2/deployments?limit=100')) as {
@@ -100,9 +60,9 @@ describe('a pull request', () => {
       exitCode: 0,
     });
     expect(await deployments()).toEqual(['long-1']);
-    await eventually(() => expect(commentOf(1)).toContain('**released**'));
-    expect(commentOf(1)).toContain('| greets | ✅ passed |');
-    expect(commentOf(1)).toContain(String(up.lines.at(-1)?.['agentUrl']));
+    await eventually(() => expect(github.of(1)).toContain('**released**'));
+    expect(github.of(1)).toContain('| greets | ✅ passed |');
+    expect(github.of(1)).toContain(String(up.lines.at(-1)?.['agentUrl']));
     const status = await project.ran('status', 'long-1', '--json');
     expect(status.code, status.text).toBe(0);
   });
@@ -110,7 +70,7 @@ describe('a pull request', () => {
   it('is pushed to, and the CI is killed in the middle: the release continues, and the comment is updated', async () => {
     await project.use(goodAgent(1));
     await killedAt(preview(1, 'long'), 'submitted');
-    await eventually(() => expect(commentOf(1)).toContain('release-2: **released**'));
+    await eventually(() => expect(github.of(1)).toContain('release-2: **released**'));
     const list = await project.ran('preview', 'list', '--json');
     const [listed] = list.process.lines;
     expect(listed).toMatchObject({
@@ -127,7 +87,7 @@ describe('a pull request', () => {
     expect(await down.exited, down.stdout + down.stderr).toBe(0);
     expect(down.lines.at(-1)).toMatchObject({ event: 'preview_removed', removed: 'deleted', exitCode: 0 });
     expect(await deployments()).toEqual([]);
-    expect(commentOf(1)).toContain('**Removed.**');
+    expect(github.of(1)).toContain('**Removed.**');
     const again = preview(1, 'long', 'down');
     expect(await again.exited, again.stdout + again.stderr).toBe(0);
     expect(again.lines.at(-1)).toMatchObject({ removed: 'never_made' });
@@ -144,7 +104,7 @@ describe('a pull request', () => {
       await stack.startWorker();
     }
     await eventually(async () => expect(await deployments()).toContain(`short-${pr}`));
-    await eventually(() => expect(commentOf(pr)).toContain('its deadline passed'), 120_000);
+    await eventually(() => expect(github.of(pr)).toContain('its deadline passed'), 120_000);
     expect(await deployments()).not.toContain(`short-${pr}`);
   });
 

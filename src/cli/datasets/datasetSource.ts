@@ -8,7 +8,6 @@ import { Readable } from 'node:stream';
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { digestFile } from '../../artifact/digest.ts';
 import { datasetInvalid } from '../../check/datasetRows.ts';
-import { download } from '../../clients/download.ts';
 import type { DeclaredDataset } from '../../config/datasetSchema.ts';
 import { DATASET_MAX } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -79,6 +78,8 @@ async function urlSource(
   signal: AbortSignal | undefined,
 ): Promise<DatasetSource> {
   const name = `${url.origin}${url.pathname}`;
+  // Loaded only if a dataset has a URL, because the command starts without the HTTP client.
+  const { download } = await import('../../clients/download.ts');
   const bytes = await download(url, DATASET_MAX.bytes, { signal });
   const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   requireStated(name, digest, stated);

@@ -149,7 +149,7 @@ describe('loading graphs', () => {
     });
     expect([...(await loadGraphs(dir, undefined, log)).graphs.keys()]).toEqual(['bot']);
     expect(logged).toHaveLength(1);
-    expect(logged[0]).toMatch(/the env file \.env.*Secrets come from the deployment's secrets/);
+    expect(logged[0]).toMatch(/The env file \.env.*Secrets come from the deployment's secrets/);
   });
 
   it('rejects a link out of the agent', async () => {

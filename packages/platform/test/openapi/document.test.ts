@@ -12,6 +12,7 @@ import { createLogger } from '../../src/http/logger.ts';
 import { controlPlaneDocument } from '../../src/openapi/document.ts';
 import { openApiRoutes } from '../../src/openapi/openApiRoutes.ts';
 import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
+import { projectRoutes } from '../../src/tracing/projectRoutes.ts';
 import { CONTROL_PLANE, type Documented, RUN_API } from './documented.ts';
 
 /** The routes' dependencies. They are not used, because the routes are only listed. */
@@ -31,6 +32,7 @@ describe('the document of the control plane', () => {
   it('has exactly the served routes', () => {
     const app = new Hono();
     app.route('/', feedbackRoutes({ tracing: nobody, readerOf: () => ({ tenantId: '' }) }));
+    app.route('/', projectRoutes({ tracing: nobody, guard: nobody, tenantOf: () => '' }));
     const log = createLogger({ level: 'silent' });
     const controlPlane = createControlPlane({
       home: '/nowhere',

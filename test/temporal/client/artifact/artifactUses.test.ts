@@ -41,7 +41,11 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
     },
     [PREVIEW]: { events: [started('preview', { spec: { judge: { inputs: { digest: COMPARED } } } })] },
   };
-  const scheduled = { name: 'weekly', judge: { inputs: { digest: SCHEDULED, name: 'inputs.jsonl' } } };
+  const scheduled = {
+    name: 'weekly',
+    release: { checks: [] },
+    judge: { inputs: { digest: SCHEDULED, name: 'inputs.jsonl' } },
+  };
   const described = {
     scheduleId: 'promotion:weekly',
     action: { workflowType: WORKFLOW_TYPES.promotionTurn, args: [{ request: scheduled, schedule: {} }] },
@@ -70,7 +74,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
 describe('the users of artifacts', () => {
   it('are all targets, promotions, previews and schedules, with waiting, running, promoted and judged artifacts', async () => {
     const { uses, targets } = await artifactUses(namespace());
-    expect(targets).toEqual([{ name: 'production', store: 'file:///records' }]);
+    expect(targets).toEqual([{ name: 'production', store: 'file:///records', checks: [] }]);
     expect(uses).toEqual([
       { artifact: RUNS, why: 'release-7 runs on production' },
       { artifact: WAITS, why: 'release-8 waits on production' },

@@ -342,7 +342,7 @@ describe('a push found by polling', () => {
     await vi.waitFor(() => expect(hanging.requests.length).toBeGreaterThan(answered));
     const after = await followed.repository.commit({ 'new.txt': '' });
     await vi.waitFor(async () => expect(await followed.pushed()).toEqual([after]), { timeout: 10_000 });
-    expect(platform.logged.join('')).toContain('could not be asked for its branches');
+    expect(platform.logged.join('')).toContain('the branches of a repository could not be read');
   });
 
   it('is not looked for if no deployment has build_on_push', async () => {
