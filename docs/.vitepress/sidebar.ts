@@ -14,6 +14,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
     text: 'How to',
     items: [
       { text: 'Release from CI', link: '/guides/ci' },
+      { text: 'From the pull request to the alert', link: '/guides/team' },
       { text: 'Promote from a canary', link: '/guides/canary' },
       { text: 'Roll back at 3 a.m.', link: '/guides/rollback' },
       { text: 'Move off a stuck release', link: '/guides/stuck-release' },
