@@ -86,8 +86,11 @@ function factOfMessage(
       const read = readRollbackMessage(message, 'audit', id);
       const { disposition } = (answer ?? {}) as Partial<RollbackAnswer>;
       if (typeof read === 'string') return undefined;
-      if (disposition === 'ignored')
-        return read.to === undefined ? { kind: 'rollback refused', at } : undefined;
+      if (disposition === 'ignored') {
+        // A guard's rollback may be refused on an idle target: its time may be over.
+        const isPersons = read.to === undefined && read.guard === undefined;
+        return isPersons ? { kind: 'rollback refused', at } : undefined;
+      }
       return { kind: name, at, requestId: read.requestId, to: read.to ?? null, leaves: read.from ?? null };
     }
     case 'submitRelease': {

@@ -16,6 +16,7 @@ it('a target’s accepted requests are read over all its runs, in order, each on
     ...update('rollback', 'three', { to: 'release-1' }, { disposition: 'queued' }),
     ...update('rollback', 'four', {}, { disposition: 'ignored' }),
     ...update('rollback', 'five', { to: 'release-1' }, { disposition: 'ignored' }),
+    ...update('rollback', 'six', { guard: 'release-1' }, { disposition: 'ignored' }),
   ];
   const answeredAgain = update('submitRelease', 'one', { artifact: TARBALL }, queued);
   expect(kindsOf(first, answeredAgain)).toEqual([
