@@ -1,4 +1,4 @@
-import { type Client, type WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen } from '../../domain/promotion/candidate.ts';
