@@ -99,7 +99,7 @@ it('an action on the dashboard is counted, without secrets', async () => {
     reason: 'a test',
   });
   expect(held.status, held.text).toBe(200);
-  expect(held.text).toContain('On hold');
+  expect(held.text).toContain('is on hold: it rejects releases');
   const counted = 'slipway_dashboard_actions_total{action="hold",outcome="done"} 1';
   expect(await scrape('dashboard')).toContain(counted);
 });
