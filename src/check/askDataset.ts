@@ -13,10 +13,12 @@ import type { DatasetProgress } from '../domain/check/rowRecords.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { inParallel } from '../judge/inParallel.ts';
 import { PASSING } from '../judge/judgedAgent.ts';
-import type { Answered } from './askAgent.ts';
-import type { CarriedOut, ShownRun } from './carryOut.ts';
+import type { ShownRun } from '../domain/check/shownRun.ts';
+import { type Answered, askAgent, type CheckedAgent } from './askAgent.ts';
+import type { CarriedOut } from './carryOut.ts';
 import { datasetDecision, type SoFar } from './datasetDecision.ts';
 import { type DatasetRow, rowCheck } from './datasetRows.ts';
+import { evaluate, type Evaluating } from './evaluate.ts';
 
 /** What asking the rows of a dataset needs. */
 export interface AskDataset {
@@ -27,8 +29,8 @@ export interface AskDataset {
   /** The progress of an earlier process. */
   readonly begun: DatasetProgress;
   readonly budget: ChecksBudget | undefined;
-  /** Asks the agent once, and judges. */
-  readonly ask: (check: Check, signal: AbortSignal) => Promise<Answered>;
+  readonly agent: CheckedAgent;
+  readonly evaluating: Evaluating;
   /** Stores the answer to a row, and returns what results show of it. */
   readonly onAnswered: (answered: Answered) => Promise<ShownRun>;
   /** Keeps a result. Another row is asked in its place only after this has returned. */
@@ -46,7 +48,7 @@ export interface AskedDataset extends CarriedOut {
 /**
  * Asks the rows of a dataset, several at once, until all have a result or failing is certain.
  *
- * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what `ask`, `onAnswered` and `onResult` throw. Rows under way are canceled then.
+ * @throws SLIPWAY_CHECKS_BUDGET_SPENT; what `askAgent`, `evaluate`, `onAnswered` and `onResult` throw. Rows under way are canceled then.
  */
 export async function askDataset(options: AskDataset): Promise<{
   readonly verdict: AskedDataset;
@@ -115,15 +117,23 @@ function verdictOf(found: DatasetVerdict, { undecided }: Dataset, rows: readonly
   };
 }
 
+/** A row is one run without a thread. */
+const NO_THREAD = { id: '', onLeft: () => undefined };
+
 const TRIES = 3;
 const PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
 
 /** Asks one row. An agent that cannot be asked is asked again, so that one lost run does not end a long dataset's attempt. */
-async function askRow({ ask }: AskDataset, check: Check, signal: AbortSignal): Promise<Answered> {
+async function askRow(
+  { agent, evaluating }: AskDataset,
+  check: Check,
+  signal: AbortSignal,
+): Promise<Answered> {
   for (let tries = 1; ; tries++) {
     try {
-      return await ask(check, signal);
+      const run = await askAgent(agent, check, NO_THREAD, signal);
+      return (await evaluate(check, run, { made: 0 }, evaluating, signal)).answered;
     } catch (error) {
       signal.throwIfAborted();
       if (tries === TRIES || !(error instanceof SlipwayError) || !PASSING.has(error.code)) throw error;

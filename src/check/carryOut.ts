@@ -2,6 +2,7 @@ import { type ChecksBudget, overBudget, type Spent } from '../domain/check/budge
 import type { Check } from '../domain/check/check.ts';
 import type { EvaluatorScores } from '../domain/check/evaluator.ts';
 import type { DatasetVerdict } from '../domain/check/dataset.ts';
+import type { ShownRun } from '../domain/check/shownRun.ts';
 import { decisionOf, type Repetitions, repetitionsOf, repetitionsText } from '../domain/check/repetition.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type Answered, askAgent, type CheckedAgent, type ConversationThread } from './askAgent.ts';
@@ -16,18 +17,6 @@ export interface CheckProgress {
   readonly shown: ShownRun | null;
   /** What evaluators said so far. Absent: nothing. */
   readonly scores?: readonly EvaluatorScores[];
-}
-
-/** One repetition, as a verdict shows it. */
-export interface ShownRun {
-  readonly passed: boolean;
-  readonly reasons: readonly string[];
-  readonly answer: string;
-  /** The record with the whole answer. Absent: `answer` is the whole answer, or the rest is not stored. */
-  readonly answerRecord?: string;
-  readonly runId: string | null;
-  readonly latencyMs: number;
-  readonly feedbackRecorded: boolean | null;
 }
 
 /** A check that is decided. */

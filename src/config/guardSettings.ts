@@ -18,7 +18,7 @@ export function guardSettings(
     everyMs,
     afterMs,
     noData,
-    ...(hold === false ? { hold } : {}),
+    hold: hold === false ? hold : undefined,
     metrics: chosen.flatMap((metric) => metricOf(metric, metrics[metric], name, target)),
   };
 }

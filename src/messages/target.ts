@@ -122,7 +122,7 @@ export function readRollbackMessage(
     ...(trace !== undefined && TRACEPARENT.test(trace) ? { trace } : {}),
     identity,
     ...(isRecord(raw) && raw['hold'] === false ? { hold: false as const } : {}),
-    ...(guard === undefined ? {} : { guard }),
+    guard,
     requestedBy: readActor(fields, origin),
   };
 }

@@ -8,10 +8,11 @@ import {
   type ConversationThread,
   removeThread,
 } from '../../check/askAgent.ts';
-import { carryOut, type CheckProgress, NOTHING_MADE, type ShownRun } from '../../check/carryOut.ts';
+import { carryOut, type CheckProgress, NOTHING_MADE } from '../../check/carryOut.ts';
 import { cutText } from '../../domain/bounds.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { repetitionsOf, repetitionsText } from '../../domain/check/repetition.ts';
+import type { ShownRun } from '../../domain/check/shownRun.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';

@@ -1,13 +1,13 @@
 import { Context } from '@temporalio/activity';
 
-import { type Answered, askAgent, type CheckedAgent } from '../../check/askAgent.ts';
+import type { Answered, CheckedAgent } from '../../check/askAgent.ts';
 import type { AskedDataset } from '../../check/askDataset.ts';
-import type { ShownRun } from '../../check/carryOut.ts';
-import { evaluate, type Evaluating } from '../../check/evaluate.ts';
+import type { Evaluating } from '../../check/evaluate.ts';
 import { chosenRows, type DatasetRow, datasetRows } from '../../check/datasetRows.ts';
 import type { ChecksBudget, Spent } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import type { Dataset, DatasetResults } from '../../domain/check/dataset.ts';
+import type { ShownRun } from '../../domain/check/shownRun.ts';
 import type { ReleaseStore } from '../connections.ts';
 import { noteProgress } from '../heartbeat.ts';
 import { scrubTexts } from '../scrub.ts';
@@ -51,10 +51,8 @@ export async function runDatasetCheck(options: DatasetCheck): Promise<{
     begun: kept.begun,
     budget,
     onAnswered,
-    ask: async (ofRow, signal) => {
-      const run = await askAgent(agent, ofRow, NO_THREAD, signal);
-      return (await evaluate(ofRow, run, { made: 0 }, evaluating, signal)).answered;
-    },
+    agent,
+    evaluating,
     onResult: async (result, progress) => {
       const passed = progress.rows.filter((row) => row.passed).length;
       noteProgress(
@@ -75,9 +73,6 @@ export async function runDatasetCheck(options: DatasetCheck): Promise<{
   const found = { ...asked.verdict.dataset, results: record };
   return { verdict: { ...asked.verdict, dataset: found }, spent: asked.spent };
 }
-
-/** A row is one run without a thread. */
-const NO_THREAD = { id: '', onLeft: () => undefined };
 
 async function rowsOf(
   store: ReleaseStore,

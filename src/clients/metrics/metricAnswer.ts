@@ -41,7 +41,7 @@ export async function askMetric<T>(
         ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
         ...headers,
       },
-      ...(form === undefined ? {} : { body: new URLSearchParams(form).toString() }),
+      body: form && new URLSearchParams(form).toString(),
       secrets: [...(token === undefined ? [] : [token]), ...Object.values(headers)],
     },
     { signal, timeoutMs },

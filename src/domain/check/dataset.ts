@@ -1,3 +1,4 @@
+import type { ShownRun } from './shownRun.ts';
 import type { WholeNumber } from '../scalars.ts';
 
 /** The rows that a check asks, as a release carries them: the rows themselves are in the artifact store. */
@@ -40,22 +41,11 @@ export interface DatasetVerdict extends Pick<Dataset, 'digest' | 'of' | 'rows' |
 }
 
 /** The result of one row. */
-export interface RowResult {
+export interface RowResult extends ShownRun {
   /** The row's own id, or one made of its input. */
   readonly id: string;
   /** The row's line in the dataset, from 1. */
   readonly line: WholeNumber;
-  readonly passed: boolean;
-  /** Why it failed: one sentence each. */
-  readonly reasons: readonly string[];
-  /** The answer, cut to a few hundred bytes. */
-  readonly answer: string;
-  /** The record with the whole answer. Absent: `answer` is whole, or the rest is not stored. */
-  readonly answerRecord?: string;
-  readonly runId: string | null;
-  readonly latencyMs: number;
-  /** Whether the row's verdict was recorded on its trace. `null`: the check has no `feedbackKey`. */
-  readonly feedbackRecorded: boolean | null;
   /** The tokens that the agent's messages report. */
   readonly tokens: WholeNumber;
 }

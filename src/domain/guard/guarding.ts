@@ -10,19 +10,16 @@ type GuardVerdict = 'passed' | 'worse' | 'replaced' | 'preempted' | 'unknown';
 /** What a guard found at its end. */
 export interface GuardFinding {
   readonly verdict: Exclude<GuardVerdict, 'preempted' | 'unknown'>;
-  /** Why, or what was measured last. */
-  readonly note: string;
-  readonly breach?: Breach;
-}
-
-/** The end of a guard. */
-export interface GuardEnd {
-  readonly at: Instant;
-  readonly verdict: GuardVerdict;
   /** Why, and what was measured last. */
   readonly note: string;
   /** The metric and its values. Absent: it is not worse. */
   readonly breach?: Breach;
+}
+
+/** The end of a guard. */
+export interface GuardEnd extends Omit<GuardFinding, 'verdict'> {
+  readonly at: Instant;
+  readonly verdict: GuardVerdict;
 }
 
 /** The guard of what a target released last. */
@@ -81,13 +78,12 @@ export function readGuardReport(raw: unknown): GuardReport | string {
   const { releaseId, at, verdict, note, breach } = raw;
   if (typeof releaseId !== 'string' || typeof at !== 'string') return 'it names no release and time';
   if (typeof verdict !== 'string' || !Object.hasOwn(WORDS, verdict)) return 'it has no verdict';
-  const read = readBreach(breach);
   return {
     releaseId,
     at,
     verdict: verdict as GuardVerdict,
     note: typeof note === 'string' ? note.slice(0, NOTE_MAX_CHARACTERS) : '',
-    ...(read === undefined ? {} : { breach: read }),
+    breach: readBreach(breach),
   };
 }
 
@@ -108,6 +104,6 @@ function readBreach(raw: unknown): Breach | undefined {
     kind: kind as Breach['kind'],
     value: typeof value === 'number' ? value : null,
     limit: typeof limit === 'number' ? limit : null,
-    ...(typeof before === 'number' ? { before } : {}),
+    before: typeof before === 'number' ? before : undefined,
   };
 }

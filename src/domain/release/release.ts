@@ -2,6 +2,7 @@ import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
 import type { ChecksBudget } from '../check/budget.ts';
 import type { Check } from '../check/check.ts';
+import type { ShownRun } from '../check/shownRun.ts';
 import type { EvaluatorScores } from '../check/evaluator.ts';
 import type { DatasetVerdict } from '../check/dataset.ts';
 import type { Repetitions } from '../check/repetition.ts';
@@ -117,29 +118,15 @@ export interface StepRecord {
 }
 
 /** The verdict of one check on one revision. */
-export interface CheckVerdict {
+export interface CheckVerdict extends ShownRun {
   readonly check: string;
   readonly revisionId: string;
-  readonly passed: boolean;
-  /** Why it failed: one sentence for each expectation that was not met. */
-  readonly reasons: readonly string[];
-  /** The agent's answer, cut to a few hundred bytes. */
-  readonly answer: string;
-  /**
-   * The name of the record in the artifact store that holds the whole answer. Absent: `answer` is the whole answer, or
-   * the store was unavailable.
-   */
-  readonly answerRecord?: string;
-  readonly runId: string | null;
-  readonly latencyMs: number;
   /** Of a check that is repeated: how its repetitions went. The rest is of the last one, or of the first that failed. */
   readonly repetitions?: Repetitions;
   /** Of a check with evaluators: their scores. Absent too if no run met its expectation. */
   readonly scores?: readonly EvaluatorScores[];
   /** Of a check over a dataset: what its rows show. The rest is of the first row that failed, or else of the last. */
   readonly dataset?: DatasetVerdict;
-  /** Whether the verdict was recorded on the run's trace. `null`: the check has no `feedbackKey`. */
-  readonly feedbackRecorded: boolean | null;
 }
 
 /** The judge's findings about a promotion's candidate. */

@@ -47,7 +47,7 @@ async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Prom
   });
   try {
     const { verdict, note, breach } = await guardRevision(guarded);
-    return { releaseId, at: now(), verdict, note, ...(breach === undefined ? {} : { breach }) };
+    return { releaseId, at: now(), verdict, note, breach };
   } catch (error) {
     const { canceled, message } = explain(error);
     const verdict = canceled ? 'preempted' : 'unknown';
@@ -81,7 +81,7 @@ async function askForRollback(
     requestId: guardRequestId(targetId, releaseId),
     serving: revisionId,
     guard: releaseId,
-    ...(policy.hold === false ? { hold: false as const } : {}),
+    hold: policy.hold,
   };
   try {
     const { disposition, reason: why } = (await rollBackTarget({ target, message })).answer;

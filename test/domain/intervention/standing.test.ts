@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { interventionProblem } from '../../../src/domain/intervention/intervention.ts';
 import { standingOf } from '../../../src/domain/intervention/standing.ts';
 import type { Progress, StepRecord } from '../../../src/domain/release/release.ts';
+import { startingProgress } from '../../../src/domain/release/startingProgress.ts';
 import { ADA, NOW, request } from '../target/targets.ts';
 
 const CHECK = { assistant: 'agent', input: {}, expect: {}, timeoutMs: 1 };
@@ -16,22 +17,8 @@ const REQUEST = request('a', {
 const BO = { who: 'bo', from: 'dashboard' };
 
 function progress(changes: Partial<Progress> = {}): Progress {
-  return {
-    releaseId: 'release-1',
-    kind: 'release',
-    phase: 'check',
-    startedAt: NOW,
-    deploymentId: null,
-    revisionId: null,
-    baseline: null,
-    steps: [],
-    verdicts: [],
-    outcome: null,
-    instructions: null,
-    waiting: null,
-    interventions: [],
-    ...changes,
-  };
+  const start = startingProgress({ releaseId: 'release-1', kind: 'release', startedAt: NOW });
+  return { ...start, phase: 'check', ...changes };
 }
 
 function step(changes: Partial<StepRecord>): StepRecord {

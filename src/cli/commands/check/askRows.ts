@@ -1,15 +1,29 @@
-import { askAgent, type CheckedAgent } from '../../../check/askAgent.ts';
-import { evaluate, type Evaluating } from '../../../check/evaluate.ts';
+import type { Answered, CheckedAgent } from '../../../check/askAgent.ts';
+import type { Evaluating } from '../../../check/evaluate.ts';
 import { chosenRows, datasetRows } from '../../../check/datasetRows.ts';
 import type { ChecksBudget, Spent } from '../../../domain/check/budget.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import type { Dataset } from '../../../domain/check/dataset.ts';
+import type { ShownRun } from '../../../domain/check/shownRun.ts';
 import { NO_ROWS } from '../../../domain/check/rowRecords.ts';
 import type { DatasetSource } from '../../datasets/datasetSource.ts';
 import type { CheckResult } from '../../events/checks.ts';
 
 /** How many failed rows a result names. */
 const FAILED_ROWS_MAX = 100;
+
+/** What a result shows of an answer, without an artifact store or a trace to record it in. */
+export function shownRun({ judgement: { passed, reasons, answer }, seen }: Answered): Promise<ShownRun> {
+  const { runId, run } = seen;
+  return Promise.resolve({
+    passed,
+    reasons,
+    answer,
+    runId,
+    latencyMs: run.latencyMs,
+    feedbackRecorded: null,
+  });
+}
 
 /** Asks an agent all rows of a check's dataset, also if failing is certain before. */
 export async function askRows({
@@ -46,19 +60,9 @@ export async function askRows({
     budget,
     toTheEnd: true,
     signal,
-    ask: async (ofRow, ended) => {
-      const run = await askAgent(agent, ofRow, { id: '', onLeft: () => undefined }, ended);
-      return (await evaluate(ofRow, run, { made: 0 }, evaluating, ended)).answered;
-    },
-    onAnswered: ({ judgement: { passed, reasons, answer }, seen }) =>
-      Promise.resolve({
-        passed,
-        reasons,
-        answer,
-        runId: seen.runId,
-        latencyMs: seen.run.latencyMs,
-        feedbackRecorded: null,
-      }),
+    agent,
+    evaluating,
+    onAnswered: shownRun,
     onResult: (_, progress) => {
       onRows(`${check.name}: ${progress.rows.length} of ${rows.length} rows`);
       return Promise.resolve();

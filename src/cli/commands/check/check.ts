@@ -20,7 +20,7 @@ import type { CheckResult } from '../../events/checks.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
 import { onInterruption } from '../../interruption.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
-import { askRows } from './askRows.ts';
+import { askRows, shownRun } from './askRows.ts';
 import { reportChecksInCi, resultLines } from './checkLines.ts';
 import { type AgentAddress, agentOf } from './checkedAddress.ts';
 import { junitReport } from './junit.ts';
@@ -175,15 +175,7 @@ async function askOne(
         const id = randomUUID();
         return { id, onLeft: () => onLeft(id) };
       },
-      onAnswered: ({ judgement: { passed, reasons, answer }, seen }) =>
-        Promise.resolve({
-          passed,
-          reasons,
-          answer,
-          runId: seen.runId,
-          feedbackRecorded: null,
-          latencyMs: seen.run.latencyMs,
-        }),
+      onAnswered: shownRun,
       onProgress: () => undefined,
     });
     const { passed, reasons, answer, runId, latencyMs, repetitions, scores } = carried;

@@ -3,7 +3,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { Running } from '../../../domain/target/targetState.ts';
 import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { fetchHistory } from '../../history/fetchHistories.ts';
-import { asText, decode } from '../../history/payloads.ts';
+import { asText, decode, type History } from '../../history/payloads.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { findWork } from '../release/pastReleases.ts';
 import { listSchedules } from '../schedule/schedules.ts';
@@ -121,7 +121,7 @@ async function promotionUses(
 }
 
 /** All artifacts that a history names. `undefined`: the workflow has ended since it was listed. */
-function namedIn(history: Awaited<ReturnType<typeof fetchHistory>>, why: string): readonly ArtifactUse[] {
+function namedIn(history: History | undefined, why: string): readonly ArtifactUse[] {
   if (history === undefined) return [];
   return [...new Set(asText(history).match(DIGEST))].map((artifact) => ({ artifact, why }));
 }
