@@ -14,6 +14,7 @@ import {
   type Violation,
   type WorkFact,
 } from './facts.ts';
+import { guarded } from './guarded.ts';
 import { nothingForgotten, oneAtATime, oneOwner } from './oneAtATime.ts';
 import { oneRevision, ownRevision, servedWhenChecked } from './revisions.ts';
 import { watched } from './watched.ts';
@@ -112,7 +113,7 @@ function deniedRelease({ runId, result }: PromotionFact, works: readonly WorkFac
   return [`it ended ${result.outcome}, and what ${own.workflowId} released was not rolled back`];
 }
 
-/** Rules 1 to 10 and 12 of the design. */
+/** Rules 1 to 10, 12 and 14 of the design. */
 const RULES: readonly (readonly [Violation['rule'], Rule])[] = [
   [1, oneAtATime],
   [1, oneOwner],
@@ -129,4 +130,5 @@ const RULES: readonly (readonly [Violation['rule'], Rule])[] = [
   [9, neverWedged],
   [10, neverStuck],
   [12, claimsAreTrue],
+  [14, guarded],
 ];

@@ -1,3 +1,5 @@
+import type { GuardReport } from '../guard/guarding.ts';
+import type { GuardedInput } from '../guard/guardPolicy.ts';
 import type { PromotionResult } from '../promotion/promotion.ts';
 import type { KnownRevision, ReleaseRequest, ReleaseResult, RollbackRequest } from '../release/release.ts';
 import type { ReleaseAnswer } from '../target/targetState.ts';
@@ -87,6 +89,17 @@ export interface PromotionFact {
   readonly result: PromotionResult | null;
 }
 
+/** The guard of one release, in its history. */
+export interface GuardFact extends Pick<GuardedInput, 'revisionId' | 'policy' | 'since' | 'until'> {
+  readonly workflowId: string;
+  readonly releaseId: string;
+  /** `null`: it goes on, or ended without a result. */
+  readonly report: GuardReport | null;
+  /** The target's answer to its rollback, or why there is none. `null`: it asked for none. */
+  readonly answer: string | null;
+  readonly activities: readonly ActivityFact[];
+}
+
 /** All facts in the histories of one target, over all of its runs, and in those of its children. */
 export interface TargetFacts {
   readonly workflowId: string;
@@ -94,6 +107,9 @@ export interface TargetFacts {
   readonly idle: boolean;
   /** In the order of their starts. */
   readonly works: readonly WorkFact[];
+  readonly guards: readonly GuardFact[];
+  /** The releases whose end the target processed without starting a guard: their workflow ids. */
+  readonly unguarded: readonly string[];
   /** The target's own activities: reads, and watching late revisions. */
   readonly activities: readonly ActivityFact[];
   readonly submissions: readonly SubmissionFact[];
@@ -126,7 +142,7 @@ export interface ObservedRequest {
 /** A violation of a safety rule. */
 export interface Violation {
   /** The number of the rule. */
-  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
+  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12 | 14;
   /** The workflow in which it happened. */
   readonly workflowId: string;
   /** What happened: one sentence. */
@@ -161,6 +177,9 @@ export function perWork(
       find(work, evidence, index).map((what) => ({ workflowId: work.workflowId, what })),
     );
 }
+
+/** How far the clocks of Temporal, of a worker and of the control plane may differ, in milliseconds. */
+export const CLOCKS_DIFFER_MS = 1_000;
 
 /** The activities with a name, in order. */
 export function named(activities: readonly ActivityFact[], name: string): readonly ActivityFact[] {

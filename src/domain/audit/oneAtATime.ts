@@ -1,8 +1,14 @@
-import type { ActivityFact, Breach, ObservedRequest, Rule, TargetFacts, WorkFact } from './facts.ts';
+import {
+  type ActivityFact,
+  type Breach,
+  CLOCKS_DIFFER_MS,
+  type ObservedRequest,
+  type Rule,
+  type TargetFacts,
+  type WorkFact,
+} from './facts.ts';
 
 const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as const;
-/** How far the clocks of Temporal and of the control plane may differ, in milliseconds. */
-const CLOCKS_DIFFER_MS = 1_000;
 
 /**
  * Rule 1: at most one release changes a target at any time, and it sent every change that the control plane received.

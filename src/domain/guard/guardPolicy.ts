@@ -83,6 +83,9 @@ export interface GuardedInput {
 /** The hour before a release, to compare with. */
 export const HOUR_BEFORE_MS = 3_600_000;
 
+/** How long after its end a guard still tries to measure, if no worker ran: it judges what was then. */
+export const GUARD_LATE_MS = 900_000;
+
 /** The shortest time between two measurements: each costs the services a request. */
 export const EVERY_LEAST_MS = 1_000;
 

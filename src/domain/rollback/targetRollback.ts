@@ -80,6 +80,7 @@ function whyUnguarded(
   from: string | undefined,
 ): string | undefined {
   if (running !== null) return `${running.releaseId} has begun since`;
+  if (state.rollbacks.length > 0) return 'a rollback is about to begin';
   if (!isInForce(state.guard, releaseId)) return `the guard of ${releaseId} is not in force any more`;
   const serves = active === undefined ? state.activeRevisionId : active;
   if (from === undefined || serves === null || !isSame(state, serves, from))

@@ -1,23 +1,28 @@
 import type {
   ActivityFact,
+  GuardFact,
   PromotionFact,
   SubmissionFact,
   TargetFacts,
   TaskFailure,
   WorkFact,
 } from '../../domain/audit/facts.ts';
+import { guardWorkflowId } from '../../domain/guard/guardPolicy.ts';
 import { failureDetail } from '../../domain/failure.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
-import type { ReleaseInput } from '../../messages/workflowTypes.ts';
+import type { GuardInput, GuardResult, ReleaseInput } from '../../messages/workflowTypes.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 import { readMessages } from './readMessages.ts';
 
 /** The prefix of the workflow ids of promotions. */
 const PROMOTION = 'promotion:';
+
+/** The prefix of the workflow ids of guards. */
+const GUARD = 'guard:';
 
 /** One history, with its workflow id. */
 export interface AuditedHistory {
@@ -35,10 +40,13 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
   const own = histories.filter(({ workflowId }) => workflowId === targetId);
   const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
   const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(PROMOTION));
+  const guards = histories.filter(({ workflowId }) => workflowId.startsWith(`${GUARD}${targetId}/`));
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
+    guards: guards.map(readGuard),
+    unguarded: own.flatMap(({ history }) => readUnguarded(targetId, history)),
     activities: own.flatMap(({ history }) => readActivities(history)),
     submissions: readSubmissions(own),
     said: readMessages(own.map(({ history }) => history)),
@@ -64,6 +72,30 @@ function readWork({ workflowId, history }: AuditedHistory): WorkFact {
     result: result as ReleaseResult | null,
     activities: readActivities(history),
   };
+}
+
+function readGuard({ workflowId, history }: AuditedHistory): GuardFact {
+  const input = decode(history.events?.[0]?.workflowExecutionStartedEventAttributes?.input) as GuardInput;
+  const { releaseId, revisionId, policy, since, until } = input;
+  const { report = null, answer = null } = (endOf(history).result ?? {}) as Partial<GuardResult>;
+  return {
+    ...{ workflowId, releaseId, revisionId, policy, since, until },
+    ...{ report, answer, activities: readActivities(history) },
+  };
+}
+
+/** The releases whose end a run of the target processed without starting a guard. Each guard starts in that task. */
+function readUnguarded(targetId: string, { events: all }: History): string[] {
+  const events = all ?? [];
+  const begun = new Set(
+    events.map((event) => event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId),
+  );
+  const lastTask = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);
+  return events.slice(0, Math.max(lastTask, 0)).flatMap((event) => {
+    const ended = event.childWorkflowExecutionCompletedEventAttributes?.workflowExecution?.workflowId ?? '';
+    const releaseId = ended.startsWith(`${targetId}/`) ? ended.slice(targetId.length + 1) : '';
+    return releaseId === '' || begun.has(guardWorkflowId(targetId, releaseId)) ? [] : [ended];
+  });
 }
 
 function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities } from '../../activities/activities.ts';
-import { guardActor, guardRequestId } from '../../domain/guard/guardPolicy.ts';
+import { GUARD_LATE_MS, guardActor, guardRequestId } from '../../domain/guard/guardPolicy.ts';
 import type { GuardReport } from '../../domain/guard/guarding.ts';
 import { breachText } from '../../domain/guard/measurement.ts';
 import { guardQueue } from '../../domain/taskQueues.ts';
@@ -16,9 +16,6 @@ import type { GuardInput, GuardResult } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { shortSummary } from '../steps.ts';
-
-/** How long after its end a guard still tries to measure, if no worker ran: it judges what was then. */
-const LATE_MS = 900_000;
 
 /**
  * Guards a revision after its release: one activity measures until the guard's time is over. If a metric is worse, asks
@@ -35,11 +32,14 @@ export async function guard(input: GuardInput): Promise<GuardResult> {
 }
 
 async function measure({ releaseId, targetId: _, ...guarded }: GuardInput): Promise<GuardReport> {
+  const leftMs = guarded.until + GUARD_LATE_MS - Date.now();
+  if (leftMs <= 0)
+    return { releaseId, at: now(), verdict: 'unknown', note: 'no worker ran until its time was long over' };
   const { guardRevision } = proxyActivities<Activities>({
     taskQueue: guardQueue(workflowInfo().taskQueue),
     // One round: what serves, the hour before, and each metric, which are asked at the same time.
     startToCloseTimeout: '2 minutes',
-    scheduleToCloseTimeout: Math.max(guarded.until - Date.now(), 0) + LATE_MS,
+    scheduleToCloseTimeout: leftMs,
     heartbeatTimeout: '10 seconds',
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { initialInterval: '1 second', maximumInterval: '1 minute' },

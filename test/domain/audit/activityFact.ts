@@ -39,6 +39,8 @@ export function targetFacts(facts: Partial<TargetFacts>): TargetFacts {
     workflowId: 't',
     idle: true,
     works: [],
+    guards: [],
+    unguarded: [],
     activities: [],
     submissions: [],
     said: [],

@@ -255,4 +255,14 @@ describe('the rollback of a guard', () => {
       expect(preempt).toBeUndefined();
     }
   });
+
+  it('is refused while a person’s rollback is about to begin', () => {
+    const persons = leaving('R1');
+    const { answer, state } = ask(serving({ guard, rollbacks: [persons] }), asked, 'R2');
+    expect(answer).toMatchObject({
+      disposition: 'ignored',
+      reason: expect.stringContaining('a rollback') as string,
+    });
+    expect(state.rollbacks).toEqual([persons]);
+  });
 });

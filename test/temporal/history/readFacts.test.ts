@@ -1,4 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { expect, it } from 'vitest';
+
+import { audit } from '../../../src/domain/audit/audit.ts';
 
 import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
@@ -144,3 +149,26 @@ function isIdle(events: readonly object[]): boolean {
   const history = { events: numbered } as unknown as AuditedHistory['history'];
   return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).idle;
 }
+
+it('a target’s guards are read with their verdicts, and a release whose guard was not started is found', async () => {
+  const folder = new URL('../../histories/', import.meta.url);
+  const files = (await readdir(folder)).filter((name) => name.startsWith('guards.'));
+  const stored = files.map(async (name): Promise<AuditedHistory> => {
+    const { workflowId, history } = JSON.parse(
+      await readFile(new URL(name, folder), 'utf8'),
+    ) as AuditedHistory;
+    return { workflowId, history: historyFromJSON(history) };
+  });
+  const histories = await Promise.all(stored);
+  const targetId = histories[0]!.workflowId;
+  const facts = readTargetFacts(targetId, histories);
+  expect(facts.guards.map(({ report }) => report?.verdict).sort()).toEqual(['passed', 'preempted', 'worse']);
+  expect(audit({ target: facts, observed: null, secrets: [] })).toEqual([]);
+  const starts = 'startChildWorkflowExecutionInitiatedEventAttributes';
+  const own = {
+    events: histories[0]!.history.events!.filter((event) => !event[starts]?.workflowId?.startsWith('guard:')),
+  };
+  const without = readTargetFacts(targetId, [{ workflowId: targetId, history: own }, ...histories.slice(1)]);
+  const found = audit({ target: without, observed: null, secrets: [] });
+  expect(found.map(({ rule }) => rule)).toEqual([14, 14, 14]);
+});

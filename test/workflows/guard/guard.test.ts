@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { GuardMetric, GuardPolicy } from '../../../src/domain/guard/guardPolicy.ts';
-import type { GuardResult } from '../../../src/messages/workflowTypes.ts';
+import type { GuardInput, GuardResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
@@ -166,6 +166,29 @@ describeWorkflows('a guard', (harness) => {
       expect(before).toBe(1);
       const { state } = await target.viewOnce(({ state }) => state.guard?.ended !== undefined);
       expect(Date.parse(state.guard?.until ?? '')).toBe(Date.parse(endedAt) + 4_000);
+    });
+
+    test('whose workers were away until long after its end, judges nothing', async () => {
+      const { target } = harness.newServingTarget();
+      const { releaseId, revisionId } = await target.release('b');
+      target.world.measures = () => 1;
+      const { taskQueue } = await target.handle.describe();
+      const until = Date.now() - 3_600_000;
+      const input: GuardInput = {
+        ...{ releaseId, targetId: target.workflowId, target: target.request('b').target },
+        ...{
+          deploymentId: target.world.deployment?.id ?? '',
+          revisionId: revisionId ?? '',
+          policy: guardedBy().guard,
+        },
+        ...{ since: until - 60_000, until, releasedFrom: until - 60_000 },
+      };
+      const workflowId = `guard:${target.workflowId}/${releaseId}`;
+      const handle = await target.handle.client.start('guard', { workflowId, taskQueue, args: [input] });
+      expect(await handle.result()).toMatchObject({
+        report: { verdict: 'unknown', note: 'no worker ran until its time was long over' },
+        answer: null,
+      });
     });
 
     test.each([

@@ -1,0 +1,79 @@
+import { GUARD_LATE_MS } from '../guard/guardPolicy.ts';
+import { EMPTY_TALLY, judgeRound } from '../guard/measurement.ts';
+import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import type { RollbackAnswer } from '../target/targetState.ts';
+import { CLOCKS_DIFFER_MS, type GuardFact, named, type Rule, type TargetFacts } from './facts.ts';
+
+/** How late the server may end an activity that has no time left, in milliseconds. */
+const ENDS_LATE_MS = 60_000;
+
+/**
+ * Rule 14: each release with a guard is guarded. The guard judges in its time, by its limits and its policy. If it finds
+ * the revision worse, the target rolls back from that revision once, or the guard's result says why not. A guard rolls
+ * nothing back after other work has begun.
+ */
+export const guarded: Rule = ({ target }) => [
+  ...target.works
+    .filter(({ workflowId, request, result }) => {
+      const isGuarded = (request as ReleaseRequest).guard !== undefined && result?.outcome === 'released';
+      return isGuarded && result.servingRevisionId !== null && target.unguarded.includes(workflowId);
+    })
+    .map(({ workflowId }) => ({ workflowId, what: 'its request has a guard, and none was started' })),
+  ...target.guards.flatMap((guard) =>
+    [...outOfTime(guard), ...notByItsLimits(guard), ...notOneRollback(guard, target)].map((what) => ({
+      workflowId: guard.workflowId,
+      what,
+    })),
+  ),
+];
+
+function outOfTime({ activities, report, until }: GuardFact): string[] {
+  const judgedAt = named(activities, 'guardRevision').at(-1)?.endedAt ?? null;
+  if (judgedAt === null || report === null) return [];
+  const { verdict } = report;
+  if (verdict === 'passed' && judgedAt < until - CLOCKS_DIFFER_MS)
+    return ['it ended as passed before its time was over'];
+  if (verdict === 'worse' && judgedAt > until + GUARD_LATE_MS + ENDS_LATE_MS)
+    return ['it judged its release long after its time was over'];
+  return [];
+}
+
+function notByItsLimits({ policy, report }: GuardFact): string[] {
+  if (report?.verdict !== 'worse') return [];
+  const { breach } = report;
+  if (breach === undefined) return ['it found its release worse, and does not say which metric is'];
+  const { metric, kind, value, before = null } = breach;
+  const judged = judgeRound(policy, [{ metric, value, before }], EMPTY_TALLY, true).breach;
+  if (judged?.kind === kind) return [];
+  return kind === 'no_data'
+    ? [`${metric} had no data, and it asked for a rollback against its policy`]
+    : [`${metric} is within its limits, and it asked for a rollback`];
+}
+
+function notOneRollback(
+  { releaseId, revisionId, since, report, answer, activities }: GuardFact,
+  { works, idle }: TargetFacts,
+): string[] {
+  const own = works.filter(
+    ({ kind, request }) => kind === 'rollback' && (request as RollbackRequest).guard === releaseId,
+  );
+  const [rollback, again] = own;
+  if (report?.verdict === 'worse' && answer === null)
+    return ['it found its release worse, and has neither a rollback nor a reason for none'];
+  if (rollback === undefined) {
+    const asked = named(activities, 'rollBackTarget').at(-1)?.result?.['answer'] as
+      RollbackAnswer | undefined;
+    const isMissing = idle && asked?.disposition === 'queued';
+    return isMissing ? ['the target accepted its rollback, and none began'] : [];
+  }
+  const { from } = rollback.request as RollbackRequest;
+  const other = works.find(({ startedAt }) => startedAt > since && startedAt < rollback.startedAt);
+  return [
+    ...(again === undefined ? [] : ['the target rolled back for it more than once']),
+    ...(report === null || report.verdict === 'worse'
+      ? []
+      : [`it ended as ${report.verdict}, and the target rolled back for it`]),
+    ...(from === revisionId ? [] : [`it guards revision ${revisionId}, and its rollback left another one`]),
+    ...(other === undefined ? [] : [`the target rolled back for it after ${other.workflowId} had begun`]),
+  ];
+}
