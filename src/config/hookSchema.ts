@@ -130,23 +130,28 @@ interface FieldIssue {
   readonly message: string;
 }
 
-/** Finds rules with unknown targets or promotions, and releases on targets that require proof of identity. */
+/**
+ * Finds rules with unknown targets or promotions, and releases on targets that require proof of identity: an event cannot
+ * prove who asks, so each of them would be rejected.
+ */
 export function hookProblems(
   hooks: unknown,
   targets: object,
   promotions: Readonly<Record<string, { readonly to?: unknown } | null>>,
 ): readonly FieldIssue[] {
   const names = Object.keys(targets);
-  const ofTarget = (target: unknown, path: FieldIssue['path'], releases: boolean): readonly FieldIssue[] => {
+  /** @param instead - the command of a person for what a rule does; `undefined` if the rule does not release. */
+  const ofTarget = (target: unknown, path: FieldIssue['path'], instead?: string): readonly FieldIssue[] => {
     if (typeof target !== 'string' || names.length === 0) return [];
     if (!names.includes(target))
       return [{ path, message: `slipway.yaml has no target of that name; ${meantWord(target, names)}` }];
-    if (!releases || !asksForProof(targets, target)) return [];
-    return [{ path, message: `"${target}" asks for "approval.identity", and a hook cannot prove who asks` }];
+    if (instead === undefined || !asksForProof(targets, target)) return [];
+    const problem = `"${target}" has approval.identity, and an event cannot prove who asks`;
+    return [{ path, message: `${problem}: remove the rule, and have a person run "${instead}"` }];
   };
   const ofPromotion = (name: string, path: FieldIssue['path']): readonly FieldIssue[] => {
     const known = Object.keys(promotions);
-    if (known.includes(name)) return ofTarget(promotions[name]?.to, path, true);
+    if (known.includes(name)) return ofTarget(promotions[name]?.to, path, `slipway promote ${name}`);
     const meant = known.length === 0 ? '' : `; ${meantWord(name, known)}`;
     return [{ path, message: `slipway.yaml has no promotion of that name${meant}` }];
   };
@@ -155,7 +160,10 @@ export function hookProblems(
     const { do: action, targets: listed, promotion } = rule;
     const named: readonly unknown[] = Array.isArray(listed) ? listed : [];
     return [
-      ...named.flatMap((target, at) => ofTarget(target, [...path, 'targets', at], action === 'release')),
+      ...named.flatMap((target, at) => {
+        const instead = action === 'release' ? `slipway release ${String(target)}` : undefined;
+        return ofTarget(target, [...path, 'targets', at], instead);
+      }),
       ...(typeof promotion === 'string' ? ofPromotion(promotion, [...path, 'promotion']) : []),
     ];
   };

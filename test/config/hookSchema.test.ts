@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { ConfigError } from '../../src/config/configError.ts';
-import { parseConfig } from '../../src/config/loadConfig.ts';
+import { lintText, parseConfig } from '../../src/config/loadConfig.ts';
 import { fileOf } from '../hooks/hookRequests.ts';
 
 function problems(on: string, form = 'alertmanager'): readonly string[] {
@@ -69,11 +69,28 @@ describe('hooks in slipway.yaml', () => {
     );
   });
 
-  it('cannot release on a target that requires proof of identity', () => {
-    const file = fileOf('generic', '[{ name: a, do: release, targets: [production] }]').replace(
-      'deployment: agent }',
-      'deployment: agent, approval: { identity: oidc } }',
+  it.each([
+    ['do: release, targets: [staging, production]', 'targets.1', 'slipway release production'],
+    ['do: promotion, promotion: up', 'promotion', 'slipway promote up'],
+  ])('cannot release on a target that requires proof of identity: %s', (rule, field, command) => {
+    const [problem, ...more] = lintText(proving(`[{ name: a, ${rule} }]`), 'slipway.yaml', {}).problems;
+    expect(problem).toMatchObject({ severity: 'error', path: `hooks.told.on.0.${field}`, line: 8 });
+    expect(problem?.message).toBe(
+      `"production" has approval.identity, and an event cannot prove who asks: remove the rule, and have a person run "${command}"`,
     );
-    expect(() => parseConfig(file, 'slipway.yaml', {})).toThrow(/approval.identity/);
+    expect(more).toEqual([]);
+  });
+
+  it.each(['rollback', 'hold', 'abort'])('can %s a target that requires proof of identity', (action) => {
+    const file = proving(`[{ name: a, do: ${action}, targets: [production] }]`);
+    expect(lintText(file, 'slipway.yaml', {}).problems).toEqual([]);
   });
 });
+
+/** A file whose target `production` requires proof of identity. */
+function proving(on: string): string {
+  return fileOf('generic', on).replace(
+    'deployment: agent }',
+    'deployment: agent, approval: { identity: oidc } }',
+  );
+}
