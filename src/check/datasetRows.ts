@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 import { z } from 'zod';
 
 import { Expectation } from '../config/expectationSchema.ts';
+import { typeProblem } from '../config/fields.ts';
 import type { Check } from '../domain/check/check.ts';
 import { DATASET_MAX } from '../domain/check/dataset.ts';
 import {
@@ -14,7 +14,8 @@ import {
   withReference,
 } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { parsedJson, type WholeNumber } from '../domain/scalars.ts';
+import type { WholeNumber } from '../domain/scalars.ts';
+import { type JsonLine, jsonLines, lineProblem } from '../judge/jsonLines.ts';
 import { randomFrom, sample } from '../judge/random.ts';
 
 /** One row of a dataset. */
@@ -33,16 +34,26 @@ export interface DatasetRow {
 const ID_MAX_CHARACTERS = 200;
 const ROW_MAX_BYTES = 1_000_000;
 
-const Row = z.strictObject({
-  id: z.string().min(1).max(ID_MAX_CHARACTERS).optional(),
-  input: z.record(z.string(), z.unknown()),
-  expect: Expectation.optional(),
-  reference: z.unknown().optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-});
+const Row = z.strictObject(
+  {
+    id: z.string().min(1).max(ID_MAX_CHARACTERS).optional(),
+    input: z.record(z.string(), z.unknown(), 'expected an object'),
+    expect: Expectation.optional(),
+    reference: z.unknown().optional(),
+    metadata: z.record(z.string(), z.unknown(), 'expected an object').optional(),
+  },
+  typeProblem('expected an object'),
+);
 
 /** What a row's rules are: whether the check itself compares with each row's reference. */
 export type RowRules = Pick<Check, 'expect'>;
+
+/** A line that is no row, and why. */
+export interface WrongRow {
+  readonly line: WholeNumber;
+  readonly text: string;
+  readonly problem: string;
+}
 
 /**
  * The rows of a dataset, read one at a time: JSON Lines, UTF-8. Empty lines are left out.
@@ -53,30 +64,44 @@ export type RowRules = Pick<Check, 'expect'>;
 export async function* datasetRows(
   stream: Readable,
   name: string,
-  { expect }: RowRules,
+  rules: RowRules,
 ): AsyncGenerator<DatasetRow, void> {
-  const lineOf = new Map<string, number>();
-  let line = 0;
-  for await (const text of createInterface({ input: stream, crlfDelay: Infinity })) {
-    line += 1;
-    const invalid = (what: string): SlipwayError => datasetInvalid(`${name}:${line}`, what);
-    if (text.trim() === '') continue;
-    if (lineOf.size === DATASET_MAX.rows) throw invalid(`it has more than ${DATASET_MAX.rows} rows`);
-    if (Buffer.byteLength(text) > ROW_MAX_BYTES)
-      throw invalid(`the row is larger than ${ROW_MAX_BYTES} bytes`);
-    const parsed = Row.safeParse(parsedJson(text));
-    if (!parsed.success) throw invalid(problemOf(parsed.error));
-    const row = parsed.data;
-    if (row.reference === undefined && [expect, row.expect ?? {}].some(hasReference)) {
-      throw invalid('the answer is compared with the row’s reference, and it has none: add "reference"');
-    }
-    const id = row.id ?? idOf(row.input, lineOf);
-    const other = lineOf.get(id);
-    if (other !== undefined) throw invalid(`line ${other} has the same id: ${JSON.stringify(id)}`);
-    lineOf.set(id, line);
-    const { input, expect: ofRow, reference } = row;
-    yield { id, line, input, expect: ofRow, reference };
+  for await (const row of readRows(stream, rules)) {
+    if ('problem' in row) throw datasetInvalid(`${name}:${row.line}`, row.problem);
+    yield row;
   }
+}
+
+/** The rows of a dataset as {@link datasetRows} reads them, with the lines that are none. */
+export async function* readRows(
+  stream: Readable,
+  rules: RowRules,
+): AsyncGenerator<DatasetRow | WrongRow, void> {
+  const lineOf = new Map<string, number>();
+  for await (const read of jsonLines(stream)) {
+    const row = rowOf(read, rules, lineOf);
+    yield typeof row === 'string' ? { line: read.line, text: read.text, problem: row } : row;
+  }
+}
+
+/** The row of a line; a text says why it is none. `lineOf`: the lines of the rows before, by their ids. */
+function rowOf(
+  { line, text, value }: JsonLine,
+  { expect }: RowRules,
+  lineOf: Map<string, number>,
+): DatasetRow | string {
+  if (lineOf.size === DATASET_MAX.rows) return `it has more than ${DATASET_MAX.rows} rows`;
+  if (Buffer.byteLength(text) > ROW_MAX_BYTES) return `the row is larger than ${ROW_MAX_BYTES} bytes`;
+  const parsed = Row.safeParse(value);
+  if (!parsed.success) return lineProblem(parsed.error, value, Object.keys(Row.shape));
+  const { input, expect: ofRow, reference, id = idOf(input, lineOf) } = parsed.data;
+  if (reference === undefined && [expect, ofRow ?? {}].some(hasReference)) {
+    return 'the answer is compared with the row’s reference, and it has none: add "reference"';
+  }
+  const other = lineOf.get(id);
+  if (other !== undefined) return `line ${other} has the same id: ${JSON.stringify(id)}`;
+  lineOf.set(id, line);
+  return { id, line, input, expect: ofRow, reference };
 }
 
 /** The rows that a check asks: all of them, or the sample that its seed draws, in the order of the dataset. */
@@ -130,10 +155,4 @@ function idOf(input: DatasetRow['input'], taken: ReadonlyMap<string, number>): s
   let id = digits;
   for (let copy = 2; taken.has(id); copy++) id = `${digits}-${copy}`;
   return id;
-}
-
-function problemOf({ issues: [first] }: z.ZodError): string {
-  if (first === undefined) return 'not a row';
-  const at = first.path.join('.');
-  return at === '' ? first.message.replace(/^Invalid input: /u, '') : `${at}: ${first.message}`;
 }

@@ -1,12 +1,13 @@
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
 import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
 import { Expectation } from '../config/expectationSchema.ts';
+import { typeProblem } from '../config/fields.ts';
 import type { Expectation as ExpectationOfRun } from '../domain/check/expectation.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import { jsonLines, lineProblem } from './jsonLines.ts';
 
 /** One input for both sides. */
 export interface Input {
@@ -17,11 +18,14 @@ export interface Input {
   readonly reference?: unknown;
 }
 
-const Line = z.strictObject({
-  input: z.record(z.string(), z.unknown()),
-  expect: Expectation.optional(),
-  reference: z.unknown().optional(),
-});
+const Line = z.strictObject(
+  {
+    input: z.record(z.string(), z.unknown(), 'expected an object'),
+    expect: Expectation.optional(),
+    reference: z.unknown().optional(),
+  },
+  typeProblem('expected an object'),
+);
 
 /**
  * The inputs of a JSON Lines file, read one at a time, so that it may have any size. `name`: the file's name in
@@ -29,12 +33,11 @@ const Line = z.strictObject({
  * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
  */
 export async function* inputsOfFile(stream: Readable, name: string): AsyncGenerator<Input, void> {
-  let line = 0;
-  for await (const text of createInterface({ input: stream, crlfDelay: Infinity })) {
-    line += 1;
-    if (text.trim() === '') continue;
-    const parsed = Line.safeParse(parseJson(text));
-    if (!parsed.success) throw invalid(`${name}:${line}`, problemOf(parsed.error));
+  for await (const { line, value } of jsonLines(stream)) {
+    const parsed = Line.safeParse(value);
+    if (!parsed.success) {
+      throw invalid(`${name}:${line}`, lineProblem(parsed.error, value, Object.keys(Line.shape)));
+    }
     yield parsed.data;
   }
 }
@@ -92,20 +95,4 @@ function invalid(place: string, what: string): SlipwayError {
     place,
     hint: 'one JSON object per line: {"input": {…}, "expect": {…}}; docs/judge.md describes it',
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
-}
-
-function problemOf(error: z.ZodError): string {
-  const [first] = error.issues;
-  if (first === undefined) return 'not an input';
-  const at = first.path.join('.');
-  return at === '' ? first.message.replace(/^Invalid input: /u, '') : `${at}: ${first.message}`;
 }

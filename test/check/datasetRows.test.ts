@@ -6,10 +6,21 @@ import { chosenRows, type DatasetRow, datasetRows, rowCheck } from '../../src/ch
 import type { Check } from '../../src/domain/check/check.ts';
 import { judge } from '../../src/domain/check/judge.ts';
 
+/** A stream of a text, in pieces that end anywhere, also within a character. */
+function bytesOf(text: string): Readable {
+  const bytes = Buffer.from(text);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, n) =>
+    bytes.subarray(n * PIECE, (n + 1) * PIECE),
+  );
+  return Readable.from(pieces);
+}
+
+const PIECE = 1_001;
+
 async function rowsOf(lines: readonly (string | object)[], expectation: Check['expect'] = {}) {
   const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
   const rows: DatasetRow[] = [];
-  for await (const row of datasetRows(Readable.from([text]), 'trains.jsonl', { expect: expectation })) {
+  for await (const row of datasetRows(bytesOf(text), 'trains.jsonl', { expect: expectation })) {
     rows.push(row);
   }
   return rows;
@@ -41,9 +52,11 @@ describe('the rows of a dataset', () => {
   });
 
   it.each([
-    ['no JSON', ['{"input":'], 'trains.jsonl:1', 'expected object'],
-    ['no input', [{ input: {} }, { id: 'x' }], 'trains.jsonl:2', 'input: '],
-    ['an unknown field', [{ input: {}, inputs: {} }], 'trains.jsonl:1', 'inputs'],
+    ['no JSON', ['{"input":'], 'trains.jsonl:1', 'the line is not JSON'],
+    ['a list', ['[1]'], 'trains.jsonl:1', 'expected an object'],
+    ['no input', [{ input: {} }, { id: 'x' }], 'trains.jsonl:2', 'input: is missing: expected an object'],
+    ['an input that is text', [{ input: 'x' }], 'trains.jsonl:1', 'input: expected an object'],
+    ['an unknown field', [{ inputs: {} }], 'trains.jsonl:1', 'unknown field "inputs"; did you mean "input"?'],
     ['a wrong expectation', [{ input: {}, expect: { matches: '(' } }], 'trains.jsonl:1', 'expect.matches: '],
     [
       'an id twice',
@@ -65,6 +78,31 @@ describe('the rows of a dataset', () => {
     await expect(rowsOf(lines, { not: { reference: 'contains' } })).rejects.toMatchObject(invalid);
     const own = [{ input: {} }, { input: {}, expect: { reference: 'equals' } }];
     await expect(rowsOf(own)).rejects.toMatchObject(invalid);
+  });
+
+  it('may contain any character of Unicode, and the file may begin with a byte order mark', async () => {
+    const text = 'a line\u2028and a paragraph\u2029 separator, a smile 😀, and a tab\t';
+    const rows = await rowsOf([
+      `\uFEFF${JSON.stringify({ input: { text } })}\r`,
+      { input: { text: 'next' } },
+    ]);
+    expect(rows.map(({ line, input }) => [line, input['text']])).toEqual([
+      [1, text],
+      [2, 'next'],
+    ]);
+  });
+
+  it('that are not UTF-8 are refused with their line', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('{"input":{}}\n'),
+      Buffer.from('{"input":{"q":"ü"}}', 'latin1'),
+    ]);
+    const rows = datasetRows(Readable.from([bytes]), 'trains.jsonl', { expect: {} });
+    await rows.next();
+    await expect(rows.next()).rejects.toMatchObject({
+      code: 'SLIPWAY_DATASET_INVALID',
+      place: 'trains.jsonl:2',
+    });
   });
 
   it('larger than a megabyte are refused', async () => {

@@ -9,7 +9,7 @@ import { randomFrom, sample, shuffled } from '../../src/judge/random.ts';
 import { json, startService } from '../clients/faultyService.ts';
 
 function read(text: string): Promise<Input[]> {
-  return sample(inputsOfFile(Readable.from([text]), 'inputs.jsonl'), 1_000, randomFrom(1));
+  return sample(inputsOfFile(Readable.from([Buffer.from(text)]), 'inputs.jsonl'), 1_000, randomFrom(1));
 }
 
 async function problemOf(text: string): Promise<SlipwayError> {
@@ -29,10 +29,12 @@ describe('a file of inputs', () => {
       { input: { name: 'Ada' }, expect: { contains: 'Ada', maxLatencyMs: 2_000 } },
       { input: { name: 'Bob' } },
     ]);
+    const lines = '{"input":{"text":"one\u2028line"}}';
+    expect(await read(lines)).toEqual([{ input: { text: 'one\u2028line' } }]);
   });
 
   it.each([
-    ['{"input":{}}\nnot JSON', 'inputs.jsonl:2', 'expected object'],
+    ['{"input":{}}\nnot JSON', 'inputs.jsonl:2', 'the line is not JSON'],
     ['{"input":3}', 'inputs.jsonl:1', 'input: '],
     ['\n\n{"input":{},"expects":{}}', 'inputs.jsonl:3', 'expects'],
     ['{"input":{},"expect":{"matches":"("}}', 'inputs.jsonl:1', 'expect.matches'],

@@ -1,0 +1,64 @@
+import type { Readable } from 'node:stream';
+
+import type { z } from 'zod';
+
+import { schemaProblems } from '../config/configProblem.ts';
+import { parsedJson, type WholeNumber } from '../domain/scalars.ts';
+
+/** A line of a file of JSON Lines. */
+export interface JsonLine {
+  /** From 1. */
+  readonly line: WholeNumber;
+  readonly text: string;
+  /** `undefined`: it is not JSON, or not UTF-8. */
+  readonly value: unknown;
+}
+
+const LINE_FEED = 0x0a;
+/** A decoder removes a byte order mark. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The lines of a file of JSON Lines, read one at a time. Empty ones are left out.
+ *
+ * They end with a line feed only. `readline` also ends lines at U+2028, which the text of JSON may contain.
+ */
+export async function* jsonLines(stream: Readable): AsyncGenerator<JsonLine, void> {
+  let line = 0;
+  let begun: Buffer[] = [];
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+      yield* jsonLine((line += 1), [...begun, chunk.subarray(from, end)]);
+      begun = [];
+      from = end + 1;
+    }
+    begun.push(chunk.subarray(from));
+  }
+  yield* jsonLine(line + 1, begun);
+}
+
+function* jsonLine(line: number, parts: readonly Buffer[]): Generator<JsonLine, void> {
+  const bytes = Buffer.concat(parts);
+  const text = decoded(bytes);
+  if (text === undefined) yield { line, text: bytes.toString('latin1'), value: undefined };
+  else if (text.trim() !== '') yield { line, text, value: parsedJson(text) };
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return UTF8.decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** What is wrong with a line, in words. `fields`: those that its object may have. */
+export function lineProblem({ issues }: z.ZodError, value: unknown, fields: readonly string[]): string {
+  if (value === undefined) return 'the line is not JSON in UTF-8';
+  const problems = schemaProblems(issues, value, (path) => (path.length === 0 ? fields : []));
+  return problems
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`))
+    .join('; ');
+}
