@@ -11,6 +11,7 @@ import {
 } from 'yaml';
 
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+import type { ErrorCode } from '../domain/errors.ts';
 import type { WholeNumber } from '../domain/scalars.ts';
 
 /** A parsed file, to find places in. */
@@ -32,8 +33,10 @@ interface ConfigPlace {
 
 /** A value in `slipway.yaml` that is invalid or has no effect, with its place. */
 export interface ConfigProblem extends ConfigPlace {
-  /** `slipway.yaml`, or a file that it extends. */
+  /** `slipway.yaml`, a file that it extends, or a dataset. */
   readonly file: string;
+  /** Absent: SLIPWAY_CONFIG_INVALID. */
+  readonly code?: ErrorCode;
   /** `warning`: it is valid, but has no effect. */
   readonly severity: 'error' | 'warning';
   /** The field's path: `targets.staging.apiKey`. Empty if the file is not YAML. */

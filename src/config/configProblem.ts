@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 
+import type { ErrorCode } from '../domain/errors.ts';
 import { type ConfigProblem, isSecretName, placeOfField, readableLines } from './configPlace.ts';
 import { type ConfigPart, partOfField } from './configPart.ts';
 import { nearestWord } from './nearestWord.ts';
@@ -8,6 +9,8 @@ import { nearestWord } from './nearestWord.ts';
 export interface FieldProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
+  /** Default: SLIPWAY_CONFIG_INVALID. */
+  readonly code?: ErrorCode;
   /** The problem is the field's name, not its value. */
   readonly atKey?: boolean;
   /** The value may be a secret that was meant for another field. */
@@ -23,11 +26,12 @@ export function placeProblems(
   const hidden = errors.filter(({ hidesValue }) => hidesValue === true).map(({ path }) => path);
   const lines = new Map(parts.map((part) => [part, readableLines(part, hidden)]));
   const placed = (severity: ConfigProblem['severity'], problems: readonly FieldProblem[]): ConfigProblem[] =>
-    problems.map(({ path, message, atKey = false }) => {
+    problems.map(({ path, message, code, atKey = false }) => {
       const part = partOfField(parts, path);
       const place = placeOfField(part, path, atKey);
       const excerpt = lines.get(part)?.[place.line - 1] ?? '';
-      return { file: part.file, severity, ...place, path: path.map(String).join('.'), message, excerpt };
+      const at = { file: part.file, severity, ...place, path: path.map(String).join('.') };
+      return { ...at, ...(code === undefined ? {} : { code }), message, excerpt };
     });
   return [...placed('error', errors), ...placed('warning', warnings)];
 }

@@ -32,6 +32,11 @@ export interface LintedConfig {
   readonly config: Config | undefined;
   /** All errors and warnings, in the order of the file, then of the files that it extends. */
   readonly problems: readonly ConfigProblem[];
+  /** Adds places to errors and warnings that are found later. */
+  readonly place: (
+    errors: readonly FieldProblem[],
+    warnings: readonly FieldProblem[],
+  ) => readonly ConfigProblem[];
 }
 
 /**
@@ -63,23 +68,25 @@ export function lintText(
   text: string,
   file: string = CONFIG_FILE,
   environment: Environment = process.env,
-): Pick<LintedConfig, 'config' | 'problems'> {
+): Omit<LintedConfig, 'file'> {
   return lintParts([configPart(file, text, environment)]);
 }
 
-function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Pick<LintedConfig, 'config' | 'problems'> {
+function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Omit<LintedConfig, 'file'> {
+  const place: LintedConfig['place'] = (errors, warnings) => placeProblems(parts, errors, warnings);
   const found = parts.flatMap(({ problems }) => problems);
   // A field that seems to be missing may be in a file that could not be read.
   if (found.some(({ severity }) => severity === 'error')) {
-    return { config: undefined, problems: found.sort(inOrder(parts)) };
+    return { config: undefined, problems: found.sort(inOrder(parts)), place };
   }
   const raw = mergeParts(parts.map((part) => part.raw));
   const parsed = Config.safeParse(raw);
   const errors = parsed.success ? refusedSettings(parsed.data) : fieldProblems(parsed.error, raw);
-  const problems = placeProblems(parts, errors, configWarnings(raw, Date.now()));
+  const problems = place(errors, configWarnings(raw, Date.now()));
   return {
     config: errors.length === 0 ? parsed.data : undefined,
     problems: [...found, ...problems].sort(inOrder(parts)),
+    place,
   };
 }
 

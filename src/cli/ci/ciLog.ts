@@ -57,10 +57,15 @@ function githubLog(output: Output, workspace = process.cwd()): CiLog {
   };
   const annotate = (level: string, properties: Readonly<Record<string, string>>, message: string): void =>
     output.print(command(level, properties, message));
-  const annotateProblem = ({ file, severity, line, column, path, message }: ConfigProblem): void =>
+  const annotateProblem = ({ file, severity, line, column, path, message, code }: ConfigProblem): void =>
     annotate(
       severity,
-      { file: relative(workspace, file), line: String(line), col: String(column), title: 'slipway.yaml' },
+      {
+        file: relative(workspace, file),
+        line: String(line),
+        col: String(column),
+        title: code ?? 'slipway.yaml',
+      },
       path === '' ? message : `${path}: ${message}`,
     );
   return {

@@ -5,6 +5,7 @@ import { type ChecksBudget, fewestRuns } from '../../domain/check/budget.ts';
 import type { Check } from '../../domain/check/check.ts';
 import { type Dataset, DATASET_MAX, datasetProblem } from '../../domain/check/dataset.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import type { WholeNumber } from '../../domain/scalars.ts';
 import { artifactStoreOf } from '../commands/artifact/artifactOf.ts';
 import type { CommandContext } from '../context.ts';
 import { type DatasetSource, datasetSource } from './datasetSource.ts';
@@ -42,9 +43,16 @@ export async function readDatasets(
     }
     const source = await datasetSource(dataset, folder, artifactStoreOf({ config, folder }, context), signal);
     sources.set(check.name, source);
-    checks.push({ ...check, dataset: await counted(source, dataset, check) });
+    let of = 0;
+    for await (const _row of datasetRows(await source.open(), source.name, check)) of += 1;
+    const asked = askedDataset(dataset, source.digest, of);
+    if (typeof asked === 'string') throw datasetInvalid(source.name, `check "${check.name}": ${asked}`);
+    checks.push({ ...check, dataset: asked });
   }
-  requireRoom(checks, checksBudget);
+  const problem = budgetProblem(checks, checksBudget);
+  if (problem !== undefined) {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', problem, { place: 'checksBudget.runs' });
+  }
   return {
     checks,
     sources,
@@ -54,30 +62,26 @@ export async function readDatasets(
   };
 }
 
-/** The dataset as a release carries it. */
-async function counted(
-  source: DatasetSource,
+/** A dataset with this many rows as a release carries it; a text says why it cannot be asked. */
+export function askedDataset(
   { path: _path, url: _url, sample, ...declared }: DeclaredDataset,
-  check: Pick<Check, 'name' | 'expect'>,
-): Promise<Dataset> {
-  let of = 0;
-  for await (const _row of datasetRows(await source.open(), source.name, check)) of += 1;
+  digest: string,
+  of: WholeNumber,
+): Dataset | string {
+  if (of === 0) return 'it has no rows';
   const rows = Math.min(sample ?? of, of);
-  const problem =
-    of === 0
-      ? 'it has no rows'
-      : rows > DATASET_MAX.asked
-        ? `it has ${rows} rows, and a check asks at most ${DATASET_MAX.asked}: set sample`
-        : datasetProblem({ ...declared, rows });
-  if (problem !== undefined) throw datasetInvalid(source.name, `check "${check.name}": ${problem}`);
-  return { ...declared, digest: source.digest, of, rows };
+  if (rows > DATASET_MAX.asked) {
+    return `it has ${rows} rows, and a check asks at most ${DATASET_MAX.asked}: set sample`;
+  }
+  return datasetProblem({ ...declared, rows }) ?? { ...declared, digest, of, rows };
 }
 
-function requireRoom(checks: readonly Check[], { runs = Infinity }: ChecksBudget = {}): void {
+/** Why a budget has no room for checks; `undefined` if it has. */
+export function budgetProblem(
+  checks: readonly Check[],
+  { runs = Infinity }: ChecksBudget = {},
+): string | undefined {
   const fewest = fewestRuns(checks);
-  if (fewest <= runs) return;
-  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the checks take ${fewest} runs at least`, {
-    place: 'checksBudget.runs',
-    hint: `raise it, or ask fewer rows: dataset.sample`,
-  });
+  if (fewest <= runs) return undefined;
+  return `the checks take at least ${fewest} runs: raise it, or ask fewer rows (dataset.sample)`;
 }

@@ -25,7 +25,7 @@ export interface SourceSections {
    * print the warnings too, and continue.
    */
   readonly lint: {
-    /** Something is invalid, or has no effect: in the order of the file. */
+    /** Something is invalid, or has no effect: in the order of the file, then the rows of datasets. */
     readonly problem: ConfigProblem;
     /** The last one. */
     readonly linted: {

@@ -91,7 +91,7 @@ export function addReleaseCommands({ command, runs }: CommandTable): void {
 
   command(
     'lint [file]',
-    'List the errors in slipway.yaml, and settings without effect; change nothing',
+    'List the errors in slipway.yaml and its datasets, and settings without effect; change nothing',
     'slipway lint',
     'slipway lint --strict services/greeter/slipway.yaml',
   )

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 
 import { ConfigError } from '../../../config/configError.ts';
-import { lintConfig } from '../../../config/loadConfig.ts';
+import { type LintedConfig, lintConfig } from '../../../config/loadConfig.ts';
+import type { LintedDatasets } from '../../datasets/lintDatasets.ts';
 import { ciLog } from '../../ci/ciLog.ts';
 import { reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
@@ -17,7 +18,8 @@ interface LintOptions {
 }
 
 /**
- * `slipway lint [FILE]`: prints every error in `slipway.yaml`, and settings that have no effect. Changes nothing.
+ * `slipway lint [FILE]`: prints every error in `slipway.yaml` and its datasets, and settings that have no effect. Changes
+ * nothing, and fetches nothing.
  *
  * @returns the exit code: 0 if there is no error, else 1.
  * @throws SlipwayError SLIPWAY_CONFIG_NOT_FOUND.
@@ -28,12 +30,19 @@ export async function runLintCommand(
   { strict = false }: LintOptions,
 ): Promise<number> {
   const { output } = context;
-  const { file, config, problems: found } = await lintConfig(path);
+  const { file, config, problems: found, place } = await lintConfig(path);
   const strictly = strict ? found.map((problem) => ({ ...problem, severity: 'error' as const })) : found;
   const ofAgent = config === undefined ? [] : await pythonAgentProblems({ config, folder: dirname(file) });
-  // The agent's language stays a warning even with `--strict`: its control plane may support it.
-  const problems = [...strictly, ...ofAgent];
+  const { problems: ofDatasets, notRead } = await datasetsOf(context, { file, config, place });
+  // These warnings depend on where the command runs, so `--strict` does not change them: another control plane may build the
+  // agent, and the artifact store may be out of reach here.
+  const problems = [...strictly, ...ofAgent, ...ofDatasets];
   printProblems(output, problems, 'print');
+  for (const check of notRead) {
+    output.note(
+      `The dataset of check "${check}" was not read: only its URL has it. "slipway plan" fetches it.`,
+    );
+  }
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const warnings = problems.length - errors;
   const exitCode = errors === 0 ? 0 : 1;
@@ -45,4 +54,16 @@ export async function runLintCommand(
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
   output.print(`${mark} ${nearName(file)}: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
   return exitCode;
+}
+
+async function datasetsOf(
+  context: CommandContext,
+  { config, ...linted }: Pick<LintedConfig, 'file' | 'config' | 'place'>,
+): Promise<LintedDatasets> {
+  if (config?.checks.some(({ dataset }) => dataset !== undefined) !== true) {
+    return { problems: [], notRead: [] };
+  }
+  // Loaded only if there is a dataset, because it loads the artifact store.
+  const { lintDatasets } = await import('../../datasets/lintDatasets.ts');
+  return lintDatasets(context, { ...linted, config });
 }

@@ -11,13 +11,13 @@ const EXCERPT_BEFORE = 40;
 
 /** A problem of `slipway.yaml`, for people: its place and message, then the line with a caret below it. */
 function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
-  const { file, severity, line, column, path, message } = problem;
+  const { file, severity, code, line, column, path, message } = problem;
   const mark = severity === 'error' ? style.bad('error') : style.warn('warning');
   const what = path === '' ? message : `${style.strong(path)}: ${message}`;
   const margin = ' '.repeat(String(line).length);
   const { text, caret } = cut(problem);
   return [
-    `${nearName(file)}:${line}:${column} ${mark} ${what}`,
+    `${nearName(file)}:${line}:${column} ${mark} ${what}${code === undefined ? '' : ` (${code})`}`,
     `  ${style.faint(`${line} |`)} ${text}`,
     `  ${style.faint(`${margin} |`)} ${style.strong(caret)}`,
   ];
