@@ -3,8 +3,7 @@ import { promisify } from 'node:util';
 
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
-import { mayGoTo, readSecretOrigins, type SecretOrigins } from '../../../config/secretOrigins.ts';
-import { resolveSecret } from '../../../config/secretReference.ts';
+import { readSecretOrigins } from '../../../config/secretOrigins.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { originOf, originProblem, originText } from '../../../domain/target/origin.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
@@ -22,6 +21,7 @@ import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
 import { counted } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
+import { secretUses } from './secretUses.ts';
 
 /**
  * Checks everything that a release needs, one thing after the other. A problem is a finding, never an error.
@@ -151,34 +151,43 @@ async function* configFindings(
   );
   if ('finding' in origins) yield origins.finding;
   else if (origins.value === undefined) yield warning('secret origins', UNBOUND, BIND);
-  const bound = 'value' in origins ? origins.value : undefined;
-  for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name, bound);
+  yield* secretFindings(config, {
+    ...context.environment,
+    // An unreadable file is one finding, and not one for each secret.
+    ...('finding' in origins ? { SLIPWAY_SECRET_ORIGINS: '' } : {}),
+  });
+  for (const name of Object.keys(config.targets)) {
+    const { target } = releaseSettings(config, name);
+    yield keyFinding(name, target);
+    yield await controlPlaneFinding(context, name, target);
+  }
 }
 
 const UNBOUND =
   'not set here: a client that can start workflows chooses where each secret of the worker is sent (docs/threat-model.md)';
 const BIND = 'set SLIPWAY_SECRET_ORIGINS of the worker to a file of allowed origins';
 
-async function* targetFindings(
-  context: CommandContext,
+/** Whether each secret is set here, and may be sent where `slipway.yaml` sends it. */
+async function* secretFindings(
   config: LoadedConfig['config'],
-  name: string,
-  origins: SecretOrigins | undefined,
+  environment: CommandContext['environment'],
 ): AsyncGenerator<Finding, void> {
-  const { target } = releaseSettings(config, name);
-  const references = [target.agentApiKey, ...(target.secrets ?? [])].flatMap((secret) => secret?.from ?? []);
-  for (const from of new Set(references)) {
-    const here = await attempt(`secret ${from}`, async () =>
-      Promise.resolve(resolveSecret({ from }, context.environment)),
-    );
-    // This process cannot see whether the worker has it.
-    yield 'finding' in here
-      ? warning(here.finding.name, here.finding.detail, 'set it in the worker’s environment')
-      : ok(`secret ${from}`, 'set');
+  const uses = secretUses(config);
+  for (const [index, use] of uses.entries()) {
+    const { from, where } = use;
+    const same = uses.filter((other) => other.from === from && other.where === where);
+    if (uses.indexOf(same[0] ?? use) !== index) continue;
+    const name = `secret ${from}`;
+    const what = `${[...new Set(same.map(({ of }) => of))].join(', ')}: ${where}`;
+    const here = await attempt(name, async () => Promise.resolve(use.resolve(environment)));
+    if (!('finding' in here)) yield ok(name, `set; ${what}`);
+    else if (here.code === 'SLIPWAY_SECRET_REFUSED') {
+      yield { ...here.finding, name: 'secret origins', detail: `${here.finding.detail} (${what})` };
+    } else {
+      // This process cannot see whether the other one has it.
+      yield warning(name, `${here.finding.detail} (${what})`, `set it in the environment of ${use.process}`);
+    }
   }
-  yield keyFinding(name, target);
-  if (origins !== undefined) yield* refusedFindings(name, target, origins);
-  yield await controlPlaneFinding(context, name, target);
 }
 
 /** Where the target's keys are sent. */
@@ -195,20 +204,6 @@ function keyFinding(name: string, target: Omit<TargetSpec, 'deployment'>): Findi
   return problem === undefined
     ? ok(`keys of ${name}`, detail)
     : warning(`keys of ${name}`, `${detail}: ${problem}`, `change targets.${name}.agentOrigins`);
-}
-
-/** The settings of a target that the secret origins file refuses. */
-function* refusedFindings(
-  name: string,
-  target: Pick<TargetSpec, 'apiKey' | 'secrets' | 'controlPlane'>,
-  origins: SecretOrigins,
-): Generator<Finding> {
-  for (const secret of [target.apiKey, ...(target.secrets ?? [])]) {
-    if (mayGoTo(origins, secret, target.controlPlane)) continue;
-    const where = originOf(target.controlPlane);
-    const detail = `SLIPWAY_SECRET_REFUSED: "${secret.from}" of ${name} must not be sent to ${where}`;
-    yield lacking('secret origins', detail, `list ${where} below "${secret.from}"`, 1);
-  }
 }
 
 async function controlPlaneFinding(

@@ -41,7 +41,7 @@ async function examined(environment: Record<string, string>, yaml: string) {
     { config },
   );
   const of = (name: string) => output.events.find((event) => event['name'] === name);
-  return { exitCode, of, text: JSON.stringify(output.events) };
+  return { exitCode, of, events: output.events, text: JSON.stringify(output.events) };
 }
 
 function yaml(url = `http://127.0.0.1:${port}`): string {
@@ -132,10 +132,124 @@ describe('the origins of keys', () => {
     const { of, exitCode } = await examined({ KEY, SLIPWAY_SECRET_ORIGINS: file }, yaml());
     expect(of('secret origins')).toMatchObject({
       state: 'missing',
-      detail: `SLIPWAY_SECRET_REFUSED: "env:MODEL_KEY" of production must not be sent to ${origin()}`,
+      detail: `SLIPWAY_SECRET_REFUSED: the secret "env:MODEL_KEY" must not be sent to ${origin()} (production: sent to ${origin()})`,
+      fix: expect.stringContaining('list the origin below "env:MODEL_KEY"') as string,
     });
     expect(of('target production')).toMatchObject({ state: 'ok' });
     expect(exitCode).toBe(1);
+  });
+});
+
+describe('the secrets of slipway.yaml', () => {
+  /** Everything else in the file that has a secret. */
+  const USES = `    agentApiKey: { from: env:AGENT }
+    guard: { for: 1h, metrics: [errors, kindness] }
+metrics:
+  errors: { max: 1, prometheus: { url: https://prometheus.example.com, query: up, token: { from: env:METRICS } } }
+  kindness: { min: 0.5, feedback: { key: kind } }
+  unused: { max: 1, http: { url: https://unused.example.com/, token: { from: env:UNUSED } } }
+checks:
+  - name: greets
+    assistant: agent
+    evaluators:
+      - { name: polite, url: https://evaluators.example.com/polite, minScore: 0.5, secret: { from: env:EVALUATORS } }
+      - { name: right, url: https://evaluators.example.com/right, minScore: 0.5, secret: { from: env:EVALUATORS } }
+promotions:
+  nightly:
+    from: staging
+    to: production
+    judge:
+      { inputs: i.jsonl, assistant: agent, evaluator: { name: kind, url: https://judge.example.com, secret: { from: env:JUDGE } } }
+previews:
+  pull-request:
+    from: staging
+    deployment: greeter-{pr}
+    comment: { kind: gitlab, token: { from: env:GITLAB } }
+hooks:
+  alerts: { form: grafana, secret: { from: env:HOOK }, on: [{ name: bad, do: rollback, targets: [production] }] }
+notify:
+  - { name: ops, kind: slack, url: { from: env:SLACK } }
+  - { name: bot, kind: webhook, url: { from: env:WEBHOOK }, secret: { from: env:SIGNS } }
+  - { name: commits, kind: github_status, token: { from: env:GITHUB }, repository: a/b }
+`;
+  const file = (): string =>
+    yaml().replace(
+      'targets:',
+      `targets:
+  staging: { controlPlane: 'http://127.0.0.1:${port}', apiKey: { from: env:KEY }, deployment: staging }`,
+    ) + USES;
+  const VALUES = {
+    ...{ KEY, AGENT: 'a', METRICS: 'm', EVALUATORS: 'e', JUDGE: 'j', GITLAB: 'g', HOOK: 'h', SIGNS: 's' },
+    ...{ SLACK: 'https://slack.example.com/T0', WEBHOOK: 'https://bot.example.com/x', GITHUB: 'g' },
+  };
+
+  it('are listed with what they are for, and where they are sent', async () => {
+    const { of, text, exitCode } = await examined(VALUES, file());
+    const details = (...names: readonly string[]) =>
+      names.map((name) => of(`secret env:${name}`)?.['detail']);
+    expect(details('AGENT', 'METRICS', 'EVALUATORS', 'JUDGE', 'GITLAB', 'HOOK')).toEqual([
+      'set; production: sent to the agent',
+      'set; metric "errors": sent to https://prometheus.example.com',
+      'set; evaluator "polite", evaluator "right": sent to https://evaluators.example.com',
+      'set; the judge of "nightly": sent to https://judge.example.com',
+      'set; the comment of "pull-request": sent to https://gitlab.com',
+      'set; hook "alerts": verifies deliveries, never sent',
+    ]);
+    expect(details('SLACK', 'WEBHOOK', 'SIGNS', 'GITHUB', 'UNUSED', 'KEY')).toEqual([
+      'set; receiver "ops": the address itself',
+      'set; receiver "bot": the address itself',
+      'set; receiver "bot": sent to the webhook',
+      'set; receiver "commits": sent to https://api.github.com',
+      undefined,
+      `set; metric "kindness": sent to http://127.0.0.1:${port}`,
+    ]);
+    expect(text).not.toContain('T0');
+    expect(exitCode).toBe(1);
+  });
+
+  it('have a warning that names the process that needs one which is not set', async () => {
+    const { of } = await examined({ KEY }, file());
+    const missing = { state: 'warning', exitCode: 0 };
+    expect(of('secret env:HOOK')).toMatchObject({
+      ...missing,
+      fix: 'set it in the environment of slipway hooks',
+    });
+    expect(of('secret env:METRICS')).toMatchObject({
+      ...missing,
+      fix: 'set it in the environment of the worker',
+    });
+  });
+
+  it('are compared with the file of origins, except those of hooks, which are sent nowhere', async () => {
+    const origins = join(folder, 'origins.yaml');
+    const allowed = {
+      'env:KEY': [`http://127.0.0.1:${port}`],
+      'env:MODEL_KEY': [`http://127.0.0.1:${port}`],
+      'env:METRICS': ['https://*.example.com'],
+      'env:SLACK': ['https://slack.example.com'],
+      'env:WEBHOOK': ['https://evil.example.com'],
+      'env:JUDGE': ['https://evaluators.example.com'],
+    };
+    await writeFile(origins, JSON.stringify(allowed));
+    const { events, exitCode } = await examined({ ...VALUES, SLIPWAY_SECRET_ORIGINS: origins }, file());
+    const refused = events.filter(({ name }) => name === 'secret origins');
+    expect(refused.map(({ detail }) => /"env:(\w+)"/.exec(String(detail))?.[1])).toEqual([
+      'WEBHOOK',
+      'WEBHOOK',
+      'GITHUB',
+      'EVALUATORS',
+      'JUDGE',
+      'GITLAB',
+    ]);
+    for (const finding of refused) expect(finding).toMatchObject({ state: 'missing', exitCode: 1 });
+    expect(exitCode).toBe(1);
+  });
+
+  it('are listed without origins if the file of origins is unreadable, which is a finding itself', async () => {
+    const environment = { ...VALUES, SLIPWAY_SECRET_ORIGINS: join(folder, 'none.yaml') };
+    const { events, of } = await examined(environment, file());
+    expect(events.filter(({ name }) => name === 'secret origins')).toHaveLength(1);
+    expect(of('secret env:METRICS')).toMatchObject({ state: 'ok' });
   });
 });
 
