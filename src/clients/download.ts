@@ -1,6 +1,6 @@
-import { interceptors } from 'undici';
+import { type Dispatcher, interceptors } from 'undici';
 
-import { Exchange } from './exchange.ts';
+import { Exchange, REFUSED_REDIRECT } from './exchange.ts';
 import { type CallOptions, createAgent } from './service.ts';
 
 /** How many redirects a download follows. It sends no key that could go astray. */
@@ -18,7 +18,7 @@ export async function download(
 ): Promise<Buffer> {
   const agent = createAgent();
   const exchange = new Exchange(
-    agent.compose(interceptors.redirect({ maxRedirections: REDIRECTS_MAX })),
+    following(agent, url),
     {
       method: 'GET',
       url,
@@ -33,4 +33,14 @@ export async function download(
   } finally {
     await agent.close();
   }
+}
+
+/** A dispatcher that follows redirects, except from https to http: on the way, anybody could change those bytes. */
+export function following(agent: Dispatcher, { protocol }: URL): Dispatcher {
+  const secured: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+    const isSafe = protocol !== 'https:' || String(options.origin).startsWith('https:');
+    if (!isSafe) throw Object.assign(new Error('a redirect to http'), { code: REFUSED_REDIRECT });
+    return dispatch(options, handler);
+  };
+  return agent.compose(secured, interceptors.redirect({ maxRedirections: REDIRECTS_MAX }));
 }

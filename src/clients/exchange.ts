@@ -316,6 +316,9 @@ function isNotHttp(cause: unknown): boolean {
   );
 }
 
+/** The code of an error of the dispatcher: it must not follow a redirect. */
+export const REFUSED_REDIRECT = 'REFUSED_REDIRECT';
+
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'the name does not resolve',
@@ -330,6 +333,8 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CLOSED: 'the client is closed',
   UND_ERR_DESTROYED: 'the client is closed',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'it ended before its end',
+  UND_ERR_INVALID_ARG: 'it redirects in a circle',
+  [REFUSED_REDIRECT]: 'it redirects to an address without https',
 };
 
 function transportReason(cause: unknown, idleTimeoutMs: number): string {
