@@ -62,8 +62,8 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
     const columns = output.live ? output.columns() : Infinity;
     for (const line of prunedLines(done, Date.now(), columns, output.style)) output.print(line);
   }
-  const proofs = await removeOldProofs(store, dryRun);
-  const rows = await removeLeftRows(store, dryRun);
+  const proofs = await removeLeft(store, 'proofs', dryRun);
+  const rows = await removeLeft(store, 'rows', dryRun);
   output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
   output.print(sumLine(done, store.url, dryRun));
   if (proofs > 0) output.print(`${proofs} unused proofs of identity ${dryRun ? 'would go' : 'removed'}`);
@@ -71,30 +71,27 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
   return 0;
 }
 
-/** How long a release may wait before the worker verifies its requester, in milliseconds. */
-const PROOF_KEPT_MS = 7 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 
-/** Removes proofs of identity that no worker has used. @returns how many. */
-export async function removeOldProofs(store: ArtifactStore, dryRun: boolean): Promise<number> {
+/** Records that processes left behind, and the age from which nothing needs them, in milliseconds. */
+const LEFT = {
+  /** A release may wait so long before the worker verifies its requester. */
+  proofs: { prefix: IDENTITIES, keptMs: 7 * DAY_MS },
+  /** Batches of rows whose check was canceled. A dataset may be asked for so long. */
+  rows: { prefix: ROWS_UNDER_WAY, keptMs: 30 * DAY_MS },
+} as const;
+
+/** Removes old records that processes left behind. @returns how many. */
+export async function removeLeft(
+  store: ArtifactStore,
+  what: keyof typeof LEFT,
+  dryRun: boolean,
+): Promise<number> {
+  const { prefix, keptMs } = LEFT[what];
   let removed = 0;
-  for (const name of await store.listRecords(IDENTITIES)) {
-    const proof = await store.getRecord(name);
-    if (!isRecord(proof) || !(Date.parse(String(proof['at'])) < Date.now() - PROOF_KEPT_MS)) continue;
-    if (!dryRun) await store.removeRecord(name);
-    removed += 1;
-  }
-  return removed;
-}
-
-/** How long a dataset may be asked, in milliseconds. */
-const ROWS_KEPT_MS = 30 * 24 * 3_600_000;
-
-/** Removes batches of rows whose check was canceled. @returns how many. */
-async function removeLeftRows(store: ArtifactStore, dryRun: boolean): Promise<number> {
-  let removed = 0;
-  for (const name of await store.listRecords(ROWS_UNDER_WAY)) {
-    const batch = await store.getRecord(name);
-    if (!isRecord(batch) || !(Date.parse(String(batch['at'])) < Date.now() - ROWS_KEPT_MS)) continue;
+  for (const name of await store.listRecords(prefix)) {
+    const record = await store.getRecord(name);
+    if (!isRecord(record) || !(Date.parse(String(record['at'])) < Date.now() - keptMs)) continue;
     if (!dryRun) await store.removeRecord(name);
     removed += 1;
   }
@@ -125,7 +122,7 @@ async function retentions(
  *
  * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: then it is not known which datasets are needed.
  */
-async function restorableDatasets(
+export async function restorableDatasets(
   store: ArtifactStore,
   targets: readonly { readonly name: string; readonly checks: readonly string[] }[],
 ): Promise<readonly ArtifactUse[]> {

@@ -1,19 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { keepChecks } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import {
   type Pruned,
   prunedLines,
   recordedReleases,
-  removeOldProofs,
+  removeLeft,
+  restorableDatasets,
   sumLine,
   sumOf,
 } from '../../../../src/cli/commands/artifact/prune.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
+import type { Check } from '../../../../src/domain/check/check.ts';
+import type { CheckVerdict } from '../../../../src/domain/release/release.ts';
 import { newProofName } from '../../../../src/identity/proof.ts';
 import { result } from '../../../domain/target/targets.ts';
 
@@ -43,23 +48,32 @@ const PRUNED = [
   pruned('99aa00000001', { last: null }),
 ];
 
-it('removes proofs of identity that were unused for a week, and no other record', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-proofs-'));
-  try {
-    const store = openArtifactStore(folder);
-    const ago = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString();
-    const [old, young] = [newProofName(), newProofName()];
-    await store.putRecord(old, { token: 'a', at: ago(8) });
-    await store.putRecord(young, { token: 'b', at: ago(6) });
-    await store.putRecord('production/1.json', { at: ago(8) });
-    const all = await store.listRecords();
-    expect(await removeOldProofs(store, true)).toBe(1);
-    expect(await store.listRecords()).toEqual(all);
-    expect(await removeOldProofs(store, false)).toBe(1);
-    expect(await store.listRecords()).toEqual([young, 'production/1.json'].toSorted());
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-records-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it.each([
+  ['proofs', 'proofs of identity that were unused for a week', newProofName, 7],
+  [
+    'rows',
+    'rows of canceled datasets after 30 days',
+    () => `_rows_under_way/${randomUUID()}/000000.json`,
+    30,
+  ],
+] as const)('removes left %s: %s, and no other record', async (what, _, newName, days) => {
+  const store = openArtifactStore(folder);
+  const ago = (age: number) => new Date(Date.now() - age * 24 * 3_600_000).toISOString();
+  const [old, young] = [newName(), newName()];
+  await store.putRecord(old, { at: ago(days + 1) });
+  await store.putRecord(young, { at: ago(days - 1) });
+  await store.putRecord('production/1.json', { at: ago(days + 1) });
+  const all = await store.listRecords();
+  expect(await removeLeft(store, what, true)).toBe(1);
+  expect(await store.listRecords()).toEqual(all);
+  expect(await removeLeft(store, what, false)).toBe(1);
+  expect(await store.listRecords()).toEqual([young, 'production/1.json'].toSorted());
 });
 
 describe('the result of a prune', () => {
@@ -86,12 +100,6 @@ describe('the result of a prune', () => {
   });
 });
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-records-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
 describe('the releases in the records', () => {
   it('are those of tarballs, on every target', async () => {
     const store = openArtifactStore(folder);
@@ -112,6 +120,23 @@ describe('the releases in the records', () => {
     ]);
   });
 
+  it('name the datasets that their checks asked, also those of images', async () => {
+    const store = openArtifactStore(folder);
+    const asked = (...digests: readonly string[]) =>
+      digests.map((digest) => ({ check: 'rows', dataset: { digest } }) as unknown as CheckVerdict);
+    const ofImage = { artifact: 'registry/agent:1', verdicts: asked('sha256:c') };
+    await store.putRecord(
+      'staging/1.json',
+      result('release-1', { artifact: 'sha256:a', verdicts: asked('sha256:b', 'sha256:c', 'sha256:b') }),
+    );
+    await store.putRecord('staging/2.json', result('release-2', ofImage));
+    const found = await recordedReleases(store);
+    expect(found.map(({ releaseId, datasets }) => [releaseId, datasets]).toSorted()).toEqual([
+      ['release-1', ['sha256:b', 'sha256:c']],
+      ['release-2', ['sha256:c']],
+    ]);
+  });
+
   it.each([
     ['is no JSON', '{"target": "sta'],
     ['is no object', '7'],
@@ -123,6 +148,35 @@ describe('the releases in the records', () => {
     await expect(recordedReleases(openArtifactStore(folder))).rejects.toMatchObject({
       code: 'SLIPWAY_RECORD_UNREADABLE',
       message: expect.stringContaining('staging/1.json'),
+    });
+  });
+});
+
+describe('the datasets of revisions that may be restored', () => {
+  const over = (digest: string): Check => ({
+    ...{ name: digest, assistant: 'agent', input: {}, expect: {}, timeoutMs: 1_000 },
+    dataset: { digest, of: 9, rows: 9, seed: 0, concurrency: 1 },
+  });
+
+  it('are those of the checks that the revisions passed', async () => {
+    const store = openArtifactStore(folder);
+    const checks = await Promise.all([
+      keepChecks(store, [over('sha256:a'), over('sha256:b')]),
+      keepChecks(store, [over('sha256:b')]),
+      keepChecks(store, []),
+    ]);
+    const why = 'a dataset of a check: a revision of staging may be restored';
+    expect(await restorableDatasets(store, [{ name: 'staging', checks }])).toEqual([
+      { artifact: 'sha256:a', why },
+      { artifact: 'sha256:b', why },
+    ]);
+  });
+
+  it('are unknown if a list of checks is missing: nothing is removed then', async () => {
+    const store = openArtifactStore(folder);
+    const checks = [`sha256:${'0'.repeat(64)}`];
+    await expect(restorableDatasets(store, [{ name: 'staging', checks }])).rejects.toMatchObject({
+      code: 'SLIPWAY_RECORD_UNREADABLE',
     });
   });
 });

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
+import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
 import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
 import { artifactUses } from '../../../../src/temporal/client/artifact/artifactUses.ts';
 import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
 import { request, runs, seasoned } from '../../../domain/target/targets.ts';
 import { answeringTemporal } from '../answeringTemporal.ts';
 
-const [WAITS, RUNS, CANDIDATE, INPUTS, COMPARED, SCHEDULED] = ['a', 'b', 'c', 'd', 'e', 'f'].map(
+const [WAITS, RUNS, CANDIDATE, INPUTS, COMPARED, SCHEDULED, ROWS] = ['a', 'b', 'c', 'd', 'e', 'f', '0'].map(
   (letter) => `sha256:${letter.repeat(64)}`,
 );
+const CHECKS = [{ dataset: { digest: ROWS } }] as unknown as ReleaseRequest['checks'];
 const TARGET = 'target:x:agent';
 const PROMOTION = 'promotion:x:agent:nightly';
 const PREVIEW = 'preview:x:agent-7';
@@ -26,12 +28,14 @@ function started(type: string, input: unknown) {
 /** A Temporal with one target with running and queued work, one promotion and one schedule. */
 function namespace(change: { readonly query?: () => Promise<unknown> } = {}): TemporalConnection {
   const state = seasoned({
-    queue: [{ releaseId: 'release-8', queuedAt: '', request: request('a'.repeat(64)) }],
+    queue: [
+      { releaseId: 'release-8', queuedAt: '', request: { ...request('a'.repeat(64)), checks: CHECKS } },
+    ],
   });
   const running = runs('release-7', { workflowId: `${TARGET}/release-7` });
   const histories: Record<string, unknown> = {
     [`${TARGET}/release-7`]: {
-      events: [started('release', { request: request('b'.repeat(64)), known: [] })],
+      events: [started('release', { request: { ...request('b'.repeat(64)), checks: CHECKS }, known: [] })],
     },
     [PROMOTION]: {
       events: [
@@ -43,7 +47,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
   };
   const scheduled = {
     name: 'weekly',
-    release: { checks: [] },
+    release: { checks: CHECKS },
     judge: { inputs: { digest: SCHEDULED, name: 'inputs.jsonl' } },
   };
   const described = {
@@ -72,15 +76,18 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
 }
 
 describe('the users of artifacts', () => {
-  it('are all targets, promotions, previews and schedules, with waiting, running, promoted and judged artifacts', async () => {
+  it('are all targets, promotions, previews and schedules, with waiting, running, promoted and judged artifacts, and datasets', async () => {
     const { uses, targets } = await artifactUses(namespace());
     expect(targets).toEqual([{ name: 'production', store: 'file:///records', checks: [] }]);
     expect(uses).toEqual([
       { artifact: RUNS, why: 'release-7 runs on production' },
+      { artifact: ROWS, why: 'a dataset of a check: release-7 runs on production' },
       { artifact: WAITS, why: 'release-8 waits on production' },
+      { artifact: ROWS, why: 'a dataset of a check: release-8 waits on production' },
       { artifact: INPUTS, why: 'named by nightly, a promotion under way' },
       { artifact: CANDIDATE, why: 'named by nightly, a promotion under way' },
       { artifact: COMPARED, why: `named by ${PREVIEW}` },
+      { artifact: ROWS, why: 'a dataset of a check: the schedule of weekly' },
       { artifact: SCHEDULED, why: 'the judge’s inputs of the schedule of weekly' },
     ]);
   });
