@@ -8,6 +8,7 @@ import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import type { SmallAgent } from './smallAgent.ts';
 import { Stack } from './stack.ts';
+import { makeOld, storeOf } from './storedArtifacts.ts';
 
 const ROWS = 60;
 const CONCURRENCY = 3;
@@ -107,12 +108,24 @@ describe('a check over a dataset, on a real platform', () => {
     expect(await readFile(junit, 'utf8')).toContain('row &quot;row-5&quot; (line 6)');
   });
 
+  it('keeps its dataset in the store as long as its revision may be restored, and prune removes the other', async () => {
+    const [first, second] = await Promise.all(['release-1', 'release-2'].map((id) => seen.result(id)));
+    const digests = [first, second].map((result) => result?.verdicts[0]?.dataset?.digest ?? '');
+    await makeOld(stack);
+    const { code, text } = await project.ran('prune', '--keep', '1');
+    expect(code, text).toBe(0);
+    expect(await Promise.all(digests.map((digest) => storeOf(stack).has(digest)))).toEqual([true, false]);
+  });
+
   it('is refused before anything is released if a row is wrong', async () => {
     await writeFile(join(project.folder, 'timetable.jsonl'), '{"input":{},"reference":1}\n{"inputs":{}}\n');
     const { code, text } = await project.ran('release', 'staging');
     expect(code, text).toBe(1);
     expect(text).toContain('SLIPWAY_DATASET_INVALID');
     expect(text).toContain('timetable.jsonl:2');
+    const linted = await project.ran('lint');
+    expect(linted.code, linted.text).toBe(1);
+    expect(linted.text).toContain('timetable.jsonl:2:1 error input: is missing');
   });
 
   it('breaks no rule', async () => {
