@@ -77,24 +77,33 @@ export async function* readRows(
   stream: Readable,
   rules: RowRules,
 ): AsyncGenerator<DatasetRow | WrongRow, void> {
-  const lineOf = new Map<string, number>();
+  const before: RowsBefore = { lineOf: new Map(), copiesOf: new Map() };
   for await (const read of jsonLines(stream)) {
-    const row = rowOf(read, rules, lineOf);
+    const row = rowOf(read, rules, before);
     yield typeof row === 'string' ? { line: read.line, text: read.text, problem: row } : row;
   }
 }
 
-/** The row of a line; a text says why it is none. `lineOf`: the lines of the rows before, by their ids. */
+/** What is known of the rows before. */
+interface RowsBefore {
+  /** Their lines, by their ids. */
+  readonly lineOf: Map<string, number>;
+  /** How many have the same input and no id of their own, by the id of the first. */
+  readonly copiesOf: Map<string, number>;
+}
+
+/** The row of a line; a text says why it is none. */
 function rowOf(
   { line, text, value }: JsonLine,
   { expect }: RowRules,
-  lineOf: Map<string, number>,
+  before: RowsBefore,
 ): DatasetRow | string {
+  const { lineOf } = before;
   if (lineOf.size === DATASET_MAX.rows) return `it has more than ${DATASET_MAX.rows} rows`;
   if (Buffer.byteLength(text) > ROW_MAX_BYTES) return `the row is larger than ${ROW_MAX_BYTES} bytes`;
   const parsed = Row.safeParse(value);
   if (!parsed.success) return lineProblem(parsed.error, value, Object.keys(Row.shape));
-  const { input, expect: ofRow, reference, id = idOf(input, lineOf) } = parsed.data;
+  const { input, expect: ofRow, reference, id = idOf(input, before) } = parsed.data;
   if (reference === undefined && [expect, ofRow ?? {}].some(hasReference)) {
     return 'the answer is compared with the row’s reference, and it has none: add "reference"';
   }
@@ -150,9 +159,9 @@ export function datasetInvalid(place: string, what: string): SlipwayError {
 const ID_DIGITS = 12;
 
 /** An id made of a row's input. Rows with the same input are numbered. */
-function idOf(input: DatasetRow['input'], taken: ReadonlyMap<string, number>): string {
+function idOf(input: DatasetRow['input'], { copiesOf }: RowsBefore): string {
   const digits = createHash('sha256').update(canonicalJson(input)).digest('hex').slice(0, ID_DIGITS);
-  let id = digits;
-  for (let copy = 2; taken.has(id); copy++) id = `${digits}-${copy}`;
-  return id;
+  const copies = (copiesOf.get(digits) ?? 0) + 1;
+  copiesOf.set(digits, copies);
+  return copies === 1 ? digits : `${digits}-${copies}`;
 }

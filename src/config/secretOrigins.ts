@@ -75,7 +75,7 @@ export function secretAddress(reference: SecretReference, environment: Environme
 }
 
 /** Whether a secret may be sent to an address. An unparsable address is never allowed. */
-export function mayGoTo(origins: SecretOrigins, { from }: SecretReference, url: string): boolean {
+function mayGoTo(origins: SecretOrigins, { from }: SecretReference, url: string): boolean {
   if (!Object.hasOwn(origins, from) || !URL.canParse(url)) return false;
   return origins[from]?.some((origin) => isWithin(url, origin)) ?? false;
 }
