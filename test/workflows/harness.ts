@@ -187,6 +187,7 @@ const ACTIVITIES: readonly ActivityName[] = [
   'redeployRevision',
   'awaitDeployed',
   'confirmServing',
+  'findDatasets',
   'runCheck',
   'askAgent',
   'lookAtFreezes',

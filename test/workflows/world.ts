@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { type Agent, MockAgent } from 'undici';
@@ -129,6 +130,10 @@ export class World {
   answer = 'hello';
   /** The freeze that applies until it ends, whatever the request's freezes are. */
   frozen: Frozen | null = null;
+  /** The datasets in its store, by their digests. */
+  readonly datasets = new Map<string, string>();
+  /** Called with the input of each run before the agent answers. */
+  onRun: (input: unknown) => Promise<void> = () => Promise.resolve();
   /** What a metric answers: `http://metrics.test/NAME?from=…&until=…`. */
   measures: (asked: MetricAsked) => number | null = () => 0;
   /** The worker's activities in this world. */
@@ -146,10 +151,10 @@ export class World {
     this.id = id;
     const outside: Outside = {
       controlPlane: () => this.controlPlane.client(),
-      agent: (target) => memoryAgent(() => (this.#isDead(target) ? undefined : this.#answers())),
+      agent: (target) => this.#agent(target),
       feedback: () => ({ submit: () => Promise.resolve() }),
       evaluators: () => EVALUATORS,
-      openStore: () => memoryStore(this.kept),
+      openStore: () => this.#store(),
     };
     const plain = releaseActivities(outside, { pollUntil: polls(), lookEveryMs: POLL_MS });
     this.controlPlane = new MemoryControlPlane({
@@ -375,6 +380,30 @@ export class World {
   faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
     const fault = this.#faults.get(name)?.shift();
     return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
+  }
+
+  #agent(target: TargetSpec): ReturnType<Outside['agent']> {
+    const agent = memoryAgent(() => (this.#isDead(target) ? undefined : this.#answers()));
+    return {
+      ...agent,
+      streamStatelessRun: async (run) => {
+        await this.onRun(run.input);
+        return agent.streamStatelessRun(run);
+      },
+    };
+  }
+
+  #store(): ReturnType<Outside['openStore']> {
+    const store = memoryStore(this.kept);
+    return {
+      ...store,
+      open: (digest) => {
+        const rows = this.datasets.get(digest);
+        if (rows === undefined) return store.open(digest);
+        const bytes = Buffer.from(rows);
+        return Promise.resolve({ stream: Readable.from([bytes]), sizeBytes: bytes.length });
+      },
+    };
   }
 
   #metrics(): Agent {
