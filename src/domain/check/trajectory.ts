@@ -3,8 +3,8 @@ import { canonicalJson } from '@slipway/contract/canonicalJson';
 import { isRecord, parsedJson, type WholeNumber } from '../scalars.ts';
 
 /**
- * How tool calls are compared with the expected ones, as in the public `agentevals`: the same ones in the same order; in
- * any order; none but expected ones; all expected ones, perhaps among others.
+ * How tool calls are compared with the expected ones, as in the public `agentevals`: the same ones in the same order, but
+ * those of one message in any; the same ones in any order; none but expected ones; all expected ones, perhaps among others.
  */
 export const TOOL_MODES = ['strict', 'unordered', 'subset', 'superset'] as const;
 export type ToolMode = (typeof TOOL_MODES)[number];
@@ -32,7 +32,10 @@ export interface ExpectedTools {
 /** A tool call that an agent made. */
 export interface ToolCall {
   readonly name: string;
+  /** Not an object if the model did not write one. */
   readonly args: unknown;
+  /** Which message made it, from 0. Calls of one message run at the same time. */
+  readonly message: WholeNumber;
 }
 
 /** What an agent did since it was last spoken to, as its messages show it. */
@@ -49,7 +52,7 @@ export function trajectoryOf(values: unknown): Trajectory | null {
   const own = messages.slice(messages.findLastIndex(isPersons) + 1).filter(isRecord);
   const counts = own.map(tokensOf).filter((count) => count !== undefined);
   return {
-    calls: own.flatMap(callsOf),
+    calls: own.flatMap((message, index) => callsOf(message, index)),
     tokens: counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0),
   };
 }
@@ -59,8 +62,7 @@ function isPersons(message: unknown): boolean {
 }
 
 /** The calls of a message, in the form of LangChain or in that of OpenAI. */
-function callsOf(message: Readonly<Record<string, unknown>>): ToolCall[] {
-  const calls: unknown = message['tool_calls'];
+function callsOf({ tool_calls: calls }: Readonly<Record<string, unknown>>, message: WholeNumber): ToolCall[] {
   if (!Array.isArray(calls)) return [];
   return calls.filter(isRecord).map((call) => {
     const called = isRecord(call['function']) ? call['function'] : call;
@@ -68,7 +70,8 @@ function callsOf(message: Readonly<Record<string, unknown>>): ToolCall[] {
     const name = called['name'];
     return {
       name: typeof name === 'string' ? name : '',
-      args: typeof args === 'string' ? parsedJson(args) : args,
+      args: typeof args === 'string' ? (parsedJson(args) ?? args) : args,
+      message,
     };
   });
 }
@@ -89,7 +92,12 @@ export function trajectoryProblem(expected: ExpectedTools, calls: readonly ToolC
   if (mode === 'strict') {
     const isSame =
       calls.length === expected.calls.length &&
-      expected.calls.every((wanted, index) => fits(calls[index] as ToolCall, wanted));
+      calls.every(({ message }, index) => {
+        if (calls[index - 1]?.message === message) return true;
+        const together = calls.filter((call) => call.message === message);
+        const wanted = expected.calls.slice(index, index + together.length);
+        return pairedCalls(together, wanted, fits).size === wanted.length;
+      });
     return isSame ? undefined : `${listed(calls)} instead of ${listed(expected.calls)}`;
   }
   const pairs = pairedCalls(calls, expected.calls, fits);
@@ -132,7 +140,9 @@ function pairedCalls(
 }
 
 function argsFit(args: unknown, wanted: Readonly<Record<string, unknown>>, mode: ArgsMode): boolean {
-  const given = isRecord(args) ? args : {};
+  // Some models write nothing if a tool takes no arguments.
+  const given = args === undefined || args === null || args === '' ? {} : args;
+  if (!isRecord(given)) return false;
   const within = (
     part: Readonly<Record<string, unknown>>,
     whole: Readonly<Record<string, unknown>>,

@@ -1,10 +1,18 @@
+import { readFileSync } from 'node:fs';
+
 import { describe, expect, it } from 'vitest';
 
-import { type ExpectedTools, trajectoryOf, trajectoryProblem } from '../../../src/domain/check/trajectory.ts';
+import {
+  type ArgsMode,
+  type ExpectedTools,
+  type ToolMode,
+  trajectoryOf,
+  trajectoryProblem,
+} from '../../../src/domain/check/trajectory.ts';
 
 const search = (q: string) => ({ name: 'search', args: { q } });
 const BOOK = { name: 'book', args: { seat: 3, class: 'second' } };
-const CALLS = [search('Berlin'), search('Paris'), BOOK];
+const CALLS = [search('Berlin'), search('Paris'), BOOK].map((call, message) => ({ ...call, message }));
 
 describe('tool calls', () => {
   it.each<[string, ExpectedTools]>([
@@ -78,6 +86,83 @@ describe('tool calls', () => {
   });
 });
 
+describe('a call whose arguments are no object', () => {
+  const problem = (args: unknown, wanted: Readonly<Record<string, unknown>> | undefined) =>
+    trajectoryProblem({ argsMode: 'subset', calls: [{ name: 'search', args: wanted }] }, [
+      { name: 'search', args, message: 0 },
+    ]);
+
+  it.each([['{'], ['text'], [[]], [3]])('fits none that are expected: %j', (args) => {
+    expect(problem(args, {})).toContain('search');
+    expect(problem(args, undefined)).toBeUndefined();
+  });
+
+  it.each([[undefined], [null], ['']])('has none: %j', (args) => {
+    expect(problem(args, {})).toBeUndefined();
+  });
+});
+
+type Calls = readonly (readonly [name: string, args: Readonly<Record<string, unknown>>])[];
+
+interface Trajectories {
+  /** The version that gave the verdicts. */
+  readonly agentevals: string;
+  readonly cases: readonly (readonly [
+    mode: ToolMode,
+    argsMode: ArgsMode | 'ignore',
+    made: readonly Calls[],
+    expected: readonly Calls[],
+    verdict: boolean,
+    differs: readonly (keyof typeof DIFFERENCES)[],
+  ])[];
+}
+
+/** Why Slipway differs from agentevals, as docs/checks.md says it. */
+const DIFFERENCES = {
+  messages: 'The expected calls are one list',
+  direction: '`argsMode` has one direction',
+  pairs: 'Each call is paired with one that no other needs',
+  booleans: '`true` is not `1`',
+};
+
+describe('the modes of agentevals', () => {
+  const file = new URL('fixtures/trajectories.json', import.meta.url);
+  const { agentevals, cases } = JSON.parse(readFileSync(file, 'utf8')) as Trajectories;
+
+  it('give the same verdicts here, except where the docs say why not', () => {
+    const wrong = cases.filter(([mode, argsMode, made, expected, verdict, differs]) => {
+      const ignored = argsMode === 'ignore';
+      const calls = expected.flat().map(([name, args]) => (ignored ? { name } : { name, args }));
+      const expectation: ExpectedTools = ignored ? { mode, calls } : { mode, argsMode, calls };
+      const found = trajectoryOf({ messages: conversation(made) })?.calls ?? [];
+      const ours = trajectoryProblem(expectation, found) === undefined;
+      return ours !== (differs.length === 0 ? verdict : !verdict);
+    });
+    expect(wrong).toEqual([]);
+    expect(cases.length).toBeGreaterThanOrEqual(500);
+  });
+
+  it('differ for reasons that the docs explain, each of which has a case', () => {
+    const page = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8');
+    const seen = new Set(cases.flatMap(([, , , , , differs]) => differs));
+    expect([...seen].toSorted()).toEqual(Object.keys(DIFFERENCES).toSorted());
+    for (const words of [`agentevals\` ${agentevals}`, ...Object.values(DIFFERENCES)])
+      expect(page.includes(words), words).toBe(true);
+  });
+});
+
+/** What an agent said that made these calls, one list for each message. */
+function conversation(messages: readonly Calls[]): readonly object[] {
+  const said = messages.flatMap((calls) => {
+    const made = calls.map(([name, args]) => ({ function: { name, arguments: JSON.stringify(args) } }));
+    return [
+      { role: 'assistant', content: '', tool_calls: made },
+      ...calls.map(() => ({ role: 'tool', content: 'done' })),
+    ];
+  });
+  return [{ role: 'user', content: '?' }, ...said, { role: 'assistant', content: '!' }];
+}
+
 describe('a trajectory', () => {
   it('is what came after the last message of a person', () => {
     const values = {
@@ -90,7 +175,10 @@ describe('a trajectory', () => {
         { type: 'ai', content: 'two', usage_metadata: { input_tokens: 2, output_tokens: 1 } },
       ],
     };
-    expect(trajectoryOf(values)).toEqual({ calls: [{ name: 'new', args: { a: 1 } }], tokens: 10 });
+    expect(trajectoryOf(values)).toEqual({
+      calls: [{ name: 'new', args: { a: 1 }, message: 0 }],
+      tokens: 10,
+    });
   });
 
   it('reads the calls of OpenAI’s messages', () => {
@@ -98,7 +186,10 @@ describe('a trajectory', () => {
     const broken = { function: { name: 'search', arguments: '{' } };
     const values = { messages: [{ role: 'user' }, { role: 'assistant', tool_calls: [call, broken] }] };
     expect(trajectoryOf(values)).toEqual({
-      calls: [search('Berlin'), { name: 'search', args: undefined }],
+      calls: [
+        { ...search('Berlin'), message: 0 },
+        { name: 'search', args: '{', message: 0 },
+      ],
       tokens: null,
     });
   });
