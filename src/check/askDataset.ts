@@ -18,7 +18,7 @@ import { type Answered, askAgent, type CheckedAgent } from './askAgent.ts';
 import type { CarriedOut } from './carryOut.ts';
 import { datasetDecision, type SoFar } from './datasetDecision.ts';
 import { type DatasetRow, rowCheck } from './datasetRows.ts';
-import { evaluate, type Evaluating } from './evaluate.ts';
+import { evaluate, type Evaluated, type Evaluating } from './evaluate.ts';
 
 /** What asking the rows of a dataset needs. */
 export interface AskDataset {
@@ -76,9 +76,10 @@ export async function askDataset(options: AskDataset): Promise<{
       budget === undefined ? undefined : overBudget(budget, { ...taken, runs: taken.runs + underWay }, asked);
     if (over !== undefined) return;
     underWay += 1;
-    const answered = await askRow(options, asked, ended);
+    const { answered, scores = [] } = await askRow(options, asked, ended);
     const shown = await options.onAnswered(answered);
-    const result = { id: row.id, line: row.line, ...shown, tokens: answered.tokens };
+    const noScore = scores.find((score) => score.noScore !== null)?.noScore ?? undefined;
+    const result = { id: row.id, line: row.line, ...shown, tokens: answered.tokens, noScore };
     await options.onResult(result, { rows: [...results.values(), result], timeMs: spent().timeMs });
     underWay -= 1;
     results.set(row.id, result);
@@ -98,15 +99,22 @@ export async function askDataset(options: AskDataset): Promise<{
     made,
     passed,
     bounds,
+    unscored: unscoredOf(inOrder),
   };
   return { verdict: verdictOf(found, dataset, inOrder), rows: inOrder, spent: spent() };
+}
+
+function unscoredOf(rows: readonly RowResult[]): DatasetVerdict['unscored'] {
+  const missing = rows.flatMap(({ noScore }) => noScore ?? []);
+  const [why] = missing;
+  return why === undefined ? undefined : { rows: missing.length, why };
 }
 
 function verdictOf(found: DatasetVerdict, { undecided }: Dataset, rows: readonly RowResult[]): AskedDataset {
   const passed = found.decision === 'passed' || (found.decision === 'undecided' && undecided === 'pass');
   const shown = rows.find((row) => !row.passed) ?? rows.at(-1);
   if (shown === undefined) throw new TypeError('a dataset has at least one row');
-  const { id: _id, line: _line, tokens: _tokens, ...run } = shown;
+  const { id: _id, line: _line, tokens: _tokens, noScore: _noScore, ...run } = shown;
   const recorded = rows.map(({ feedbackRecorded }) => feedbackRecorded);
   return {
     ...run,
@@ -129,11 +137,11 @@ async function askRow(
   { agent, evaluating }: AskDataset,
   check: Check,
   signal: AbortSignal,
-): Promise<Answered> {
+): Promise<Evaluated> {
   for (let tries = 1; ; tries++) {
     try {
       const run = await askAgent(agent, check, NO_THREAD, signal);
-      return (await evaluate(check, run, { made: 0 }, evaluating, signal)).answered;
+      return await evaluate(check, run, { made: 0 }, evaluating, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (tries === TRIES || !(error instanceof SlipwayError) || !PASSING.has(error.code)) throw error;

@@ -28,7 +28,7 @@ export interface Evaluating {
 }
 
 /** A run after its evaluators were asked. */
-interface Evaluated {
+export interface Evaluated {
   /** Its judgement includes the scores. */
   readonly answered: Answered;
   /** What evaluators said about all runs of the check so far. Absent: nothing. */

@@ -36,6 +36,8 @@ export interface DatasetVerdict extends Pick<Dataset, 'digest' | 'of' | 'rows' |
   readonly passed: WholeNumber;
   /** Between which shares the agent's pass rate lies, each bound at 95 %. Absent: all rows must pass. */
   readonly bounds?: { readonly lower: number; readonly upper: number };
+  /** How many rows count by their expectation alone, because an evaluator gave no score, and why the first. Absent: none. */
+  readonly unscored?: { readonly rows: WholeNumber; readonly why: string };
   /** The name of the record with the result of each row. Absent: none is kept. */
   readonly results?: string;
 }
@@ -48,6 +50,8 @@ export interface RowResult extends ShownRun {
   readonly line: WholeNumber;
   /** The tokens that the agent's messages report. */
   readonly tokens: WholeNumber;
+  /** Why an evaluator gave no score. Absent: all gave one. */
+  readonly noScore?: string;
 }
 
 /** The results of a dataset's rows, as the artifact store keeps them, in the order of the dataset. */
@@ -58,14 +62,16 @@ export interface DatasetResults {
 }
 
 /** A verdict on a dataset in words. */
-export function datasetText({ made, rows, of, passed, passRate, bounds, decision }: DatasetVerdict): string {
+export function datasetText(verdict: DatasetVerdict): string {
+  const { made, rows, of, passed, passRate, bounds, decision, unscored } = verdict;
   const sampled = rows < of ? `, a sample of ${of}` : '';
   const asked = made < rows ? `${made} rows asked of ${rows}` : `${rows} rows`;
   const counted = `${passed} of ${asked} passed${sampled}`;
-  if (passRate === undefined || bounds === undefined) return `${counted}; all must pass`;
+  const without = unscored === undefined ? '' : `; ${unscored.rows} without a score: ${unscored.why}`;
+  if (passRate === undefined || bounds === undefined) return `${counted}; all must pass${without}`;
   const between = `between ${percent(bounds.lower)} and ${percent(bounds.upper)}`;
   const tells = decision === 'undecided' ? ', which is not enough to tell' : '';
-  return `${counted}; the pass rate is ${between}, ${percent(passRate)} is needed${tells}`;
+  return `${counted}; the pass rate is ${between}, ${percent(passRate)} is needed${tells}${without}`;
 }
 
 /** How many failed rows a verdict shows. */

@@ -8,8 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { artifactPath } from '../../../src/artifact/artifactStore.ts';
 import { folderStore } from '../../../src/artifact/folderStore.ts';
 import type { Check } from '../../../src/domain/check/check.ts';
+import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
 import type { Dataset, DatasetResults } from '../../../src/domain/check/dataset.ts';
-import { json } from '../../clients/faultyService.ts';
+import { json, startService } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
   DEPLOYMENT_PATH,
@@ -160,6 +161,48 @@ describe('a check over a dataset', () => {
     const again = await activitiesUnderTest(third).runCheck(input(silent, checkOver()));
     expect(again.verdict.dataset).toMatchObject({ decision: 'passed', made: ROWS });
     expect(askedBy(silent)).toEqual([]);
+  });
+
+  it('has each row scored, with its reference: a low score fails the row, and a missing one is counted', async () => {
+    const evaluator = await startService(({ body }, response) => {
+      const { reference } = JSON.parse(body) as { reference: number };
+      if (reference === 9) json(response, 400, { detail: 'out of credit' });
+      else json(response, 200, { score: reference === 4 ? 0.1 : 1, comment: 'a square' });
+    });
+    const scored = { name: 'tone', url: evaluator.url, minScore: 0.8, timeoutMs: 10_000 };
+    const asking = (onNoScore: Evaluator['onNoScore']): Check => ({
+      ...checkOver({ passRate: 0.8 }),
+      evaluators: [{ ...scored, onNoScore }],
+    });
+    const stack = await startStack(squarer([7]));
+    const workflowExecution = { workflowId: 'target/release-2', runId: 'run-1' };
+    const activities = activitiesUnderTest({ activityType: 'runCheck', workflowExecution });
+    const { verdict } = await activities.runCheck(input(stack, asking('pass')));
+    // The wrong row is not scored.
+    const references = evaluator.requests.map(
+      ({ body }) => (JSON.parse(body) as { reference: number }).reference,
+    );
+    expect(references).toHaveLength(ROWS - 1);
+    expect(references).not.toContain(49);
+    expect(verdict.dataset).toMatchObject({
+      ...{ made: ROWS, passed: ROWS - 2 },
+      unscored: { rows: 1, why: expect.stringContaining('evaluator "tone" gave no score') as string },
+    });
+    const { rows } = (await store.getRecord(verdict.dataset?.results ?? '')) as DatasetResults;
+    expect(rows[2]).toMatchObject({
+      passed: false,
+      reasons: ['evaluator "tone" scored 0.1, at least 0.8 is needed: a square'],
+    });
+    expect(rows[3]).toMatchObject({
+      passed: true,
+      noScore: expect.stringContaining('out of credit') as string,
+    });
+    expect(rows[4]?.noScore).toBeUndefined();
+    await expect(
+      activitiesUnderTest().runCheck(input(await startStack(squarer()), asking('fail'))),
+    ).rejects.toMatchObject({
+      type: 'SLIPWAY_EVALUATOR_FAILED',
+    });
   });
 
   it('asks a row again whose run was lost', async () => {

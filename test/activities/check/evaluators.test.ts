@@ -9,7 +9,13 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { Check } from '../../../src/domain/check/check.ts';
 import type { Evaluator } from '../../../src/domain/check/evaluator.ts';
-import { type FaultyService, json, type SeenRequest, startService } from '../../clients/faultyService.ts';
+import {
+  closedPort,
+  type FaultyService,
+  json,
+  type SeenRequest,
+  startService,
+} from '../../clients/faultyService.ts';
 import { activitiesUnderTest, failureOf, REVISION_ID, SECRET } from '../activitiesUnderTest.ts';
 import { CHECK, type Event, GREETED, inputOn, runOf, runsOf, startStack } from './checkedStack.ts';
 
@@ -178,8 +184,42 @@ describe('the evaluators of a check', () => {
     expect(runsOf(stack)).toHaveLength(1);
   });
 
+  it('end the check if nothing listens at their address, or an answer does not end', async () => {
+    const dripping: Answer = (_, response) => void response.writeHead(200).write('{"score": 0.');
+    const away = { url: await closedPort() };
+    for (const [evaluator, words] of [
+      [away, 'could not be reached: the connection was refused, 5 times'],
+      [await evaluatorThat(dripping), 'did not answer POST /score within 40 ms, 5 times'],
+    ] as const) {
+      const check = scoredBy(of(evaluator, { timeoutMs: 40 }));
+      const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(await stackOf(), check)));
+      expect(failure).toMatchObject({ type: 'SLIPWAY_EVALUATOR_FAILED', nonRetryable: true });
+      expect(failure.message).toContain(words);
+    }
+  });
+
+  it.each([301, 302, 303, 307, 308])('are not followed to another origin by %i', async (code) => {
+    const elsewhere = await evaluatorThat(scores(1));
+    const evaluator = await evaluatorThat(status(code, { location: `${elsewhere.url}/score` }));
+    const stack = await stackOf();
+    const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(stack, scoredBy(of(evaluator)))));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_EVALUATOR_FAILED', nonRetryable: true });
+    expect(failure.message).toContain(`was answered with ${code}`);
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  it('may comment at length: the verdict keeps 600 bytes', async () => {
+    const evaluator = await evaluatorThat(scores(0.5, 'ü'.repeat(30_000)));
+    const { scores: kept, reasons } = await verdictWith(scoredBy(of(evaluator)));
+    const comment = kept?.[0]?.comment ?? '';
+    expect(comment.startsWith('üüü')).toBe(true);
+    expect(Buffer.byteLength(comment)).toBeLessThanOrEqual(600);
+    expect(Buffer.byteLength(reasons.join())).toBeLessThan(700);
+  });
+
   it.each([
     ['NaN', raw('{"score": NaN}'), 'not JSON, which has no NaN'],
+    ['minus infinity', raw('{"score": -Infinity}'), 'no Infinity'],
     ['what is no JSON', raw('fine'), 'not JSON'],
     ['nothing', raw(''), 'not JSON'],
     ['text', scores('0.9'), 'score: expected a number from 0 to 1, or true or false'],
@@ -192,7 +232,6 @@ describe('the evaluators of a check', () => {
     ['a comment that is none', raw('{"score": 1, "comment": {}}'), 'comment: expected text'],
     ['a rejection', status(400), 'was answered with 400: it is at odds with [removed]'],
     ['that the signature is wrong', status(401), 'give the evaluator the secret'],
-    ['a redirect', status(302, { location: '/elsewhere' }), 'was answered with 302'],
     ['to wait for too long', status(429, { 'retry-after': '31' }), 'it asks to wait for 31 s'],
     ['far too much', raw(`{"score": 1, "comment": "${'x'.repeat(70_000)}"}`), 'more than 65536 bytes'],
   ])('give no score with %s, and are not asked again', async (_, answer, words) => {
