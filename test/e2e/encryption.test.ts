@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -164,8 +163,7 @@ it('no planted word is readable in Temporal’s database', async () => {
   } finally {
     await temporal.close();
   }
-  const files = (await readdir(stack.folder)).filter((name) => name.startsWith('temporal.db'));
-  const database = Buffer.concat(await Promise.all(files.map((name) => readFile(join(stack.folder, name)))));
+  const database = await stack.temporalDatabase();
   expect(database.includes(READABLE), 'what is not encrypted is found').toBe(true);
   for (const word of Object.values(PLANTED)) {
     expect(decoded.includes(word), word).toBe(true);

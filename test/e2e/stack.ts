@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -204,6 +204,12 @@ export class Stack {
     });
     const { codec } = await temporalSettings(join(this.folder, 'home'), this.env);
     return createClient(this.#connection, 'default', { codec });
+  }
+
+  /** The bytes of Temporal's database. */
+  async temporalDatabase(): Promise<Buffer> {
+    const files = (await readdir(this.folder)).filter((name) => name.startsWith('temporal.db'));
+    return Buffer.concat(await Promise.all(files.map((name) => readFile(join(this.folder, name)))));
   }
 
   /** Calls the platform without Slipway and the proxy. */

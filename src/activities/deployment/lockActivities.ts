@@ -1,5 +1,10 @@
 import { Context } from '@temporalio/activity';
-import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  WorkflowClient,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
@@ -33,10 +38,17 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
 /** The start delay of a lock. Its first workflow task never comes, because it would only occupy a worker's cache. */
 const NEVER = '100 years';
 
-/** @returns whether it was started. Temporal runs at most one workflow with an id. */
+/**
+ * Starts the lock without encryption: it lives as long as the deployment, and so would its payload key. Its memo has
+ * only ids, which are readable anyway.
+ *
+ * @returns whether it was started. Temporal runs at most one workflow with an id.
+ */
 async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {
+  const { connection, options } = client;
+  const { namespace, identity } = options;
   try {
-    await client.workflow.start(WORKFLOW_TYPES.deployment, {
+    await new WorkflowClient({ connection, namespace, identity }).start(WORKFLOW_TYPES.deployment, {
       workflowId,
       taskQueue: Context.current().info.taskQueue,
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,

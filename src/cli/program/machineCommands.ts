@@ -218,7 +218,7 @@ function addInstallationCommands({ program, command, group, runs }: CommandTable
     .addOption(configOption())
     .option(
       '--fix',
-      'register missing search attributes in Temporal; terminate workflows that no worker can continue',
+      'register missing search attributes in Temporal; terminate workflows that no worker can continue; replace old payload keys',
     )
     .action(runs(async () => (await import('../commands/doctor/doctor.ts')).runDoctorCommand));
 

@@ -1,6 +1,7 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 
 import type { HistoryEvent } from '../history/payloads.ts';
+import { isEncrypted, keyIdOf } from './payloadCipher.ts';
 
 type Attributes = Record<string, unknown>;
 
@@ -11,6 +12,14 @@ type Attributes = Record<string, unknown>;
  */
 export async function decodeEvents(codec: PayloadCodec, events: readonly HistoryEvent[]): Promise<void> {
   for (const event of events) await decodeWithin(codec, event as unknown as Attributes);
+}
+
+/** The ids of the keys with which payloads anywhere in a message of Temporal are encrypted. */
+export function keyIdsIn(message: object): ReadonlySet<string> {
+  if (isPayload(message)) return new Set(isEncrypted(message) ? [keyIdOf(message)] : []);
+  if (message instanceof Uint8Array) return new Set();
+  const within = Object.values(message).filter((value) => typeof value === 'object' && value !== null);
+  return new Set(within.flatMap((value: object) => [...keyIdsIn(value)]));
 }
 
 async function decodeWithin(codec: PayloadCodec, holder: Attributes): Promise<void> {

@@ -30,6 +30,11 @@ export class PayloadCipher implements PayloadCodec {
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
 
+  /** The ids of the keys; the first one encrypts. */
+  get keyIds(): readonly string[] {
+    return [...this.#keys.keys()];
+  }
+
   /** Encrypts payloads, except null ones, because the server itself removes a memo field whose value is null. */
   encode(payloads: Payload[]): Promise<Payload[]> {
     const first = this.#first;
@@ -52,7 +57,7 @@ export class PayloadCipher implements PayloadCodec {
   #decrypt(payload: Payload): Payload {
     const id = keyIdOf(payload);
     const key = this.#keys.get(id);
-    if (key === undefined) throw keyMissing(payload, [...this.#keys.keys()]);
+    if (key === undefined) throw keyMissing(payload, this.keyIds);
     const data = payload.data ?? new Uint8Array();
     try {
       const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES), {
@@ -118,8 +123,8 @@ function encodingOf({ metadata }: Payload): string {
   return encoding == null ? '' : Buffer.from(encoding).toString();
 }
 
-/** The key id, with unprintable characters replaced. */
-function keyIdOf({ metadata }: Payload): string {
+/** The id of an encrypted payload's key, with unprintable characters replaced. */
+export function keyIdOf({ metadata }: Payload): string {
   return Buffer.from(metadata?.[KEY_ID] ?? '')
     .toString()
     .replace(/[^\w.-]/gu, '?')

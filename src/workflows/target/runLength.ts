@@ -1,4 +1,6 @@
-import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, condition, setHandler, workflowInfo } from '@temporalio/workflow';
+
+import { renewSignal } from '../../messages/target.ts';
 
 /** With the messages that arrive during one release, a history stays under 2,000 events. */
 const CONTINUE_AS_NEW_AFTER_EVENTS = 1_500;
@@ -17,6 +19,7 @@ export class RunLength {
   readonly #given: number | undefined;
   #length = 0;
   #isSuggested = false;
+  #isRenewed = false;
   /** The length of the history in the workflow task that accepted the last update. */
   #updateTakenAt = 0;
 
@@ -26,6 +29,7 @@ export class RunLength {
    */
   constructor(limit: number | undefined) {
     this.#given = limit;
+    setHandler(renewSignal, () => void (this.#isRenewed = true), { description: 'Continue as a new run' });
   }
 
   /**
@@ -46,7 +50,7 @@ export class RunLength {
 
   /** Whether it is time to continue as new. */
   get isReached(): boolean {
-    return this.#length >= this.#limit || this.#isSuggested;
+    return this.#length >= this.#limit || this.#isSuggested || this.#isRenewed;
   }
 
   /**

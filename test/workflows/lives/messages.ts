@@ -72,6 +72,14 @@ export const MESSAGES: Readonly<Record<string, Life>> = {
     await target.result(stopped.releaseId);
     return target;
   },
+  renewed: async (harness) => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    await target.signal('renew');
+    while ((await target.runCount()) < 2) await target.handle.executeUpdate('unhold', { args: [BO] });
+    await target.release('c');
+    return target;
+  },
   'said-by-update': async (harness) => {
     const { target } = harness.newServingTarget();
     await target.release('b');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../../src/messages/target.ts';
@@ -252,6 +252,18 @@ describeWorkflows('a target', (harness) => {
         outcome: 'released',
         baseline: { verified: true },
       });
+    });
+
+    it('follows the signal "renew", after the running release', async () => {
+      const target = harness.newTarget();
+      const gate = target.world.gate('uploadArtifact');
+      const { releaseId } = await target.submit('a');
+      await target.world.called('uploadArtifact');
+      await target.signal('renew');
+      gate.open();
+      expect((await target.result(releaseId)).outcome).toBe('released');
+      await vi.waitFor(async () => expect(await target.runCount()).toBe(2), 10_000);
+      expect((await target.release('b')).baseline).toMatchObject({ verified: true });
     });
 
     it('answers every update that arrives meanwhile', async () => {

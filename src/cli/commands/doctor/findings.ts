@@ -9,6 +9,7 @@ import { originOf, originProblem, originText } from '../../../domain/target/orig
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import { withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
+import { findOldKeys } from '../../../temporal/client/oldPayloadKeys.ts';
 import {
   registerSearchAttributes,
   requireSearchAttributes,
@@ -75,6 +76,8 @@ async function* temporalFindings(
     yield await searchAttributesFinding(temporal, fix);
     yield await workerFinding(temporal, taskQueue);
     yield* stuckFindings(temporal, fix);
+    const [first, ...others] = settings.value.codec?.keyIds ?? [];
+    if (first !== undefined && others.length > 0) yield await keysFinding(temporal, first, fix);
   } finally {
     await temporal.close();
   }
@@ -115,6 +118,31 @@ export async function* stuckFindings(
   }
   if (tasks.value.length === 0) yield ok(name, 'workers can continue all of them');
 }
+
+/** What still needs another payload key than the first one; `fix` encrypts with the first one what lives for long. */
+function keysFinding(temporal: TemporalConnection, first: string, fix: boolean): Promise<Finding> {
+  const name = 'payload keys';
+  return found(name, async () => {
+    const uses = await findOldKeys(temporal);
+    const kept = uses.filter(({ renew }) => renew === null);
+    if (fix) for (const { renew } of uses) await renew?.();
+    const renewed = fix ? uses.length - kept.length : 0;
+    const left = fix ? kept : uses;
+    const did = renewed === 0 ? '' : `; ${renewed} encrypted with it now: look again`;
+    if (left.length === 0)
+      return ok(name, `"${first}" encrypts, and nothing that runs needs another key${did}`);
+    const keys = [...new Set(left.flatMap((use) => use.keys))].map((key) => `"${key}"`).join(', ');
+    const ids = left.slice(0, SHOWN).map(({ id }) => id);
+    const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : '';
+    return warning(
+      name,
+      `"${first}" encrypts, and ${ids.join(', ')}${more} still need ${keys}${did}`,
+      left.length > kept.length ? 'slipway doctor --fix' : 'wait until they have ended',
+    );
+  });
+}
+
+const SHOWN = 5;
 
 function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
   return found('worker', async () => {

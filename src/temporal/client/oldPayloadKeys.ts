@@ -1,0 +1,61 @@
+import { renewSignal } from '../../messages/target.ts';
+import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { keyIdsIn } from '../codec/decodeHistory.ts';
+import type { TemporalConnection } from './connection.ts';
+import { applySchedules, listSchedules } from './schedule/schedules.ts';
+import { isGone, temporalError } from './temporalError.ts';
+
+/** A running workflow or a schedule with payloads that are not encrypted with the first key. */
+export interface OldKeyUse {
+  /** The workflow's or the schedule's. */
+  readonly id: string;
+  /** The ids of those keys. */
+  readonly keys: readonly string[];
+  /** Encrypts it with the first key. `null`: it does not run for long, and ends by itself. */
+  readonly renew: (() => Promise<void>) | null;
+}
+
+/** Workflows that run for as long as they are needed, and take {@link renewSignal}. */
+const LONG_LIVED: ReadonlySet<string> = new Set([
+  WORKFLOW_TYPES.target,
+  WORKFLOW_TYPES.hook,
+  WORKFLOW_TYPES.preview,
+]);
+
+/**
+ * What will need another key than the first one for longer than the namespace keeps ended workflows. Reads the
+ * histories of all running workflows, one after the other.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function findOldKeys(temporal: TemporalConnection): Promise<readonly OldKeyUse[]> {
+  const { client, connection, settings } = temporal;
+  const [first] = settings.codec?.keyIds ?? [];
+  const found: OldKeyUse[] = [];
+  const note = (id: string, message: object, renew: OldKeyUse['renew']): void => {
+    const keys = [...keyIdsIn(message)].filter((key) => key !== first);
+    if (keys.length > 0) found.push({ id, keys, renew });
+  };
+  const types = Object.values(WORKFLOW_TYPES).map((type) => `'${type}'`);
+  const query = `WorkflowType IN (${types.join(', ')}) AND ExecutionStatus = 'Running'`;
+  try {
+    for await (const { workflowId, runId, type } of client.workflow.list({ query })) {
+      const handle = client.workflow.getHandle(workflowId, runId);
+      const history = await handle.fetchHistory().catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+      });
+      if (history) note(workflowId, history, LONG_LIVED.has(type) ? () => handle.signal(renewSignal) : null);
+    }
+    for (const schedule of await listSchedules(temporal)) {
+      const { scheduleId, request } = schedule;
+      const { namespace } = settings;
+      const change = { scheduleId, name: request.name, kind: 'update', differences: [] } as const;
+      note(scheduleId, await connection.workflowService.describeSchedule({ namespace, scheduleId }), () =>
+        applySchedules(temporal, [schedule], [change], false),
+      );
+    }
+    return found;
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
