@@ -57,15 +57,35 @@ export async function runInterventionCommand(
   const prove = commandProver(context, settings.approval, () => artifactStoreOf({ config, folder }, context));
   return withTemporal(context, async (temporal) => {
     const { release } = options;
-    const taken =
+    const taking =
       kind === 'abort' && release !== undefined
-        ? await stopRelease(temporal, workflowId, release, message, prove)
-        : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release, prove);
+        ? stopRelease(temporal, workflowId, release, message, prove)
+        : intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release, prove);
+    const taken = await taking.catch((error: unknown) => {
+      const leading = Object.keys(config.promotions).filter((each) => config.promotions[each]?.to === name);
+      throw release === undefined ? withPromotions(error, kind, leading) : error;
+    });
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
     return 0;
   });
 }
+
+/** The error that no release can use the message, with the command for a promotion to the target. */
+export function withPromotions(
+  error: unknown,
+  kind: InterventionKind,
+  [promotion, ...others]: readonly string[],
+): unknown {
+  if (!(error instanceof SlipwayError) || promotion === undefined || !NO_RELEASE.has(error.code))
+    return error;
+  const { code, message, place, cause } = error;
+  const or = others.map((other) => ` or ${other}`).join('');
+  const hint = `a promotion takes it by its own name: slipway ${kind} --promotion ${promotion}${or}`;
+  return new SlipwayError(code, message, { place, hint, cause });
+}
+
+const NO_RELEASE: ReadonlySet<string> = new Set(['SLIPWAY_TARGET_NEVER_RELEASED', 'SLIPWAY_WRONG_MOMENT']);
 
 function skipped({ check, soak, judge, freeze }: InterventionOptions): { readonly what?: string } {
   if (check !== undefined) return { what: check };
