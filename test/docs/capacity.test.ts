@@ -4,15 +4,15 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { describe, expect, it } from 'vitest';
 
 import { waitingCost } from '../../src/domain/cost/waitingCost.ts';
-import { ACTIONS_OF_TARGET, billedActions } from '../../src/temporal/history/billedActions.ts';
+import { ACTIONS_OF_TARGET as OF_TARGET, billedActions } from '../../src/temporal/history/billedActions.ts';
 
 /** The page's rows that a stored history confirms, and what the target adds. */
 const ROWS: readonly (readonly [row: string, history: string, added: number])[] = [
-  ['a release over another one, one check', 'promotion.2.release', ACTIONS_OF_TARGET],
-  ['the first release of a target', 'first-release-then-failed-check.1.release', ACTIONS_OF_TARGET],
-  ['a release whose check fails', 'first-release-then-failed-check.2.release', ACTIONS_OF_TARGET],
-  ['a manual rollback', 'rollbacks-and-hold.4.rollback', ACTIONS_OF_TARGET],
-  ['a release that waits for its revision', 'slow-revision.1.release', ACTIONS_OF_TARGET],
+  ['a release over another one, one check', 'promotion.2.release', OF_TARGET.release],
+  ['the first release of a target', 'first-release-then-failed-check.1.release', OF_TARGET.release],
+  ['a release whose check fails', 'first-release-then-failed-check.2.release', OF_TARGET.release],
+  ['a manual rollback', 'rollbacks-and-hold.4.rollback', OF_TARGET.rollback],
+  ['a release that waits for its revision', 'slow-revision.1.release', OF_TARGET.release],
   ['a promotion with soak and bake', 'promotion.5.promotion', 0],
 ];
 

@@ -179,7 +179,7 @@ export interface ReleaseSections {
       readonly releaseId: string;
       /** What its history shows. `null`: Temporal no longer has it. */
       readonly history: HistoryCost | null;
-      /** What the target spends on each of its releases. */
+      /** What the target spends on it, at most. */
       readonly ofTarget: number;
       /** `soakedDay`: with checks every 5 minutes. */
       readonly waiting: WaitingCost;

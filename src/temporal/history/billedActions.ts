@@ -31,8 +31,11 @@ export interface HistoryCost {
   readonly heartbeatsAtMost: number;
 }
 
-/** What the target spends on each of its releases: the update that requests it, the start of the child, a write of its state. */
-export const ACTIONS_OF_TARGET = 3;
+/**
+ * What the target spends at most on a release (the update that requests it, the start of the child, a write of its state) and on
+ * a rollback (also a read of what serves, and a write of the hold).
+ */
+export const ACTIONS_OF_TARGET = { release: 3, rollback: 5 } as const;
 
 /** The upsert of the SDK's own, for patches, is free. */
 const FREE_ATTRIBUTE = 'TemporalChangeVersion';

@@ -1,4 +1,5 @@
 import { waitingCost } from '../../../domain/cost/waitingCost.ts';
+import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { temporalError } from '../../../temporal/client/temporalError.ts';
 import {
@@ -36,7 +37,7 @@ export async function printCost(
   { output }: CommandContext,
   temporal: TemporalConnection,
   target: { readonly name: string; readonly workflowId: string },
-  releaseId: string,
+  { releaseId, kind }: Pick<PastRelease, 'releaseId' | 'kind'>,
 ): Promise<void> {
   const history = await historyOf(temporal, `${target.workflowId}/${releaseId}`);
   const cost: EventOf<'cost'> = {
@@ -44,7 +45,7 @@ export async function printCost(
     target: target.name,
     releaseId,
     history: history === undefined ? null : billedActions(history.events ?? []),
-    ofTarget: ACTIONS_OF_TARGET,
+    ofTarget: ACTIONS_OF_TARGET[kind],
     waiting: waitingCost(CHECK_EVERY_MS),
   };
   output.event(cost);
@@ -85,6 +86,6 @@ function historyLines(
   return [
     `    this release: ${total + ofTarget}${heartbeats}`,
     `      its history ${total}: ${parts.join(', ')}`,
-    `      its target ${ofTarget}: the request, the start, a write of its state`,
+    `      its target ${ofTarget}: the request, the start, what it reads and writes`,
   ];
 }

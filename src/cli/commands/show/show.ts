@@ -69,7 +69,7 @@ export async function runShowCommand(
       const columns = output.live ? output.columns() : Infinity;
       const lines = releaseLines(shown, Date.now(), output.style, answers, columns);
       for (const line of lines) output.print(line);
-      if (options.cost === true) await printCost(context, temporal, target, one.past.releaseId);
+      if (options.cost === true) await printCost(context, temporal, target, one.past);
       return 0;
     }
     const difference = await releaseDifference(store, one, other);
