@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 
 import type { LogStage, RevisionLogLine, RevisionStatusEvent } from '@slipway/contract/controlPlane/logs';
-import { encodeEvent, type EventReader } from '../http/serverSentEvents.ts';
+import { encodeEvent, type EventReader, readGenerated } from '../http/serverSentEvents.ts';
 import type { Schema } from '../store/schema.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
@@ -13,11 +13,6 @@ const LINES_PER_READ = 500;
 /** How often to poll the log while it is idle, in milliseconds. Lines are stored every 200 ms. */
 const POLL_INTERVAL_MS = 300;
 
-interface LogSources {
-  readonly kysely: Kysely<Schema>;
-  readonly logs: RevisionLogs;
-}
-
 interface FollowOptions {
   readonly after: string | undefined;
   readonly stage: LogStage | undefined;
@@ -25,11 +20,13 @@ interface FollowOptions {
 
 /** Follows revisions' logs as they grow. */
 export class LogFollowing {
-  readonly #stored: LogSources;
-  readonly #followers = new Set<Follower>();
+  readonly #kysely: Kysely<Schema>;
+  readonly #logs: RevisionLogs;
+  #isClosed = false;
 
-  constructor(stored: LogSources) {
-    this.#stored = stored;
+  constructor({ kysely, logs }: { kysely: Kysely<Schema>; logs: RevisionLogs }) {
+    this.#kysely = kysely;
+    this.#logs = logs;
   }
 
   /**
@@ -38,93 +35,48 @@ export class LogFollowing {
    * active, or with stage `build`, the build is over. The next lines are read only after the reader has taken the
    * previous ones, so a slow reader costs no memory.
    */
-  follow(revisionId: string, following: FollowOptions): EventReader {
-    const onClose = (): unknown => this.#followers.delete(follower);
-    const follower = new Follower({ ...this.#stored, ...following, revisionId, onClose });
-    this.#followers.add(follower);
-    return follower;
+  follow(revisionId: string, options: FollowOptions): EventReader {
+    return readGenerated((signal) => this.#read(revisionId, options, signal));
   }
 
   /** Ends every stream without an `end` event: readers reconnect and resume. */
   close(): void {
-    for (const follower of this.#followers) follower.close();
-  }
-}
-
-/** A stored line as the API returns it. */
-export function revisionLogLine(line: {
-  id: string;
-  stage: LogStage;
-  line: string;
-  at: Date;
-}): RevisionLogLine {
-  return { id: line.id, stage: line.stage, message: line.line, timestamp: line.at.toISOString() };
-}
-
-interface FollowerOptions extends LogSources, FollowOptions {
-  readonly revisionId: string;
-  readonly onClose: () => unknown;
-}
-
-class Follower implements EventReader {
-  readonly #options: FollowerOptions;
-  readonly #abort = new AbortController();
-  readonly #frames: Uint8Array[] = [];
-  #after: string | undefined;
-  #lastText: string | undefined;
-  #ended = false;
-
-  constructor(options: FollowerOptions) {
-    this.#options = options;
-    this.#after = options.after;
+    this.#isClosed = true;
   }
 
-  async next(idleMs: number): Promise<Uint8Array | 'idle' | undefined> {
-    const { signal } = this.#abort;
-    const idleAt = performance.now() + idleMs;
-    while (!signal.aborted) {
-      const frame = this.#frames.shift();
-      if (frame !== undefined) return frame;
-      if (this.#ended) break;
-      await this.#readNew();
-      if (this.#frames.length > 0) continue;
-      if (performance.now() >= idleAt) return 'idle';
-      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+  async *#read(
+    revisionId: string,
+    { after, stage }: FollowOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void> {
+    let lastId = after;
+    let lastText: string | undefined;
+    while (!signal.aborted && !this.#isClosed) {
+      // The status before the lines, so that all lines from before a change of status are included.
+      const { status, status_message, isComplete } = await this.#state(revisionId, stage);
+      await this.#logs.flush();
+      const page = { order: 'asc', limit: LINES_PER_READ, after: lastId, stage } as const;
+      const lines = await this.#logs.read(revisionId, page);
+      const text = JSON.stringify({ status, status_message } satisfies RevisionStatusEvent);
+      if (text !== lastText) yield encodeEvent('status', text);
+      lastText = text;
+      for (const line of lines) {
+        lastId = line.id;
+        yield encodeEvent('log', JSON.stringify(revisionLogLine(line)), line.id);
+      }
+      if (isComplete && lines.length < LINES_PER_READ) {
+        yield encodeEvent('end', text);
+        return;
+      }
+      if (lines.length === 0) await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
-    this.close();
-    return undefined;
   }
 
-  close(): void {
-    this.#abort.abort();
-    this.#options.onClose();
-  }
-
-  /** Reads the status before the lines, so that all lines from before a change of status are included. */
-  async #readNew(): Promise<void> {
-    const { logs, revisionId, stage } = this.#options;
-    const { status, status_message, isComplete } = await this.#state();
-    await logs.flush();
-    const lines = await logs.read(revisionId, {
-      order: 'asc',
-      limit: LINES_PER_READ,
-      after: this.#after,
-      stage,
-    });
-    const text = JSON.stringify({ status, status_message } satisfies RevisionStatusEvent);
-    if (text !== this.#lastText) this.#frames.push(encodeEvent('status', text));
-    this.#lastText = text;
-    for (const line of lines) {
-      this.#frames.push(encodeEvent('log', JSON.stringify(revisionLogLine(line)), line.id));
-    }
-    this.#after = lines.at(-1)?.id ?? this.#after;
-    this.#ended = isComplete && lines.length < LINES_PER_READ;
-    if (this.#ended) this.#frames.push(encodeEvent('end', text));
-  }
-
-  async #state(): Promise<RevisionStatusEvent & { isComplete: boolean }> {
-    const { kysely, revisionId, stage } = this.#options;
-    const row = await kysely
+  async #state(
+    revisionId: string,
+    stage: LogStage | undefined,
+  ): Promise<RevisionStatusEvent & { isComplete: boolean }> {
+    const row = await this.#kysely
       .selectFrom('revisions')
       .innerJoin('deployments', 'deployments.id', 'revisions.deployment_id')
       .select(['revisions.status', 'revisions.status_reason', 'deployments.active_revision_id'])
@@ -147,3 +99,13 @@ const UNBUILT_STATUSES: ReadonlySet<RevisionStatus> = new Set([
   'AWAITING_BUILD',
   'BUILDING',
 ]);
+
+/** A stored line as the API returns it. */
+export function revisionLogLine(line: {
+  id: string;
+  stage: LogStage;
+  line: string;
+  at: Date;
+}): RevisionLogLine {
+  return { id: line.id, stage: line.stage, message: line.line, timestamp: line.at.toISOString() };
+}

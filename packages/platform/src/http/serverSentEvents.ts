@@ -1,14 +1,29 @@
 /** A source of a stream's events. */
 export interface EventReader {
   /**
-   * The next event's bytes; `undefined` at the end; `'idle'` if nothing came for `idleMs`. One call at a time.
+   * The next event's bytes; `undefined` at the end. One call at a time.
    * @throws the error that broke off the stream.
    */
-  next(idleMs: number): Promise<Uint8Array | undefined | 'idle'>;
+  next(): Promise<Uint8Array | undefined>;
   /** Bytes in memory that wait for this reader, if it has a queue. */
   readonly queuedBytes?: number;
   /** Called when the reader has left: nothing is kept for it. */
   close(): void;
+}
+
+/** A reader of the events that a generator makes until the signal is aborted, which closing the reader does. */
+export function readGenerated(
+  generate: (signal: AbortSignal) => AsyncGenerator<Uint8Array, void>,
+): EventReader {
+  const closing = new AbortController();
+  const events = generate(closing.signal);
+  return {
+    next: async () => {
+      const { value } = await events.next();
+      return closing.signal.aborted ? undefined : (value ?? undefined);
+    },
+    close: () => closing.abort(),
+  };
 }
 
 const encoder = new TextEncoder();
@@ -57,15 +72,27 @@ export interface LongAnswerOptions {
 
 /** A response with server-sent events (contract 001, "Events"), read no faster than the client reads. */
 export function eventStreamResponse(reader: EventReader, options: LongAnswerOptions): Response {
-  const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
+  let keepAlive: NodeJS.Timeout;
   const body = new ReadableStream<Uint8Array>(
     {
+      start: (controller) => {
+        keepAlive = repeatWhileSilent(controller, HEARTBEAT, options);
+      },
       pull: async (controller) => {
-        const frame = await reader.next(keepAliveMs);
-        if (frame === undefined) controller.close();
-        else controller.enqueue(frame === 'idle' ? HEARTBEAT : frame);
+        const frame = await reader.next().catch((error: unknown) => {
+          clearInterval(keepAlive);
+          throw error;
+        });
+        keepAlive.refresh();
+        if (frame !== undefined) {
+          controller.enqueue(frame);
+          return;
+        }
+        clearInterval(keepAlive);
+        controller.close();
       },
       cancel: () => {
+        clearInterval(keepAlive);
         reader.close();
         options.onDisconnect();
       },
@@ -82,37 +109,45 @@ export function eventStreamResponse(reader: EventReader, options: LongAnswerOpti
   });
 }
 
+/** Sends bytes that mean nothing, again and again, if the client has read everything before them. */
+function repeatWhileSilent(
+  controller: ReadableStreamDefaultController<Uint8Array>,
+  bytes: Uint8Array,
+  { keepAliveMs = KEEP_ALIVE_MS }: LongAnswerOptions,
+): NodeJS.Timeout {
+  return setInterval(() => {
+    if ((controller.desiredSize ?? 0) > 0) controller.enqueue(bytes);
+  }, keepAliveMs);
+}
+
 /**
  * A JSON response that may take as long as a run. It sends the headers at once, and then blank lines (which JSON
  * ignores), so that neither the client nor a proxy times out. `json` resolves to the body.
  */
 export function longJsonResponse(json: Promise<string>, options: LongAnswerOptions): Response {
-  const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
-  let timer: NodeJS.Timeout | undefined;
+  let keepAlive: NodeJS.Timeout;
   let gone = false;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       // The first byte sends the headers, which include the run's address.
       controller.enqueue(BLANK);
-      timer = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(BLANK);
-      }, keepAliveMs);
+      keepAlive = repeatWhileSilent(controller, BLANK, options);
       json.then(
         (text) => {
-          clearInterval(timer);
+          clearInterval(keepAlive);
           if (gone) return;
           controller.enqueue(encoder.encode(text));
           controller.close();
         },
         (error: unknown) => {
-          clearInterval(timer);
+          clearInterval(keepAlive);
           if (!gone) controller.error(error);
         },
       );
     },
     cancel: () => {
       gone = true;
-      clearInterval(timer);
+      clearInterval(keepAlive);
       options.onDisconnect();
     },
   });

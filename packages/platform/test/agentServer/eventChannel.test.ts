@@ -7,11 +7,8 @@ const text = new TextDecoder();
 /** A reader's events until the end, or until no more are queued. */
 async function read(subscriber: Subscriber): Promise<string[]> {
   const frames: string[] = [];
-  for (;;) {
-    const frame = await subscriber.next(5);
-    if (frame === undefined || frame === 'idle') return frames;
-    frames.push(text.decode(frame));
-  }
+  while (subscriber.queuedBytes > 0) frames.push(text.decode(await subscriber.next()));
+  return frames;
 }
 
 function join(channel: EventChannel, options: Parameters<EventChannel['subscribe']>[0] = {}): Subscriber {
@@ -32,16 +29,17 @@ describe('an event channel', () => {
     channel.close();
     expect(await read(early)).toEqual([frame(1, 'values', '1'), frame(2, 'updates|sub:1', '2')]);
     expect(await read(late)).toEqual([frame(2, 'updates|sub:1', '2')]);
-    expect(await read(join(channel))).toEqual([]);
+    expect(await join(channel).next()).toBeUndefined();
   });
 
   it('delivers the initial events of a stream before events that arrived meanwhile', async () => {
     const channel = new EventChannel();
     const subscriber = channel.subscribe();
     channel.publish('values', '1');
-    expect(await subscriber.next(1)).toBe('idle');
+    const first = subscriber.next();
     subscriber.startReading([new TextEncoder().encode('first')]);
-    expect(await read(subscriber)).toEqual(['first', frame(1, 'values', '1')]);
+    expect(text.decode(await first)).toBe('first');
+    expect(await read(subscriber)).toEqual([frame(1, 'values', '1')]);
   });
 
   it('drops events that arrived meanwhile if the initial events contain them', async () => {
@@ -57,8 +55,8 @@ describe('an event channel', () => {
     const subscriber = join(channel);
     channel.publish('values', '1');
     channel.close(new Error('It goes on elsewhere.'));
-    expect(text.decode((await subscriber.next(5)) as Uint8Array)).toBe(frame(1, 'values', '1'));
-    await expect(subscriber.next(5)).rejects.toThrow('elsewhere');
+    expect(text.decode(await subscriber.next())).toBe(frame(1, 'values', '1'));
+    await expect(subscriber.next()).rejects.toThrow('elsewhere');
   });
 
   it('drops events that a reader did not request', async () => {
@@ -93,17 +91,16 @@ describe('an event channel', () => {
     subscriber.close();
     channel.publish('values', '2');
     expect(subscriber.queuedBytes).toBe(0);
-    expect(await read(subscriber)).toEqual([]);
+    expect(await subscriber.next()).toBeUndefined();
   });
 
-  it('reports idle time to a waiting reader, and wakes it on an event', async () => {
+  it('wakes a waiting reader on an event, and at the end', async () => {
     const channel = new EventChannel();
     const subscriber = join(channel);
-    expect(await subscriber.next(1)).toBe('idle');
-    const next = subscriber.next(60_000);
+    const next = subscriber.next();
     channel.publish('values', '1');
-    expect(text.decode((await next) as Uint8Array)).toBe(frame(1, 'values', '1'));
-    const end = subscriber.next(60_000);
+    expect(text.decode(await next)).toBe(frame(1, 'values', '1'));
+    const end = subscriber.next();
     channel.close();
     expect(await end).toBeUndefined();
   });

@@ -40,8 +40,8 @@ function threadOf() {
 }
 
 async function read(stream: ThreadStream): Promise<string | undefined> {
-  const frame = await stream.next(60_000);
-  return typeof frame === 'object' ? new TextDecoder().decode(frame) : frame;
+  const frame = await stream.next();
+  return frame && new TextDecoder().decode(frame);
 }
 
 describe('the stream of a thread', () => {

@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamModes } from '@slipway/contract/runApi/run';
 import { EVENT_OF_MODE, parseEventName } from '@slipway/contract/runApi/stream';
 
-import { encodeEvent, type EventReader } from '../../http/serverSentEvents.ts';
+import { encodeEvent, type EventReader, readGenerated } from '../../http/serverSentEvents.ts';
 import { metadataFrame, type RunEnding } from '../runs/liveRun.ts';
 import type { RunService } from '../runs/runService.ts';
-import type { EventStore, StreamEvent } from '../store/eventStore.ts';
+import type { EventStore } from '../store/eventStore.ts';
 import type { RunRecord } from '../store/runRecords.ts';
 
 /**
@@ -31,16 +31,9 @@ export async function joinStream(
     const replay = () => events.readAll(run.run_id, lastEventId);
     return live.follow({ accepts, replay: Number.isNaN(lastEventId) ? undefined : replay });
   }
-  const prologue = [metadataFrame(run.run_id, Math.max(run.attempt, 1))];
   if (!resumable) await events.requestStoring(run.run_id);
-  return new StoredStream({
-    store: events,
-    runId: run.run_id,
-    after: Number.isNaN(lastEventId) ? await events.newestId(run.run_id) : lastEventId,
-    accepts,
-    prologue,
-    waitForEnding: (signal) => service.waitForEnding(run, signal),
-  });
+  const after = Number.isNaN(lastEventId) ? await events.newestId(run.run_id) : lastEventId;
+  return readGenerated((signal) => readStoredEvents(parts, run, { after, accepts, signal }));
 }
 
 /** Accepts the events of the requested modes, and those that belong to every stream. */
@@ -57,76 +50,37 @@ function createEventFilter(modes: StreamModes): (event: string) => boolean {
 /** How often to poll the events of a run that another process executes, in milliseconds. */
 const POLL_INTERVAL_MS = 200;
 
-interface StoredStreamOptions {
-  readonly store: EventStore;
-  readonly runId: string;
-  readonly after: number;
-  readonly accepts: (event: string) => boolean;
-  readonly prologue: readonly Uint8Array[];
-  /** Waits for the run's end, in this process or another. */
-  readonly waitForEnding: (signal: AbortSignal) => Promise<RunEnding>;
-}
-
 /**
- * Reads a run that another process executes: the stored events after the last one seen, then new ones until the run
- * ends. It reads no faster than its client.
+ * The stream of a run that another process executes: the stored events after the last one seen, then new ones until
+ * the run ends, in this process or another.
  */
-class StoredStream implements EventReader {
-  readonly #options: StoredStreamOptions;
-  readonly #abort = new AbortController();
-  readonly #frames: Uint8Array[];
-  #after: number;
-  #ending: RunEnding | undefined;
-  #error: Error | undefined;
-  #isFinished = false;
-
-  constructor(options: StoredStreamOptions) {
-    this.#options = options;
-    this.#after = options.after;
-    this.#frames = [...options.prologue];
-    options.waitForEnding(this.#abort.signal).then(
-      (ending) => {
-        this.#ending = ending;
-      },
-      (error: unknown) => {
-        this.#error = error instanceof Error ? error : new Error(String(error));
-      },
-    );
-  }
-
-  async next(idleMs: number): Promise<Uint8Array | undefined | 'idle'> {
-    const deadline = performance.now() + idleMs;
-    for (;;) {
-      const frame = this.#frames.shift();
-      if (frame !== undefined) return frame;
-      if (this.#isFinished) return undefined;
-      // Read before the events: if the run had ended by then, no event can follow these.
-      const ending = this.#ending;
-      const events = await this.#options.store.read(this.#options.runId, this.#after);
-      for (const event of events) this.#addEvent(event);
-      if (events.length > 0) continue;
-      if (this.#error !== undefined) throw this.#error;
-      if (ending !== undefined) this.#finish(ending);
-      else if (performance.now() >= deadline) return 'idle';
-      else await delay(POLL_INTERVAL_MS);
+async function* readStoredEvents(
+  { service, events }: { service: RunService; events: EventStore },
+  run: RunRecord,
+  options: { after: number; accepts: (event: string) => boolean; signal: AbortSignal },
+): AsyncGenerator<Uint8Array, void> {
+  const { accepts, signal } = options;
+  let { after } = options;
+  const end: { ending?: RunEnding; error?: Error } = {};
+  service.waitForEnding(run, signal).then(
+    (ending) => (end.ending = ending),
+    (error: unknown) => (end.error = error instanceof Error ? error : new Error(String(error))),
+  );
+  yield metadataFrame(run.run_id, Math.max(run.attempt, 1));
+  while (!signal.aborted) {
+    // Read before the events: if the run had ended by then, no event can follow these.
+    const { ending, error } = end;
+    const stored = await events.read(run.run_id, after);
+    for (const { id, event, data } of stored) {
+      after = id;
+      if (accepts(event)) yield encodeEvent(event, data, id);
     }
-  }
-
-  close(): void {
-    this.#isFinished = true;
-    this.#frames.length = 0;
-    this.#abort.abort();
-  }
-
-  #addEvent({ id, event, data }: StreamEvent): void {
-    this.#after = id;
-    if (this.#options.accepts(event)) this.#frames.push(encodeEvent(event, data, id));
-  }
-
-  #finish({ failure }: RunEnding): void {
-    this.#isFinished = true;
-    if (failure !== undefined) {
-      this.#frames.push(encodeEvent('error', JSON.stringify(failure), this.#after + 1));
+    if (stored.length > 0) continue;
+    if (error !== undefined) throw error;
+    if (ending !== undefined) {
+      if (ending.failure !== undefined) yield encodeEvent('error', JSON.stringify(ending.failure), after + 1);
+      return;
     }
+    await delay(POLL_INTERVAL_MS);
   }
 }

@@ -133,23 +133,15 @@ export class Subscriber implements EventReader {
     this.#onClose(this);
   }
 
-  async next(idleMs: number): Promise<Uint8Array | undefined | 'idle'> {
-    if (this.#isPaused || (this.#queue.length === 0 && !this.#finished)) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, idleMs);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#wake = undefined;
+  async next(): Promise<Uint8Array | undefined> {
+    while (this.#isPaused || (this.#queue.length === 0 && !this.#finished)) {
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
-    const frame = this.#isPaused ? undefined : this.#queue.shift()?.frame;
+    const frame = this.#queue.shift()?.frame;
     if (frame !== undefined) {
       this.#queuedBytes -= frame.byteLength;
       return frame;
     }
-    if (!this.#finished) return 'idle';
     if (this.#error !== undefined) throw this.#error;
     return undefined;
   }

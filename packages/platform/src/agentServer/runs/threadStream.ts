@@ -77,7 +77,7 @@ export class ThreadStream implements EventReader {
     return this;
   }
 
-  async next(idleMs: number): Promise<Uint8Array | undefined | 'idle'> {
+  async next(): Promise<Uint8Array | undefined> {
     for (;;) {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
@@ -86,13 +86,12 @@ export class ThreadStream implements EventReader {
       if (this.#currentRun === undefined && this.#needsQuery) await this.#queryNewRuns();
       this.#currentRun ??= this.#queuedRuns.shift();
       if (this.#currentRun !== undefined) {
-        const read = await (await this.#currentRun.reader).next(idleMs);
-        if (read === 'idle') return 'idle';
+        const read = await (await this.#currentRun.reader).next();
         if (read === undefined) await this.#finishRun(this.#currentRun);
         else this.#forwardFrame(this.#currentRun, read);
       } else if (this.#frames.length > 0 || this.#needsQuery) continue;
       else if (this.#isThreadRemoved) return undefined;
-      else if (!(await this.#waitForWake(idleMs))) return 'idle';
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
@@ -186,16 +185,6 @@ export class ThreadStream implements EventReader {
         this.#wake?.();
       },
     );
-  }
-
-  async #waitForWake(idleMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), idleMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve(true);
-      };
-    });
   }
 }
 
