@@ -1,48 +1,34 @@
-import {
-  AssistantCount,
-  AssistantCreate,
-  AssistantDeleteQuery,
-  AssistantGraphQuery,
-  AssistantLatest,
-  AssistantPatch,
-  AssistantPath,
-  AssistantSearch,
-  AssistantVersions,
-  SubgraphPath,
-  SubgraphQuery,
-} from '@slipway/contract/runApi/assistant';
-import { type Context, Hono } from 'hono';
+import type { AssistantCount } from '@slipway/contract/runApi/assistant';
+import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
+import { Hono } from 'hono';
 
-import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { serveOn } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import type { CompiledGraph } from '../graphs/compiledGraph.ts';
 import { resolveForInspection } from '../graphs/graphLoader.ts';
 import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { AssistantRecord } from '../store/assistantStore.ts';
-import { pickFields, requireStorable, requireStorableIfGiven } from './wire.ts';
+import { pickFields } from './wire.ts';
 
 /** Assistants: the routes of the public client (contract 001: "not shown"). */
 export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
   const app = new Hono();
+  const serve = serveOn(app);
 
-  app.post('/assistants', async (c) => {
-    const { assistant_id: id, if_exists: ifExists, ...body } = await parseBody(AssistantCreate, c);
-    const made = await assistants.create(
+  serve(ENDPOINTS.createAssistant, ({ body: { assistant_id: id, if_exists: ifExists, ...body } }) =>
+    assistants.create(
       {
         graph_id: body.graph_id,
         name: body.name ?? 'Untitled',
         description: body.description ?? null,
-        config: requireStorable(body.config ?? {}, 'config'),
-        context: requireStorable(body.context ?? {}, 'context'),
-        metadata: requireStorable(body.metadata ?? {}, 'metadata'),
+        config: body.config ?? {},
+        context: body.context ?? {},
+        metadata: body.metadata ?? {},
       },
       { assistantId: id ?? undefined, ifExists: ifExists ?? 'raise' },
-    );
-    return c.json(made);
-  });
-
-  app.post('/assistants/search', async (c) => {
-    const body = await parseOptionalBody(AssistantSearch, c);
+    ),
+  );
+  serve(ENDPOINTS.searchAssistants, async ({ body }, c) => {
     const { found, total } = await assistants.search({
       ...filterOf(body),
       sortBy: body.sort_by ?? undefined,
@@ -53,81 +39,47 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     const next = body.offset + found.length;
     c.header('x-pagination-total', String(total));
     if (found.length > 0 && next < total) c.header('x-pagination-next', String(next));
-    return c.json(found.map((assistant) => pickFields({ ...assistant }, body.select)));
+    return found.map((assistant) => pickFields({ ...assistant }, body.select));
   });
-
-  app.post('/assistants/count', async (c) => {
-    const filter = filterOf(await parseOptionalBody(AssistantCount, c));
-    return c.json((await assistants.search({ ...filter, limit: 1, offset: 0 })).total);
+  serve(ENDPOINTS.countAssistants, async ({ body }) => {
+    const { total } = await assistants.search({ ...filterOf(body), limit: 1, offset: 0 });
+    return total;
   });
-
-  app.get('/assistants/:assistant_id', async (c) =>
-    c.json(await assistants.get(parsePath(AssistantPath, c).assistant_id)),
-  );
-
-  app.patch('/assistants/:assistant_id', async (c) => {
-    const { assistant_id: id } = parsePath(AssistantPath, c);
+  serve(ENDPOINTS.getAssistant, ({ params }) => assistants.get(params.assistant_id));
+  serve(ENDPOINTS.patchAssistant, ({ params, body }) => {
     // Null means the same as an absent field.
-    const body = await parseBody(AssistantPatch, c);
-    for (const field of ['config', 'context', 'metadata'] as const)
-      requireStorableIfGiven(body[field], field);
     const given = Object.entries(body).filter(([, value]) => value != null);
-    return c.json(await assistants.update(id, Object.fromEntries(given)));
+    return assistants.update(params.assistant_id, Object.fromEntries(given));
   });
-
-  app.delete('/assistants/:assistant_id', async (c) => {
-    const { assistant_id: id } = parsePath(AssistantPath, c);
-    const { delete_threads: withThreads } = parseQuery(AssistantDeleteQuery, c);
-    const removed = await assistants.remove(id);
-    if (withThreads) await removal.removeThreadsOf(removed);
-    return c.body(null, 204);
+  serve(ENDPOINTS.deleteAssistant, async ({ params, query }) => {
+    const removed = await assistants.remove(params.assistant_id);
+    if (query.delete_threads) await removal.removeThreadsOf(removed);
   });
-
-  app.post('/assistants/:assistant_id/versions', async (c) => {
-    const { assistant_id: id } = parsePath(AssistantPath, c);
-    const { metadata, limit, offset } = await parseOptionalBody(AssistantVersions, c);
-    return c.json(
-      await assistants.versions(id, {
-        metadata: requireStorableIfGiven(metadata, 'metadata'),
-        limit,
-        offset,
-      }),
-    );
-  });
-
-  app.post('/assistants/:assistant_id/latest', async (c) => {
-    const { assistant_id: id } = parsePath(AssistantPath, c);
-    const { version } = await parseBody(AssistantLatest, c);
-    return c.json(await assistants.setVersion(id, version));
-  });
-
-  app.get('/assistants/:assistant_id/graph', async (c) => {
-    const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
-    const { xray } = parseQuery(AssistantGraphQuery, c);
-    // `xray` opens subgraphs, to the given depth.
-    const drawable = await (await graphOf(assistant)).getGraphAsync({ xray: xray ?? false });
-    return c.json(drawable.toJSON() as object);
-  });
-
-  app.get('/assistants/:assistant_id/schemas', async (c) => {
-    const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
-    return c.json({ graph_id: assistant.graph_id, ...schemasOf(await graphOf(assistant)) });
-  });
-
-  app.get('/assistants/:assistant_id/subgraphs', async (c) =>
-    c.json(await subgraphs(c, parsePath(AssistantPath, c).assistant_id, undefined)),
+  serve(ENDPOINTS.listAssistantVersions, ({ params, body: { metadata, ...page } }) =>
+    assistants.versions(params.assistant_id, { metadata: metadata ?? undefined, ...page }),
   );
-
-  app.get('/assistants/:assistant_id/subgraphs/:namespace', async (c) => {
-    const { assistant_id: id, namespace } = parsePath(SubgraphPath, c);
-    return c.json(await subgraphs(c, id, namespace));
+  serve(ENDPOINTS.setAssistantVersion, ({ params, body }) =>
+    assistants.setVersion(params.assistant_id, body.version),
+  );
+  serve(ENDPOINTS.drawAssistantGraph, async ({ params, query }) => {
+    // `xray` opens subgraphs, to the given depth.
+    const graph = await graphOf(await assistants.get(params.assistant_id));
+    return (await graph.getGraphAsync({ xray: query.xray ?? false })).toJSON();
   });
-
+  serve(ENDPOINTS.getAssistantSchemas, async ({ params }) => {
+    const assistant = await assistants.get(params.assistant_id);
+    return { graph_id: assistant.graph_id, ...schemasOf(await graphOf(assistant)) };
+  });
+  serve(ENDPOINTS.listSubgraphs, ({ params, query }) =>
+    subgraphs(params.assistant_id, undefined, query.recurse),
+  );
+  serve(ENDPOINTS.getSubgraph, ({ params, query }) =>
+    subgraphs(params.assistant_id, params.namespace, query.recurse),
+  );
   return app;
 
   /** The subgraphs of a graph with their schemas, by namespace: the named one, or all. `recurse` goes deeper. */
-  async function subgraphs(c: Context, id: string, namespace: string | undefined) {
-    const { recurse } = parseQuery(SubgraphQuery, c);
+  async function subgraphs(id: string, namespace: string | undefined, recurse: boolean) {
     const graph = await graphOf(await assistants.get(id));
     const found: Record<string, object> = {};
     for await (const [name, subgraph] of graph.getSubgraphsAsync(namespace, recurse))
@@ -144,7 +96,7 @@ function filterOf(body: AssistantCount) {
   return {
     graphId: body.graph_id ?? undefined,
     name: body.name ?? undefined,
-    metadata: requireStorableIfGiven(body.metadata, 'metadata'),
+    metadata: body.metadata ?? undefined,
   };
 }
 

@@ -2,22 +2,15 @@ import { randomUUID } from 'node:crypto';
 
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
+import type { z } from 'zod';
 
 import { traceIdOf } from '@slipway/contract/traceparent';
-import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '@slipway/contract/runApi/run';
-import {
-  FollowQuery,
-  JoinQuery,
-  JoinStreamQuery,
-  RunBatch,
-  RunCreate,
-  RunPath,
-  RunsQuery,
-  StatelessRunPath,
-} from '@slipway/contract/runApi/run';
+import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
+import { FollowQuery, type JoinStreamQuery, RunCreate, type RunPath } from '@slipway/contract/runApi/run';
 import { ThreadPath } from '@slipway/contract/runApi/thread';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
+import { serveOn } from '../../http/serve.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
@@ -45,21 +38,22 @@ export interface RunRouteParts {
   readonly spans?: AgentSpans;
 }
 
+type RunIds = z.infer<typeof RunPath>;
+
 /** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
 export function runRoutes(parts: RunRouteParts): Hono {
   const { threads, records, runs, service } = parts;
   const app = new Hono();
+  const serve = serveOn(app);
 
-  app.post('/runs/cancel', async (c) => {
-    const { action } = parseQuery(BulkCancelQuery, c);
-    const body = await parseBody(BulkCancelBody, c);
+  serve(ENDPOINTS.cancelRuns, async ({ query, body }) => {
     const { thread_id: threadId, run_ids: runIds, status } = body;
     const found =
       threadId != null
         ? await records.activeRuns(threadId, runIds ?? [])
         : await records.withStatus(status == null || status === 'all' ? ACTIVE : [status]);
-    if ((await service.cancel(found, action)) === 0) throw new HttpProblem(404, 'No active run matches.');
-    return c.body(null, 204);
+    const canceled = await service.cancel(found, query.action);
+    if (canceled === 0) throw new HttpProblem(404, 'No active run matches.');
   });
 
   for (const prefix of ['', '/threads/:thread_id'] as const) {
@@ -90,46 +84,39 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
   }
 
-  app.post('/runs/batch', async (c) => {
-    const bodies = await parseBody(RunBatch, c);
+  serve(ENDPOINTS.createRuns, async ({ body: bodies }) => {
     // Check all of them before starting the first.
     const plans = await Promise.all(bodies.map((body) => plan(body, {}, undefined)));
     const lives: LiveRun[] = [];
     for (const each of plans) lives.push(await service.start(each));
-    return c.json(lives.map((live) => wireNewRun(live.record)));
+    return lives.map((live) => wireNewRun(live.record));
   });
 
-  app.get('/threads/:thread_id/runs', async (c) => {
-    const { thread_id: threadId } = parsePath(ThreadPath, c);
-    const { limit, offset, status, select } = parseQuery(RunsQuery, c);
-    await threads.get(threadId);
-    const found = await records.list(threadId, { limit, offset, status });
-    return c.json(found.map((run) => pickFields(wireRun(run), select)));
+  serve(ENDPOINTS.listRuns, async ({ params, query: { select, ...page } }) => {
+    await threads.get(params.thread_id);
+    const found = await records.list(params.thread_id, page);
+    return found.map((run) => pickFields(wireRun(run), select));
   });
 
-  app.get('/threads/:thread_id/runs/:run_id', async (c) => c.json(wireRun(await runOf(c))));
+  serve(ENDPOINTS.getRun, async ({ params }) => wireRun(await runOf(params)));
 
-  app.delete('/threads/:thread_id/runs/:run_id', async (c) => {
-    const run = await runOf(c);
+  serve(ENDPOINTS.deleteRun, async ({ params }) => {
+    const run = await runOf(params);
     if (isActive(run)) throw new HttpProblem(409, `Run ${run.run_id} is ${run.status}: cancel it first.`);
     await runs.remove(run);
-    return c.body(null, 204);
   });
 
-  app.post('/threads/:thread_id/runs/:run_id/cancel', async (c) => {
-    const { action, wait } = parseQuery(CancelQuery, c);
-    const run = await runOf(c);
+  serve(ENDPOINTS.cancelRun, async ({ params, query }, c) => {
+    const run = await runOf(params);
     if (!isActive(run)) throw runNotActive(run);
     // It has ended or was removed since it was read.
-    if ((await service.cancel([run], action)) === 0) throw runNotActive(await runOf(c));
-    if (!wait) return c.body(null, 202);
-    await service.waitForEnding(run);
-    return c.body(null, 204);
+    if ((await service.cancel([run], query.action)) === 0) throw runNotActive(await runOf(params));
+    if (!query.wait) return c.body(null, 202);
+    return service.waitForEnding(run);
   });
 
-  app.get('/threads/:thread_id/runs/:run_id/join', async (c) => {
-    const query = parseQuery(JoinQuery, c);
-    const run = await findRunToFollow(c);
+  serve(ENDPOINTS.joinRun, async ({ params, query }) => {
+    const run = await findRunToFollow(params);
     const disconnected = new AbortController();
     return respondWithEnding(service.waitForEnding(run, disconnected.signal), {
       headers: {},
@@ -140,20 +127,24 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
   });
 
-  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await findRunToFollow(c)));
+  serve(ENDPOINTS.joinRunStream, async ({ params, query }, c) =>
+    streamOf(c, await findRunToFollow(params), query),
+  );
 
   // The public client follows a stateless run by its id alone.
-  app.get('/runs/:run_id/stream', async (c) => {
-    const { run_id: runId } = parsePath(StatelessRunPath, c);
+  serve(ENDPOINTS.joinStatelessRunStream, async ({ params: { run_id: runId }, query }, c) => {
     const run = await records.findById(runId);
     if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
-    return streamOf(c, run);
+    return streamOf(c, run, query);
   });
 
   return app;
 
-  async function streamOf(c: Context, run: RunRecord): Promise<Response> {
-    const query = parseQuery(JoinStreamQuery, c);
+  async function streamOf(
+    c: Context,
+    run: RunRecord,
+    query: z.infer<typeof JoinStreamQuery>,
+  ): Promise<Response> {
     const reader = await joinStream({ service, events: parts.events }, run, {
       lastEventId: c.req.header('last-event-id'),
       modes: query.stream_mode,
@@ -181,7 +172,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   /** Checks what the schema cannot, and creates the run's thread if needed. */
   async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
-    requireStorable(body.metadata ?? {}, 'metadata');
+    requireStorable(body.metadata, 'metadata');
     requireAllowedWebhook(body.webhook);
     const assistant = await parts.assistants.get(body.assistant_id);
     parts.assistants.getGraph(assistant.graph_id);
@@ -201,18 +192,14 @@ export function runRoutes(parts: RunRouteParts): Hono {
     throw invalid([{ loc: ['body', 'webhook'], msg, type: 'value_error' }]);
   }
 
-  async function runOf(c: Context): Promise<RunRecord> {
-    const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
+  async function runOf({ thread_id: threadId, run_id: runId }: RunIds): Promise<RunRecord> {
     return records.get(threadId, runId);
   }
 
   /** The run to follow. If it executes here, it is not read from the database. */
-  async function findRunToFollow(c: Context): Promise<RunRecord> {
-    const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
-    const live = service.findLive(runId);
-    return live?.isExecuting === true && live.threadId === threadId
-      ? live.record
-      : records.get(threadId, runId);
+  async function findRunToFollow(ids: RunIds): Promise<RunRecord> {
+    const live = service.findLive(ids.run_id);
+    return live?.isExecuting === true && live.threadId === ids.thread_id ? live.record : runOf(ids);
   }
 
   /**

@@ -1,33 +1,22 @@
+import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { Hono } from 'hono';
 
-import { ItemDelete, ItemPut, ItemQuery, ItemSearch, NamespaceSearch } from '@slipway/contract/runApi/store';
-import { parseBody, parseOptionalBody, parseQuery } from '../../http/parse.ts';
+import { serveOn } from '../../http/serve.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
 
 /** The public client's routes for the long-term store. */
 export function storeRoutes(items: ItemStore): Hono {
   const app = new Hono();
-
-  app.put('/store/items', async (c) => {
-    const { namespace, key, value, ttl } = await parseBody(ItemPut, c);
-    await items.change([{ namespace, key, value, ttlMinutes: ttl }]);
-    return c.body(null, 204);
-  });
-
-  app.get('/store/items', async (c) => {
-    const { refresh_ttl: refreshTtl, ...address } = parseQuery(ItemQuery, c);
+  const serve = serveOn(app);
+  serve(ENDPOINTS.putItem, ({ body: { namespace, key, value, ttl } }) =>
+    items.change([{ namespace, key, value, ttlMinutes: ttl }]),
+  );
+  serve(ENDPOINTS.getItem, async ({ query: { refresh_ttl: refreshTtl, ...address } }) => {
     const item = await items.get(address, refreshTtl);
-    return c.json(item === undefined ? null : wireItem(item));
+    return item === undefined ? null : wireItem(item);
   });
-
-  app.delete('/store/items', async (c) => {
-    const { namespace, key } = await parseBody(ItemDelete, c);
-    await items.change([{ namespace, key, value: null }]);
-    return c.body(null, 204);
-  });
-
-  app.post('/store/items/search', async (c) => {
-    const body = await parseOptionalBody(ItemSearch, c);
+  serve(ENDPOINTS.deleteItem, ({ body }) => items.change([{ ...body, value: null }]));
+  serve(ENDPOINTS.searchItems, async ({ body }) => {
     const found = await items.search({
       prefix: body.namespace_prefix ?? [],
       filter: body.filter ?? {},
@@ -35,12 +24,10 @@ export function storeRoutes(items: ItemStore): Hono {
       offset: body.offset,
       refreshTtl: body.refresh_ttl ?? true,
     });
-    return c.json({ items: found.map(wireItem) });
+    return { items: found.map(wireItem) };
   });
-
-  app.post('/store/namespaces', async (c) => {
-    const body = await parseOptionalBody(NamespaceSearch, c);
-    const namespaces = await items.namespaces({
+  serve(ENDPOINTS.listNamespaces, async ({ body }) => ({
+    namespaces: await items.namespaces({
       conditions: [
         { matchType: 'prefix', labels: body.prefix ?? [] },
         { matchType: 'suffix', labels: body.suffix ?? [] },
@@ -48,10 +35,8 @@ export function storeRoutes(items: ItemStore): Hono {
       maxDepth: body.max_depth ?? undefined,
       limit: body.limit,
       offset: body.offset,
-    });
-    return c.json({ namespaces });
-  });
-
+    }),
+  }));
   return app;
 }
 

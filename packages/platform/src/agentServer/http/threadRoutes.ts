@@ -1,33 +1,27 @@
+import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import {
-  HistoryQuery,
-  HistoryUrl,
-  StatePath,
-  StateQuery,
+  type HistoryQuery,
   StateSearch,
   StateUpdate,
-  ThreadCreate,
-  ThreadPatch,
-  ThreadPath,
-  ThreadPrune,
-  ThreadSearch,
+  type ThreadSearch,
 } from '@slipway/contract/runApi/thread';
-
-import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
-import type { ThreadRemoval } from '../runs/threadRemoval.ts';
-import type { CheckpointHistory } from '../store/checkpointHistory.ts';
-import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
-import { pickFields, requireStorable, requireStorableIfGiven, wireThread } from './wire.ts';
 import { type Context, Hono } from 'hono';
-import { ThreadStreamQuery } from '@slipway/contract/runApi/stream';
+
+import { parseBody } from '../../http/parse.ts';
 import { eventStreamResponse } from '../../http/serverSentEvents.ts';
+import { serveOn } from '../../http/serve.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
-import type { RunService } from '../runs/runService.ts';
-import { type ThreadSource, ThreadStream } from '../runs/threadStream.ts';
 import { threadVersionKey, type ChangePoller } from '../runs/changePoller.ts';
+import type { RunService } from '../runs/runService.ts';
+import type { ThreadRemoval } from '../runs/threadRemoval.ts';
+import { type ThreadSource, ThreadStream } from '../runs/threadStream.ts';
+import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { EventStore } from '../store/eventStore.ts';
 import type { RunRecords } from '../store/runRecords.ts';
 import { threadNotFound } from '../store/runStore.ts';
+import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
+import { pickFields, requireStorable, wireThread } from './wire.ts';
 
 /** Threads (contract 001, "Endpoints", and further routes of the public client). */
 export function threadRoutes(options: {
@@ -38,15 +32,15 @@ export function threadRoutes(options: {
 }): Hono {
   const { threads, states, removal, history } = options;
   const app = new Hono();
+  const serve = serveOn(app);
 
-  app.post('/threads', async (c) => {
-    const body = await parseOptionalBody(ThreadCreate, c);
+  serve(ENDPOINTS.createThread, async ({ body }) => {
     const thread = await threads.create({
       threadId: body.thread_id ?? undefined,
-      metadata: requireStorable(body.metadata ?? {}, 'metadata'),
+      metadata: requireStorable(body.metadata, 'metadata'),
       ifExists: body.if_exists ?? 'raise',
     });
-    if (body.supersteps == null || body.supersteps.length === 0) return c.json(wireThread(thread));
+    if (body.supersteps == null || body.supersteps.length === 0) return wireThread(thread);
     try {
       await states.createStates(thread.thread_id, body.supersteps);
     } catch (error) {
@@ -54,71 +48,46 @@ export function threadRoutes(options: {
       await removal.remove(thread.thread_id);
       throw error;
     }
-    return c.json(wireThread(await threads.get(thread.thread_id)));
+    return wireThread(await threads.get(thread.thread_id));
   });
-
-  app.post('/threads/search', async (c) => {
-    const body = await parseOptionalBody(ThreadSearch, c);
+  serve(ENDPOINTS.searchThreads, async ({ body }, c) => {
     const found = await threads.search({ ...searchOf(body), limit: body.limit + 1 });
     if (found.length > body.limit) c.header('x-pagination-next', String(body.offset + body.limit));
-    return c.json(found.slice(0, body.limit).map((thread) => projectThread(thread, body)));
+    return found.slice(0, body.limit).map((thread) => projectThread(thread, body));
   });
-
-  app.post('/threads/count', async (c) => {
-    return c.json(await threads.count(searchOf(await parseOptionalBody(ThreadSearch, c))));
+  serve(ENDPOINTS.countThreads, async ({ body }) => threads.count(searchOf(body)));
+  serve(ENDPOINTS.pruneThreads, async ({ body }) => ({
+    pruned_count: await removal.prune(body.thread_ids, body.strategy),
+  }));
+  serve(ENDPOINTS.getThread, async ({ params }) => wireThread(await threads.get(params.thread_id)));
+  serve(ENDPOINTS.patchThread, async ({ params, body }, c) => {
+    const patched = await threads.patchMetadata(
+      params.thread_id,
+      requireStorable(body.metadata, 'metadata') ?? {},
+    );
+    return c.req.header('prefer') === 'return=minimal' ? c.body(null, 204) : wireThread(patched);
   });
-
-  app.post('/threads/prune', async (c) => {
-    const { thread_ids: ids, strategy } = await parseBody(ThreadPrune, c);
-    return c.json({ pruned_count: await removal.prune(ids, strategy) });
-  });
-
-  app.get('/threads/:thread_id', async (c) => {
-    return c.json(wireThread(await threads.get(threadIdOf(c))));
-  });
-
-  app.patch('/threads/:thread_id', async (c) => {
-    const threadId = threadIdOf(c);
-    const { metadata } = await parseBody(ThreadPatch, c);
-    const patched = await threads.patchMetadata(threadId, requireStorable(metadata ?? {}, 'metadata'));
-    return c.req.header('prefer') === 'return=minimal' ? c.body(null, 204) : c.json(wireThread(patched));
-  });
-
-  app.delete('/threads/:thread_id', async (c) => {
-    await removal.remove(threadIdOf(c));
-    return c.body(null, 204);
-  });
-
-  app.post('/threads/:thread_id/copy', async (c) => {
-    const source = await threads.get(threadIdOf(c));
-    return c.json(wireThread(await copyOf(source)));
-  });
-
-  return app;
-
-  async function copyOf(source: ThreadRecord): Promise<ThreadRecord> {
-    const copy = await threads.create({ metadata: source.metadata, ifExists: 'raise' });
-    await history.copy(source.thread_id, copy.thread_id);
-    const waiting = source.status === 'interrupted' ? 'interrupted' : 'idle';
-    await threads.setState(copy.thread_id, {
+  serve(ENDPOINTS.deleteThread, ({ params }) => removal.remove(params.thread_id));
+  serve(ENDPOINTS.copyThread, async ({ params }) => {
+    const source = await threads.get(params.thread_id);
+    const { thread_id: id } = await threads.create({ metadata: source.metadata, ifExists: 'raise' });
+    await history.copy(source.thread_id, id);
+    await threads.setState(id, {
       values: JSON.stringify(source.values),
       interrupts: JSON.stringify(source.interrupts),
-      status: waiting,
+      status: source.status === 'interrupted' ? 'interrupted' : 'idle',
     });
-    return threads.get(copy.thread_id);
-  }
-}
-
-function threadIdOf(c: Context): string {
-  return parsePath(ThreadPath, c).thread_id;
+    return wireThread(await threads.get(id));
+  });
+  return app;
 }
 
 function searchOf(body: ThreadSearch) {
   const { sort_by: sortBy } = body;
   return {
     ids: body.ids ?? undefined,
-    metadata: requireStorableIfGiven(body.metadata, 'metadata'),
-    values: requireStorableIfGiven(body.values, 'values'),
+    metadata: requireStorable(body.metadata, 'metadata'),
+    values: requireStorable(body.values, 'values'),
     status: body.status ?? undefined,
     limit: body.limit,
     offset: body.offset,
@@ -158,66 +127,50 @@ function valueAt(root: unknown, path: string): unknown {
 export function stateRoutes(options: { threads: ThreadStore; states: ThreadStates }): Hono {
   const { threads, states } = options;
   const app = new Hono();
+  const serve = serveOn(app);
 
-  app.get('/threads/:thread_id/state', async (c) => {
-    const threadId = threadIdOf(c);
-    const { subgraphs } = parseQuery(StateQuery, c);
-    return c.body(await states.get(threadId, {}, subgraphs), 200, JSON_TYPE);
-  });
-
-  app.get('/threads/:thread_id/state/:checkpoint_id', async (c) => {
-    const { thread_id: threadId, checkpoint_id } = parsePath(StatePath, c);
-    const { subgraphs } = parseQuery(StateQuery, c);
-    return c.body(await states.get(threadId, { checkpoint_id }, subgraphs), 200, JSON_TYPE);
-  });
-
-  app.post('/threads/:thread_id/state/checkpoint', async (c) => {
-    const threadId = threadIdOf(c);
+  serve(ENDPOINTS.getThreadState, async ({ params, query }, c) =>
+    jsonText(c, await states.get(params.thread_id, {}, query.subgraphs)),
+  );
+  serve(ENDPOINTS.getThreadStateAt, async ({ params, query }, c) =>
+    jsonText(c, await states.get(params.thread_id, params, query.subgraphs)),
+  );
+  // Unlike other fields that are all optional, those of the next two need a body.
+  serve({ ...ENDPOINTS.findThreadState, request: undefined }, async ({ params }, c) => {
     const { checkpoint, subgraphs } = await parseBody(StateSearch, c);
-    return c.body(await states.get(threadId, checkpoint ?? {}, subgraphs ?? false), 200, JSON_TYPE);
+    return jsonText(c, await states.get(params.thread_id, checkpoint ?? {}, subgraphs ?? false));
   });
-
-  app.post('/threads/:thread_id/state', async (c) => {
-    const threadId = threadIdOf(c);
+  serve({ ...ENDPOINTS.updateThreadState, request: undefined }, async ({ params }, c) => {
     const body = await parseBody(StateUpdate, c);
-    const updated = await states.update(threadId, {
+    return states.update(params.thread_id, {
       values: body.values,
       asNode: body.as_node ?? undefined,
       checkpoint_ns: body.checkpoint?.checkpoint_ns,
       checkpoint_id: body.checkpoint_id ?? body.checkpoint?.checkpoint_id,
     });
-    return c.json(updated);
   });
-
   // The public client's `patchState` changes the thread's metadata.
-  app.patch('/threads/:thread_id/state', async (c) => {
-    const threadId = threadIdOf(c);
-    const { metadata } = await parseBody(ThreadPatch, c);
-    await threads.patchMetadata(threadId, requireStorable(metadata ?? {}, 'metadata'));
-    return c.body(null, 204);
-  });
-
-  app.get('/threads/:thread_id/history', async (c) => {
-    const threadId = threadIdOf(c);
-    return c.body(await states.history(threadId, parseQuery(HistoryUrl, c)), 200, JSON_TYPE);
-  });
-
-  app.post('/threads/:thread_id/history', async (c) => {
-    const threadId = threadIdOf(c);
-    const body = await parseOptionalBody(HistoryQuery, c);
-    const json = await states.history(threadId, {
+  serve(ENDPOINTS.patchThreadState, ({ params, body }) =>
+    threads.patchMetadata(params.thread_id, requireStorable(body.metadata, 'metadata') ?? {}),
+  );
+  serve(ENDPOINTS.listThreadHistory, async ({ params, query }, c) =>
+    jsonText(c, await states.history(params.thread_id, query)),
+  );
+  serve(ENDPOINTS.getThreadHistory, async ({ params, body }, c) => {
+    const history = await states.history(params.thread_id, {
       limit: body.limit,
       before: checkpointIdIn(body.before),
       checkpoint_ns: body.checkpoint?.checkpoint_ns,
-      metadata: body.metadata == null ? undefined : requireStorable(body.metadata, 'metadata'),
+      metadata: requireStorable(body.metadata, 'metadata'),
     });
-    return c.body(json, 200, JSON_TYPE);
+    return jsonText(c, history);
   });
-
   return app;
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' };
+function jsonText(c: Context, json: string): Response {
+  return c.body(json, 200, { 'content-type': 'application/json' });
+}
 
 /** `before` is a checkpoint's id, a checkpoint, or a configuration that holds one. */
 function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
@@ -240,11 +193,8 @@ interface ThreadStreamParts {
 /** The stream of a thread (public client: `threads.joinStream`): the output of its runs until the reader leaves. */
 export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
   const app = new Hono();
-
-  app.get('/threads/:thread_id/stream', async (c) => {
-    const threadId = threadIdOf(c);
-    const { stream_mode: modes } = parseQuery(ThreadStreamQuery, c);
-    const stream = new ThreadStream(await createThreadSource(threadId), modes);
+  serveOn(app)(ENDPOINTS.joinThreadStream, async ({ params, query }, c) => {
+    const stream = new ThreadStream(await createThreadSource(params.thread_id), query.stream_mode);
     try {
       await stream.start(c.req.header('last-event-id'));
     } catch (error) {
@@ -253,7 +203,6 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
     }
     return eventStreamResponse(stream, { keepAliveMs: parts.keepAliveMs, onDisconnect: () => undefined });
   });
-
   return app;
 
   async function createThreadSource(threadId: string): Promise<ThreadSource> {

@@ -49,21 +49,17 @@ export function pickFields(
 }
 
 /**
- * Checks an object of a request's body that is stored in or compared with a `jsonb` column. Such a column can hold
- * neither U+0000 nor half a surrogate pair.
+ * Checks an object of a request's body that is stored in or compared with a `jsonb` column, if it is given. Such a
+ * column can hold neither U+0000 nor half a surrogate pair.
  * @throws HttpProblem 422
  */
-export function requireStorable(value: Record<string, unknown>, field: string): Record<string, unknown> {
+export function requireStorable(
+  value: Record<string, unknown> | null | undefined,
+  field: string,
+): Record<string, unknown> | undefined {
+  if (value == null) return undefined;
   // Matches an escape of either, but not a backslash that the caller wrote before "u0000".
   if (!/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) return value;
   const msg = 'Input should not contain U+0000 or half a surrogate pair';
   throw invalid([{ loc: ['body', field], msg, type: 'value_error' }]);
-}
-
-/** {@link requireStorable} of an optional field. @throws HttpProblem 422 */
-export function requireStorableIfGiven(
-  value: Record<string, unknown> | null | undefined,
-  field: string,
-): Record<string, unknown> | undefined {
-  return value == null ? undefined : requireStorable(value, field);
 }

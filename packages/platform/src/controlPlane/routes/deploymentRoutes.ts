@@ -6,17 +6,21 @@ import {
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/publicRequest';
 
+import type { Caller } from '../../access/caller.ts';
 import { parseBody, parseHeaders } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
+import type { Serve } from '../../http/serve.ts';
 import type { Deployments } from '../deployments.ts';
 import type { Revisions } from '../revisions.ts';
 import type { Uploads } from '../uploads.ts';
-import type { Serve } from './serve.ts';
 import { vocabularyOf } from './vocabularyTranslation.ts';
+
+/** Serves an endpoint for its caller. `origin`: the platform's address, without a trailing slash. */
+export type ServeCaller = Serve<{ readonly caller: Caller; readonly origin: string }>;
 
 /** The routes of deployments, their revisions and upload URLs. */
 export function serveDeployments(
-  serve: Serve,
+  serve: ServeCaller,
   { deployments, revisions, uploads }: { deployments: Deployments; revisions: Revisions; uploads: Uploads },
 ): void {
   serve({ ...ENDPOINTS.createDeployment, request: undefined }, async ({ caller, origin }, c) => {

@@ -12,11 +12,11 @@ import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import { type LogFollowing, revisionLogLine } from '../logFollowing.ts';
 import type { LogPage, RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
-import type { Serve } from './serve.ts';
+import type { ServeCaller } from './deploymentRoutes.ts';
 
 /** The routes of logs. */
 export function serveLogs(
-  serve: Serve,
+  serve: ServeCaller,
   { revisions, logs, logFollowing }: { revisions: Revisions; logs: RevisionLogs; logFollowing: LogFollowing },
 ): void {
   // `build_logs` returns all lines of a revision, from its build to its agent's last line, so that one request shows

@@ -4,8 +4,10 @@ import type { Logger } from 'pino';
 
 import { type Access, originOf, requireCaller } from '../../access/access.ts';
 import { auditChanges, readAudit } from '../../access/audit.ts';
+import { callerOf } from '../../access/caller.ts';
 import { requireScope } from '../../access/scopes.ts';
 import { limitBody } from '../../http/parse.ts';
+import { serveOn } from '../../http/serve.ts';
 import type { Deployments } from '../deployments.ts';
 import type { Integrations } from '../integrations.ts';
 import type { Listeners } from '../listeners.ts';
@@ -16,7 +18,6 @@ import type { SecretsRotation } from '../secretsRotation.ts';
 import type { Uploads } from '../uploads.ts';
 import { serveDeployments } from './deploymentRoutes.ts';
 import { serveLogs } from './logRoutes.ts';
-import { serveOn } from './serve.ts';
 import {
   type PublicResources,
   type SpokenVocabulary,
@@ -68,7 +69,10 @@ export function controlPlaneRoutes(options: {
       app.use(path, translateVocabulary({ acceptedVocabulary, publicResources }));
   }
 
-  const serve = serveOn(app, (c) => options.publicUrl ?? new URL(c.req.url).origin);
+  const serve = serveOn(app, (c) => ({
+    caller: callerOf(c),
+    origin: options.publicUrl ?? new URL(c.req.url).origin,
+  }));
   serveDeployments(serve, options);
   serveLogs(serve, options);
 

@@ -3,45 +3,41 @@ import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { z } from 'zod';
 
-import { type Caller, callerOf } from '../../access/caller.ts';
-import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { parseBody, parseOptionalBody, parsePath, parseQuery } from './parse.ts';
 
 type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
 /** A parsed request to an endpoint; parts without a schema are undefined. */
 interface Asked<E extends Endpoint> {
-  readonly caller: Caller;
-  /** The platform's address, without a trailing slash. */
-  readonly origin: string;
   readonly params: Read<E['params']>;
   readonly query: Read<E['query']>;
   readonly body: Read<E['request']>;
 }
 
-/** Serves an endpoint of the contract: parses the request, and responds with the result of `work`. */
-export type Serve = <E extends Endpoint>(
+/** Serves an endpoint of a contract: parses the request, and responds with the result of `work`. */
+export type Serve<More = object> = <E extends Endpoint>(
   endpoint: E,
-  work: (asked: Asked<E>, c: Context) => Promise<unknown>,
+  work: (asked: Asked<E> & More, c: Context) => Promise<unknown>,
 ) => void;
 
 /**
  * Makes {@link Serve} for the routes of an app. A `Response` from `work` is sent unchanged. A POST whose fields are
  * all optional may have no body.
+ * @param moreOf What `work` gets besides the parsed request.
  */
-export function serveOn(app: Hono, originOf: (c: Context) => string): Serve {
+export function serveOn<More = object>(app: Hono, moreOf?: (c: Context) => More): Serve<More> {
   return (endpoint, work) => {
     const { method, path, params, query, request, response, success } = endpoint;
     const parse =
       method === 'POST' && request?.safeParse({}).success === true ? parseOptionalBody : parseBody;
     app.on(method, path.replaceAll(/\{(\w+)\}/gu, ':$1'), async (c) => {
       const asked = {
-        caller: callerOf(c),
-        origin: originOf(c),
+        ...moreOf?.(c),
         params: params && parsePath(params, c),
         query: query && parseQuery(query, c),
         body: request && (await parse(request, c)),
       };
-      const answer = await work(asked as Asked<typeof endpoint>, c);
+      const answer = await work(asked as Asked<typeof endpoint> & More, c);
       if (answer instanceof Response) return answer;
       return response === null ? c.body(null, 204) : c.json(answer, success as ContentfulStatusCode);
     });
