@@ -7,7 +7,6 @@
  */
 export const PLATFORM_ERRORS = {
   SLIPWAY_USAGE: { exitCode: 1, title: 'The command line is not valid' },
-  SLIPWAY_CONFLICT: { exitCode: 6, title: 'The service reports a conflict' },
   SLIPWAY_HOME_IN_USE: { exitCode: 1, title: 'Another process uses this home' },
   SLIPWAY_MASTER_KEY_INVALID: { exitCode: 1, title: 'The master key is not 32 bytes long' },
   SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key cannot decrypt the stored secrets' },

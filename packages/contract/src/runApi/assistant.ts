@@ -23,7 +23,7 @@ import {
 export const AssistantId = singleLineText(NAME_MAX);
 
 /** The path of a request about one assistant. "." and ".." would change the path. */
-export const AssistantPath = z.object({
+const AssistantPath = z.object({
   assistant_id: AssistantId.refine((id) => id !== '.' && id !== '..', {
     error: 'Input should not be a path segment',
   }),
@@ -67,7 +67,7 @@ export const AssistantCount = AssistantFilter;
 export type AssistantCount = z.infer<typeof AssistantCount>;
 
 /** The public client's `POST /assistants`: creates an assistant of a graph. Unknown fields are ignored. */
-export const AssistantCreate = z.object({
+const AssistantCreate = z.object({
   graph_id: singleLineText(NAME_MAX),
   assistant_id: Uuid.nullish(),
   name: text(NAME_MAX).nullish(),
@@ -79,25 +79,25 @@ export const AssistantCreate = z.object({
 });
 
 /** `PATCH /assistants/{assistant_id}`: creates a new version. `metadata` is merged, other given fields are replaced. */
-export const AssistantPatch = AssistantCreate.omit({ assistant_id: true, if_exists: true })
+const AssistantPatch = AssistantCreate.omit({ assistant_id: true, if_exists: true })
   .partial()
   .extend({ graph_id: singleLineText(NAME_MAX).nullish() });
 
 /** The query of `DELETE /assistants/{assistant_id}`: whether to delete the threads that used it. */
-export const AssistantDeleteQuery = z.object({ delete_threads: QueryBoolean.default(false) });
+const AssistantDeleteQuery = z.object({ delete_threads: QueryBoolean.default(false) });
 
 /** The public client's `POST /assistants/{assistant_id}/versions`: newest first. */
-export const AssistantVersions = z.object({
+const AssistantVersions = z.object({
   metadata: StorableObject.nullish(),
   limit: integer(1, 1000).default(10),
   offset: integer(0, INTEGER_MAX).default(0),
 });
 
 /** The public client's `POST /assistants/{assistant_id}/latest`: sets the current version. */
-export const AssistantLatest = z.object({ version: integer(1) });
+const AssistantLatest = z.object({ version: integer(1) });
 
 /** The query of `GET /assistants/{assistant_id}/graph`: whether and how deep to draw subgraphs. */
-export const AssistantGraphQuery = z.object({
+const AssistantGraphQuery = z.object({
   xray: z
     .preprocess((value) => (/^\d{1,2}$/u.test(String(value)) ? Number(value) : value), z.int().min(0))
     .or(QueryBoolean)
@@ -125,10 +125,10 @@ const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
 const Subgraphs = z.record(z.string(), GraphSchemas);
 
 /** The path of a request about one subgraph. */
-export const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
+const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
 
 /** Whether to include subgraphs of subgraphs. */
-export const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
+const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 
 /** `GET /ok` (public API). */
 export const ServerOk = z.looseObject({ ok: z.literal(true) });

@@ -147,7 +147,7 @@ export type RunCreate = z.infer<typeof RunCreate>;
 export type RunRequest = z.input<typeof RunCreate>;
 
 /** The public client's `POST /runs/batch`: runs without threads. If one is invalid, none is created. */
-export const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
+const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
 
 /** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
 export const RunsQuery = z.object({
@@ -173,7 +173,7 @@ export const RunFailure = z.looseObject({
 export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
 
 /** The path of a request about a run without its thread: the public client sends only the run's id. */
-export const StatelessRunPath = z.object({ run_id: Uuid });
+const StatelessRunPath = z.object({ run_id: Uuid });
 
 /** Absent and null both read as the default. */
 function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>) {

@@ -22,7 +22,7 @@ export const ItemKey = nonEmptyText().refine((key) => fits([key]), TOO_LONG);
  * The public client's `PUT /store/items`: creates or replaces an item. `ttl`: the item expires after so many minutes;
  * absent or null: never. `index` is accepted without effect, because nothing is embedded here.
  */
-export const ItemPut = z.object({
+const ItemPut = z.object({
   namespace: Namespace,
   key: ItemKey,
   value: StorableObject,
@@ -31,14 +31,14 @@ export const ItemPut = z.object({
 });
 
 /** The query of `GET /store/items`. The namespace is one text, with dots between its labels. */
-export const ItemQuery = z.object({
+const ItemQuery = z.object({
   namespace: z.preprocess((value) => (typeof value === 'string' ? value.split('.') : value), Namespace),
   key: ItemKey,
   refresh_ttl: QueryBoolean.default(true),
 });
 
 /** The public client's `DELETE /store/items`. A missing item is no error. */
-export const ItemDelete = z.object({ namespace: Namespace, key: ItemKey });
+const ItemDelete = z.object({ namespace: Namespace, key: ItemKey });
 
 /** The operators for a field of an item's value. */
 export const FILTER_OPERATORS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin'] as const;
@@ -56,7 +56,7 @@ export const ItemFilter = StorableObject.refine(hasKnownOperators, {
  * The public client's `POST /store/items/search`: newest first. Decision: `query` is accepted and does not rank, as
  * on public servers without embeddings.
  */
-export const ItemSearch = z.object({
+const ItemSearch = z.object({
   namespace_prefix: NamespacePrefix.nullish(),
   filter: ItemFilter.nullish(),
   limit: integer(1, 1000).default(10),
@@ -66,7 +66,7 @@ export const ItemSearch = z.object({
 });
 
 /** The public client's `POST /store/namespaces`. `*` in a prefix or suffix matches any label. */
-export const NamespaceSearch = z.object({
+const NamespaceSearch = z.object({
   prefix: NamespacePrefix.nullish(),
   suffix: NamespacePrefix.nullish(),
   max_depth: integer(1, LIST_MAX).nullish(),

@@ -58,7 +58,7 @@ export const ThreadStreamMode = oneOf(['run_modes', 'lifecycle', 'state_update']
 export type ThreadStreamMode = z.infer<typeof ThreadStreamMode>;
 
 /** The query of `GET /threads/{thread_id}/stream`: one mode or several. */
-export const ThreadStreamQuery = z.object({
+const ThreadStreamQuery = z.object({
   stream_mode: z
     .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(ThreadStreamMode).min(1))
     .default(['run_modes']),

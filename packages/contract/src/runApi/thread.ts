@@ -139,7 +139,7 @@ export const ThreadSearch = z.object({
 export type ThreadSearch = z.infer<typeof ThreadSearch>;
 
 /** The public client's `POST /threads/prune`: removes threads, or all but each thread's newest state. */
-export const ThreadPrune = z.object({
+const ThreadPrune = z.object({
   thread_ids: z.array(Uuid).max(LIST_MAX),
   strategy: oneOf(['delete', 'keep_latest']).default('delete'),
 });
@@ -172,13 +172,13 @@ export const HistoryQuery = z.object({
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
 /** The query of `GET /threads/{thread_id}/history`. */
-export const HistoryUrl = z.object({
+const HistoryUrl = z.object({
   limit: queryInteger(1, 1000).default(10),
   before: nonEmptyText().optional(),
 });
 
 /** The query of `GET /threads/{thread_id}/state`: whether tasks include the states of their subgraphs. */
-export const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
+const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
 
 /** The public client's `POST /threads/{thread_id}/state/checkpoint`: the state at a checkpoint. */
 export const StateSearch = z.object({
@@ -190,7 +190,7 @@ export const StateSearch = z.object({
 export const ThreadPath = z.object({ thread_id: Uuid });
 
 /** The path of a request about one of a thread's states. */
-export const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
+const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
 
 const THREAD = '/threads/{thread_id}';
 

@@ -1,6 +1,5 @@
 import type { Gateway } from '../gateway/gateway.ts';
 import type { ContainerResources } from '../runtime/docker/containerRequest.ts';
-import type { Containers as AllContainers } from '../runtime/docker/containers.ts';
 import type { RunningAgent } from '../runtime/agentStart.ts';
 
 /** The result of a build: the built agent's folder (absolute, inside the workspace), or why it failed. */
@@ -49,9 +48,6 @@ export type StartAgent = (
 
 /** How agents run: in isolated containers, or as processes of the platform's user. */
 export type Isolation = 'container' | 'process';
-
-/** Runs images and removes their containers. */
-export type Containers = AllContainers;
 
 /** The part of the gateway that the control plane uses. */
 export type GatewaySwitch = Pick<Gateway, 'register' | 'switchTo' | 'remove'>;

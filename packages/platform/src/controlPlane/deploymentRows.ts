@@ -110,7 +110,7 @@ export async function insertDeployment(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await createTracingProject<Schema>(trx, {
+  await createTracingProject(trx, {
     tenantId: caller.tenantId,
     name: request.name,
     deploymentId: id,

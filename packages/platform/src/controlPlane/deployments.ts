@@ -13,7 +13,6 @@ import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
-import { TracingProjectExists } from '../tracing/tracingStore.ts';
 import {
   deploymentView,
   type DeploymentWithConfig,
@@ -236,6 +235,5 @@ function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
 }
 
 function isNameTaken(error: unknown): boolean {
-  if (error instanceof TracingProjectExists) return true;
   return error instanceof Error && (error as Error & { code?: unknown }).code === '23505';
 }

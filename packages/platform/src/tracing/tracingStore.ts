@@ -9,7 +9,6 @@ import type {
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { z } from 'zod';
 
-import { PlatformError } from '../errors.ts';
 import { DEPLOYMENT_OF_ROLE, rowsOf } from '../store/agentRole.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
 import type { Schema } from '../store/schema.ts';
@@ -272,38 +271,18 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A tracing project of that name exists, so the deployment cannot create its own (contract 000; answered with 409). */
-export class TracingProjectExists extends PlatformError {
-  readonly projectName: string;
-
-  constructor(projectName: string, cause: unknown) {
-    super('SLIPWAY_CONFLICT', `A tracing project named ${projectName} exists already.`, {
-      hint: 'Give the deployment another name.',
-      cause,
-    });
-    this.name = 'TracingProjectExists';
-    this.projectName = projectName;
-  }
-}
-
 /**
- * Creates a deployment's tracing project under the deployment's name (contract 000, "What the service does").
- * Decision: its name is unique within the tenant, like the deployment's. `db` may be a transaction that creates both.
- * Returns the project's id.
- * @throws TracingProjectExists
+ * Creates a deployment's tracing project under the deployment's name (contract 000, "What the service does"), in the
+ * transaction that creates both. Decision: its name is unique within the tenant, like the deployment's. Returns the
+ * project's id.
+ * @throws Postgres' error of a unique index if the tenant has a tracing project of that name.
  */
-export async function createTracingProject<Tables extends Pick<Schema, 'tracing_projects'>>(
-  db: Kysely<Tables>,
-  project: { tenantId: string; name: string; deploymentId: string },
+export async function createTracingProject(
+  db: Kysely<Schema>,
+  { tenantId, name, deploymentId }: { tenantId: string; name: string; deploymentId: string },
 ): Promise<string> {
   const id = randomUUID();
-  const { tenantId, name, deploymentId } = project;
   const row = { id, tenant_id: tenantId, name, deployment_id: deploymentId, created_at: new Date() };
-  try {
-    await (db as unknown as Kysely<Schema>).insertInto('tracing_projects').values(row).execute();
-  } catch (error) {
-    if ((error as { code?: string }).code === '23505') throw new TracingProjectExists(name, error);
-    throw error;
-  }
+  await db.insertInto('tracing_projects').values(row).execute();
   return id;
 }

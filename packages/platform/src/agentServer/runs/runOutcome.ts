@@ -22,21 +22,18 @@ export interface ExecutionOutcome {
   readonly result: ExecutionResult | undefined;
 }
 
+interface RunOutcomesParts {
+  readonly graphs: RunGraphs;
+  readonly checkpoints: CheckpointStore;
+  readonly lease: { readonly isHeld: boolean };
+  readonly log: Logger;
+}
+
 /** Determines how runs ended, and reads the values of ended runs. */
 export class RunOutcomes {
-  readonly #parts: {
-    graphs: RunGraphs;
-    checkpoints: CheckpointStore;
-    lease: { readonly isHeld: boolean };
-    log: Logger;
-  };
+  readonly #parts: RunOutcomesParts;
 
-  constructor(parts: {
-    graphs: RunGraphs;
-    checkpoints: CheckpointStore;
-    lease: { readonly isHeld: boolean };
-    log: Logger;
-  }) {
+  constructor(parts: RunOutcomesParts) {
     this.#parts = parts;
   }
 

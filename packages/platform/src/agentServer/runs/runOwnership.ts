@@ -125,24 +125,26 @@ export const LEASE_MS = 20_000;
 /** Heartbeats per lease: several may be lost. */
 const RENEWALS_PER_LEASE = 8;
 
+interface ProcessLeaseOptions {
+  readonly processes: ProcessStore;
+  readonly leaseMs: number;
+  readonly onExpired: () => void;
+  readonly log: Logger;
+}
+
 /**
  * This process's lease on all of its runs: one statement every few seconds, whatever their number. While it {@link
  * holds}, no other process claims them. If the process cannot renew it in time, it stops its runs itself (`onExpired`),
  * because others may be executing them. A process that was frozen first asks the database.
  */
 export class ProcessLease {
-  readonly #options: {
-    processes: ProcessStore;
-    leaseMs: number;
-    onExpired: () => void;
-    log: Logger;
-  };
+  readonly #options: ProcessLeaseOptions;
   #timer: NodeJS.Timeout | undefined;
   #renewedAt = -Infinity;
   #tickedAt = 0;
   #isRenewing = false;
 
-  constructor(options: { processes: ProcessStore; leaseMs: number; onExpired: () => void; log: Logger }) {
+  constructor(options: ProcessLeaseOptions) {
     this.#options = options;
   }
 

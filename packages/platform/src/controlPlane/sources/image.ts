@@ -2,7 +2,7 @@ import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpe
 import type { Kysely } from 'kysely';
 
 import type { Schema } from '../../store/schema.ts';
-import type { Containers } from '../dependencies.ts';
+import type { Containers } from '../../runtime/docker/containers.ts';
 import type { ImageSource, SourceConfiguration } from './source.ts';
 
 /** Options of an image source. */

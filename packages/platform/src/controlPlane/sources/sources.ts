@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 
 import type { GitLimits } from '../../git/gitCommand.ts';
 import type { Schema } from '../../store/schema.ts';
-import type { Containers } from '../dependencies.ts';
+import type { Containers } from '../../runtime/docker/containers.ts';
 import { type HomeLayout, pathExists } from '../homeLayout.ts';
 import { image } from './image.ts';
 import { repoHost } from './repoHost.ts';
