@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import pLimit from 'p-limit';
+
 import type { TemporalConnection } from '../connection.ts';
+
+/** The first call of each reader returns the whole history. Many of them at once would delay everything else. */
+const wholeHistories = pLimit(2);
 
 /**
  * The new events of a workflow's history. The server holds the call until there are some, and no worker is needed.
@@ -46,10 +51,12 @@ export class HistoryNews {
     const read = (): Promise<{ nextPageToken?: Uint8Array | null }> =>
       client.workflowService.getWorkflowExecutionHistory(request);
     try {
-      const { nextPageToken } = await client.withDeadline(until, () =>
-        // Each call gets its own signal, because the SDK never removes its listener.
-        signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
-      );
+      const call = () =>
+        client.withDeadline(until, () =>
+          // Each call gets its own signal, because the SDK never removes its listener.
+          signal === undefined ? read() : client.withAbortSignal(AbortSignal.any([signal]), read),
+        );
+      const { nextPageToken } = await (this.#token === undefined ? wholeHistories(call) : call());
       this.#token = nextPageToken ?? undefined;
       return nextPageToken != null && nextPageToken.length > 0;
     } catch {
