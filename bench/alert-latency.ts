@@ -10,7 +10,7 @@ import { getRequestListener } from '@hono/node-server';
 import { parseConfig } from '../src/config/loadConfig.ts';
 import { listen } from '../src/dashboard/listen.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
-import type { HookAnswer } from '../src/domain/hooks/hookState.ts';
+import type { HookAnswer } from '../src/domain/hooks/takeDelivery.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { hookRoutes } from '../src/hooks/hookRoutes.ts';
 import { hookWorkflowId, viewHook } from '../src/temporal/client/hooks/hookClient.ts';

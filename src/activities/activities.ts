@@ -360,12 +360,15 @@ export interface Activities {
    *
    * @param input.hours - when a person must approve. Absent: never.
    * @param input.at - milliseconds since 1970.
+   * @returns `recipients`: if a person must approve, the receivers of the target's notices.
    */
   lookForHook(input: {
     readonly workflowId: string;
     readonly hours?: HookHours;
     readonly at: number;
-  }): Promise<Attempted<{ facts: HookFacts }>>;
+  }): Promise<
+    Attempted<{ facts: HookFacts; recipients?: Pick<ReleaseRequest, 'notify' | 'steps'> | undefined }>
+  >;
 
   /**
    * Asks a target for what a hook's rule says. Asked again under the same id, nothing is done twice.

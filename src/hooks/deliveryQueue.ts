@@ -1,12 +1,12 @@
 import { jsonBytes } from '../domain/bounds.ts';
 import type { HookDelivery } from '../domain/hooks/hookEvent.ts';
-import type { HookAnswer } from '../domain/hooks/hookState.ts';
+import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 
 /** Sends events to a hook's workflow. */
 export type Deliver = (delivery: HookDelivery) => Promise<readonly HookAnswer[]>;
 
-/** Most events in one message: Temporal accepts 2 MB. */
-const MESSAGE_MAX_EVENTS = 500;
+/** Most events in one message: the hook's queue has room for two, and Temporal accepts 2 MB. */
+const MESSAGE_MAX_EVENTS = 100;
 const MESSAGE_MAX_BYTES = 800_000;
 
 /** A queued delivery, whose sender waits for the response. */

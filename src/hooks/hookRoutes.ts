@@ -3,14 +3,14 @@ import { bodyLimit } from 'hono/body-limit';
 
 import { resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { HookAnswer } from '../domain/hooks/hookState.ts';
+import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 import { deliverEvents } from '../temporal/client/hooks/hookClient.ts';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { Received } from './forms/form.ts';
 import { FORMS, readEvents } from './forms/forms.ts';
 import { HookRefusal } from './hookRefusal.ts';
 import { DeliveryQueue, type Deliver } from './deliveryQueue.ts';
-import { Intake, RETRY_AFTER_S } from './intake.ts';
+import { busy, Intake, RETRY_AFTER_S } from './intake.ts';
 import { deliveryOf, type ListeningHook, type RequestSource } from './listeningHook.ts';
 
 /** The longest body: 256 KiB. */
@@ -72,6 +72,8 @@ export function hookRoutes({ temporal, environment, source, now = Date.now, ...o
       isLong(received.body.length);
       FORMS[hook.config.form].authenticate(received, resolveSecret(hook.config.secret, environment), now());
       const answers = await deliverReceived(hook, queue, received, source);
+      if (answers.some(({ disposition }) => disposition === 'full'))
+        throw busy('too many events of this hook wait to be decided');
       const status = answers.some(({ disposition }) => disposition === 'taken') ? 202 : 200;
       onAnswered({ hook: name, status, answers });
       return c.json({ events: answers }, status);

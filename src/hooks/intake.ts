@@ -6,6 +6,13 @@ const BYTES_MAX = 64 * 1_024 * 1_024;
 /** The `Retry-After` of a rejected delivery, in seconds. */
 export const RETRY_AFTER_S = 2;
 
+/** The error if there is no room for a delivery. */
+export function busy(why: string): HookRefusal {
+  return new HookRefusal(503, 'SLIPWAY_HOOK_BUSY', why, {
+    hint: 'send it again later: each event counts once',
+  });
+}
+
 /** Bounds the memory that a listener's deliveries use. */
 export class Intake {
   #deliveries = 0;
@@ -21,9 +28,7 @@ export class Intake {
   async within<T>(bytes: number, work: (isLong: (bytes: number) => void) => Promise<T>): Promise<T> {
     let held = bytes;
     if (this.#deliveries >= DELIVERIES_MAX || this.#bytes + bytes > BYTES_MAX)
-      throw new HookRefusal(503, 'SLIPWAY_HOOK_BUSY', 'the listener is processing too many deliveries', {
-        hint: 'send it again later: each event counts once',
-      });
+      throw busy('the listener is processing too many deliveries');
     this.#deliveries += 1;
     this.#bytes += bytes;
     try {

@@ -9,8 +9,6 @@ import type { ReadEvent } from './forms/form.ts';
 /** A hook that the listener serves. */
 export interface ListeningHook extends HookPlace {
   readonly config: HookConfig;
-  /** The workflow ids of the targets that its rules may control, by target name. */
-  readonly targets: ReadonlyMap<string, string>;
   /** The target that each promotion in its rules releases to, by promotion. */
   readonly promotions: ReadonlyMap<string, string>;
 }

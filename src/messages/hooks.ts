@@ -8,7 +8,8 @@ import {
   type HookGuards,
   type HookMatch,
 } from '../domain/hooks/hookEvent.ts';
-import type { HookAnswer, HookState } from '../domain/hooks/hookState.ts';
+import type { HookEvents, HookState } from '../domain/hooks/hookState.ts';
+import type { HookAnswer } from '../domain/hooks/takeDelivery.ts';
 import {
   anything,
   choice,
@@ -29,6 +30,8 @@ export const deliverEventsUpdate = defineUpdate<readonly HookAnswer[], [HookDeli
 /** Approve or reject what waits for approval of an event. */
 export const answerHookUpdate = defineUpdate<boolean, [AnswerHookMessage]>('answerHook');
 export const hookQuery = defineQuery<HookState>('hook');
+/** What people look at: a small part of the state. */
+export const hookEventsQuery = defineQuery<HookEvents>('hookEvents');
 
 /** What a person may send as `answerHook`. */
 export interface AnswerHookMessage extends Sender {

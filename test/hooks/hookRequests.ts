@@ -4,7 +4,8 @@ import type { Hono } from 'hono';
 
 import { parseConfig } from '../../src/config/loadConfig.ts';
 import type { HookDelivery } from '../../src/domain/hooks/hookEvent.ts';
-import { EMPTY_HOOK, takeDelivery } from '../../src/domain/hooks/hookState.ts';
+import { EMPTY_HOOK, type HookState, settle, takeWork } from '../../src/domain/hooks/hookState.ts';
+import { takeDelivery } from '../../src/domain/hooks/takeDelivery.ts';
 import { type Answered, hookRoutes } from '../../src/hooks/hookRoutes.ts';
 import type { ListeningHook } from '../../src/hooks/listeningHook.ts';
 import type { TemporalConnection } from '../../src/temporal/client/connection.ts';
@@ -51,6 +52,8 @@ export class ListenerUnderTest {
   readonly told: HookDelivery[] = [];
   /** What the workflow does before it answers. */
   before: () => Promise<void> = () => Promise.resolve();
+  /** Whether the workflow decides about the events of each message before the next one. */
+  decides = true;
   #state = EMPTY_HOOK;
 
   constructor(hook: ListeningHook, environment: Readonly<Record<string, string>> = { SECRET }) {
@@ -63,7 +66,7 @@ export class ListenerUnderTest {
             await this.before();
             this.told.push(args[0]);
             const taken = takeDelivery(this.#state, args[0], NOW);
-            this.#state = taken.state;
+            this.#state = this.decides ? settled(taken.state) : taken.state;
             return taken.answers;
           },
         },
@@ -96,6 +99,12 @@ export class ListenerUnderTest {
     };
     return { status: response.status, headers: response.headers, ...answer };
   }
+}
+
+/** The state after a guard of each waiting event was not met. */
+export function settled(state: HookState): HookState {
+  const taken = takeWork(state, new Set());
+  return taken === undefined ? state : settled(settle(taken.state, taken.work, 'not_met', 'a guard'));
 }
 
 /** An HMAC-SHA256 in hexadecimal. */

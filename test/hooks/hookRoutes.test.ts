@@ -17,6 +17,10 @@ function alerts(...fingerprints: readonly string[]): string {
   });
 }
 
+function numbered(count: number, from: number): readonly string[] {
+  return Array.from({ length: count }, (_, number) => `fp-${from + number}`);
+}
+
 describe('the listener of hooks', () => {
   it('answers with the decision about each event, and a redelivered one with the first decision', async () => {
     const listener = new ListenerUnderTest(hookOf('alertmanager'));
@@ -93,6 +97,22 @@ describe('the listener of hooks', () => {
     const ids = (await Promise.all(sent)).map(({ events }) => events?.[0]?.id);
     expect(new Set(ids).size).toBe(300);
     expect(listener.told.length).toBeLessThan(10);
+  });
+
+  it('answers 503 with a Retry-After while too many events wait to be decided, and stores none of them', async () => {
+    const listener = new ListenerUnderTest(hookOf('alertmanager'));
+    listener.decides = false;
+    for (let sent = 0; sent < 200; sent += 100)
+      expect(await listener.post(alerts(...numbered(100, sent)), BEARER)).toMatchObject({ status: 202 });
+    const full = await listener.post(alerts('one-more'), BEARER);
+    expect(full).toMatchObject({ status: 503, error: { code: 'SLIPWAY_HOOK_BUSY' } });
+    expect(full.headers.get('retry-after')).toBe('2');
+    listener.decides = true;
+    await listener.post(alerts('fp-0'), BEARER);
+    expect(await listener.post(alerts('one-more'), BEARER)).toMatchObject({
+      status: 202,
+      events: [{ disposition: 'taken' }],
+    });
   });
 
   it('rejects with 503 what it has no room for, and answers each of the others', async () => {

@@ -22,7 +22,9 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
       askTemporal(async (client) => {
         const view = await viewTarget(client, workflowId);
         const progress = await progressOf(client, view?.running ?? null);
-        return { facts: hookFacts(view, progress, hours, at) };
+        const facts = hookFacts(view, progress, hours, at);
+        const last = facts.needsApproval ? view?.state.lastRequest : null;
+        return { facts, ...(last == null ? {} : { recipients: { notify: last.notify, steps: last.steps } }) };
       }),
 
     carryOutOrder: ({ order, requestId, serving, by }) =>

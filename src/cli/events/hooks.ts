@@ -1,4 +1,4 @@
-import type { HookRow } from '../../domain/hooks/hookState.ts';
+import type { HookEvents, HookRow } from '../../domain/hooks/hookState.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { WholeNumber } from '../../domain/scalars.ts';
 
@@ -31,6 +31,8 @@ export interface HookSections {
   readonly hooksList: {
     /** An event that a hook received, and the decisions about it. */
     readonly hook_event: HookRow & { readonly hook: string };
+    /** How many earlier events, which the hook no longer lists, had each decision. Left out if there are none. */
+    readonly hook_past: { readonly hook: string; readonly counts: HookEvents['past'] };
   };
 
   /** `hooks try` */

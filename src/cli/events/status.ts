@@ -19,6 +19,7 @@ import type {
   Undelivered,
 } from '../../domain/target/targetState.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
+import type { HookApproval } from '../../temporal/client/hooks/targetHooks.ts';
 import type { LocalHold } from '../commands/target/localHold.ts';
 import type { ScheduleStatus } from './promotions.ts';
 
@@ -61,6 +62,8 @@ export interface StatusSections {
       readonly drift: Drift | null;
       /** A release or a rollback could not restore a good revision, and none has succeeded since. */
       readonly needsPerson: NeedsPerson | null;
+      /** The events of hooks that wait for a person: "slipway hooks approve ID". Oldest first. */
+      readonly hookApprovals: readonly HookApproval[];
       /** The guard of the release that ended last. `measured`: what it found last. */
       readonly guard: (Guarding & { readonly measured: RunningCall | null }) | null;
     } & UnderWay &

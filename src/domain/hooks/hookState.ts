@@ -1,14 +1,16 @@
 import type { Actor } from '../actor.ts';
-import { type Bound, cutText, jsonBytes, newest } from '../bounds.ts';
-import type { Instant } from '../scalars.ts';
+import { cutText } from '../bounds.ts';
+import type { Instant, WholeNumber } from '../scalars.ts';
 import { acted, counted, type HookTally } from './decide.ts';
-import type { HookAction, HookDelivery, HookEvent, HookMatch, HookOrder } from './hookEvent.ts';
+import type { HookAction, HookEvent, HookMatch, HookOrder } from './hookEvent.ts';
 import { tallyKey } from './hookEvent.ts';
 
 /** The decision of one rule about an event on one target. */
 export interface HookDecision {
   readonly rule: string;
   readonly target: string;
+  /** The id of the target's workflow. */
+  readonly targetId: string;
   readonly do: HookAction;
   /**
    * `waiting`: not decided yet. `needs_approval`: a person must approve. `carried_out`: the order was sent to the target.
@@ -56,8 +58,8 @@ export interface HookAsk {
 export interface HookState {
   /** Oldest first. */
   readonly rows: readonly HookRow[];
-  /** The ids of events that matched a rule, so that each counts once. Oldest first. */
-  readonly seen: readonly string[];
+  /** Earlier events that matched a rule, so that each counts once: `ID STATE,STATE`. Oldest first. */
+  readonly past: readonly string[];
   /** By {@link tallyKey}. */
   readonly tallies: Readonly<Record<string, HookTally>>;
   /** The newest order of each rule and target with waiting events, by {@link tallyKey}. */
@@ -67,80 +69,19 @@ export interface HookState {
   readonly asks: readonly HookAsk[];
 }
 
-export const EMPTY_HOOK: HookState = { rows: [], seen: [], tallies: {}, orders: {}, queue: [], asks: [] };
+/** The events of a hook that people look at. */
+export interface HookEvents {
+  /** Oldest first. */
+  readonly rows: readonly HookRow[];
+  /** How many earlier events had each decision. */
+  readonly past: Readonly<Partial<Record<HookDecision['state'], WholeNumber>>>;
+}
 
-const MATCHED: Bound = { items: 100, bytes: 200_000 };
-const UNMATCHED: Bound = { items: 50, bytes: 50_000 };
-const SEEN_MAX = 10_000;
-const QUEUE: Bound = { items: 200, bytes: 200_000 };
+export const EMPTY_HOOK: HookState = { rows: [], past: [], tallies: {}, orders: {}, queue: [], asks: [] };
+
 const ASKS_MAX = 20;
 const TALLIES_MAX = 500;
-const ORDERS_MAX_BYTES = 600_000;
 const NOTE_MAX_BYTES = 1_000;
-
-/** The answer to a delivered event. */
-export interface HookAnswer {
-  readonly id: string;
-  /** `taken`: a rule matches; the decision follows. `duplicate`: it arrived before. `unmatched`: no rule matches. */
-  readonly disposition: 'taken' | 'duplicate' | 'unmatched';
-  /** The decisions so far. Empty if it is a duplicate of an event that the hook no longer lists. */
-  readonly decisions: readonly HookDecision[];
-}
-
-/** Stores delivered events. Each counts once, even if it is delivered several times. */
-export function takeDelivery(
-  state: HookState,
-  { events, orders }: HookDelivery,
-  now: number,
-): { readonly state: HookState; readonly answers: readonly HookAnswer[] } {
-  const seen = new Set(state.seen);
-  const rows = new Map(state.rows.map((row) => [row.id, row]));
-  const next = { orders: { ...state.orders }, queue: [...state.queue] };
-  let room = QUEUE.bytes - jsonBytes(state.queue);
-  let orderRoom = ORDERS_MAX_BYTES - jsonBytes(state.orders);
-  const wait = (work: HookWork, order: HookOrder): string | undefined => {
-    room -= jsonBytes(work) + 1;
-    if (next.queue.length >= QUEUE.items || room < 0) return 'too many events wait';
-    const key = tallyKey(work.rule, order);
-    const known = next.orders[key];
-    orderRoom -= jsonBytes(order) - (known === undefined ? 0 : jsonBytes(known));
-    if (orderRoom < 0) return 'the releases of the waiting events are too large';
-    next.orders[key] = order;
-    next.queue.push(work);
-    return undefined;
-  };
-  const answers = events.map(({ matches, ...event }): HookAnswer => {
-    const { id, title, status } = event;
-    const earlier = rows.get(id);
-    if (earlier !== undefined) rows.set(id, { ...earlier, deliveries: earlier.deliveries + 1 });
-    if (earlier !== undefined || seen.has(id))
-      return { id, disposition: 'duplicate', decisions: earlier?.decisions ?? [] };
-    const decisions = matches.flatMap(({ rule, guards, order: index }): HookDecision[] => {
-      const order = orders[index];
-      if (order === undefined) return [];
-      const { target } = order;
-      const problem = wait({ event, rule, target, guards, at: now }, order);
-      const decided = { rule, target, do: order.do };
-      return [
-        problem === undefined
-          ? { ...decided, state: 'waiting', note: 'it is decided soon' }
-          : { ...decided, state: 'failed', note: problem },
-      ];
-    });
-    rows.set(id, { id, title, status, at: new Date(now).toISOString(), deliveries: 1, decisions });
-    if (decisions.length > 0) seen.add(id);
-    return { id, disposition: decisions.length > 0 ? 'taken' : 'unmatched', decisions };
-  });
-  return {
-    state: {
-      ...state,
-      ...next,
-      rows: keptRows([...rows.values()]),
-      seen: [...seen].slice(-SEEN_MAX),
-    },
-    answers,
-  };
-}
 
 /** Work taken from the queue. */
 export interface TakenWork {
@@ -234,11 +175,7 @@ function decided(
           ...row,
           decisions: row.decisions.map((decision) =>
             decision.rule === rule && decision.target === target
-              ? {
-                  ...{ rule, target, do: decision.do, state: how },
-                  note: cutText(note, NOTE_MAX_BYTES),
-                  until,
-                }
+              ? { ...decision, state: how, note: cutText(note, NOTE_MAX_BYTES), until }
               : decision,
           ),
         }
@@ -258,20 +195,4 @@ function withoutOrder(state: HookState, key: string): HookState {
   if (works.some((work) => tallyKey(work.rule, work) === key)) return state;
   const { [key]: _, ...orders } = state.orders;
   return { ...state, orders };
-}
-
-/** Bounds the list of events. Keeps events without a final decision, and drops unmatched events first. */
-function keptRows(rows: readonly HookRow[]): readonly HookRow[] {
-  const isLive = ({ decisions }: HookRow): boolean =>
-    decisions.some(({ state }) => state === 'waiting' || state === 'needs_approval');
-  const matched = newest(
-    rows.filter((row) => row.decisions.length > 0 && !isLive(row)),
-    MATCHED,
-  );
-  const unmatched = newest(
-    rows.filter(({ decisions }) => decisions.length === 0),
-    UNMATCHED,
-  );
-  const kept = new Set([...matched, ...unmatched]);
-  return rows.filter((row) => isLive(row) || kept.has(row));
 }

@@ -1,22 +1,52 @@
 import type { Actor } from '../actor.ts';
 import { cutText } from '../bounds.ts';
+import type { HookAction } from './hookEvent.ts';
 import type { HookDecision, HookRow, HookState, HookWork } from './hookState.ts';
 
 /** The limit of an actor's texts, as JSON. */
 const ACTOR_MAX_BYTES = 900;
 
 /** The actor of an order: the event and the rule that it matched. */
-export function hookActor(hook: string, { event, rule }: Pick<HookWork, 'event' | 'rule'>): Actor {
+export function hookActor(
+  hook: string,
+  { event, rule }: Pick<HookWork, 'event' | 'rule'>,
+  approvedBy?: Actor,
+): Actor {
+  const approved = approvedBy === undefined ? '' : `, approved by ${approvedBy.who}`;
   return {
     who: `hook ${hook}`,
-    from: `the rule "${rule}", event ${event.id}`,
+    from: `the rule "${rule}", event ${event.id}${approved}`,
     reason: cutText(event.title, ACTOR_MAX_BYTES),
   };
+}
+
+/** Who approved or rejected, and why: `approved by bo (the answers are worse)`. */
+export function answeredBy(answer: 'approved' | 'rejected', { who, reason }: Actor): string {
+  return `${answer} by ${who}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
 /** The request id of an order, so that an event and a rule act once on a target. */
 export function hookRequestId({ event, rule, target }: Pick<HookWork, 'event' | 'rule' | 'target'>): string {
   return `hook-${event.id}-${rule}-${target}`;
+}
+
+const ACTIONS: Readonly<Record<HookAction, string>> = {
+  release: 'release on',
+  promotion: 'promote to',
+  hold: 'hold',
+  abort: 'abort what runs on',
+  rollback: 'roll back',
+};
+
+/** What a rule does, in words: `roll back production`. */
+export function actionText({
+  do: action,
+  target,
+}: {
+  readonly do: HookAction;
+  readonly target: string;
+}): string {
+  return `${ACTIONS[action]} ${target}`;
 }
 
 /** A decision about an event, in one line. */

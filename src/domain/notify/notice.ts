@@ -12,6 +12,8 @@ export const NOTICE_EVENTS = [
   ...OUTCOMES,
   /** A rollback of an idle target starts. */
   'rollback_started',
+  /** An event that a hook received waits for a person's approval. */
+  'hook_waiting',
   'hold_set',
   'hold_released',
   /** A promotion waits for a person's approval or decision. */
@@ -30,8 +32,8 @@ export interface NoticeContent {
   readonly target: string;
   /** The id of the target's workflow, which is the same for all repositories. */
   readonly targetId: string;
-  readonly kind: 'release' | 'rollback' | 'promotion' | 'hold';
-  /** `release-3`, `rollback-4`, a promotion's name; `null` for a hold. */
+  readonly kind: 'release' | 'rollback' | 'promotion' | 'hold' | 'hook';
+  /** `release-3`, `rollback-4`, a promotion's name, the id of a hook's event; `null` for a hold. */
   readonly name: string | null;
   /** How it ended; `null` if it has not. */
   readonly outcome: Outcome | null;

@@ -1,5 +1,8 @@
 import type { Actor } from '../actor.ts';
 import { describeArtifact } from '../artifact/artifact.ts';
+import type { HookOrder } from '../hooks/hookEvent.ts';
+import type { HookWork } from '../hooks/hookState.ts';
+import { actionText, hookActor } from '../hooks/hookText.ts';
 import type { PromotionRequest, PromotionResult } from '../promotion/promotion.ts';
 import type { Waiting } from '../release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
@@ -34,10 +37,16 @@ export function startNotice(spec: TargetSpec, { kind, releaseId, request }: Next
 }
 
 /** The fields that all notices about a target have in common. */
-function aboutTarget(spec: TargetSpec, by: Actor): Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'> {
+function aboutTarget(spec: TargetSpec, by: Actor): CommonFields {
+  return about(spec.name, targetWorkflowId(spec), by);
+}
+
+type CommonFields = Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'>;
+
+function about(target: string, targetId: string, by: Actor): CommonFields {
   return {
-    target: spec.name,
-    targetId: targetWorkflowId(spec),
+    target,
+    targetId,
     outcome: null,
     code: null,
     instructions: null,
@@ -151,5 +160,24 @@ export function waitingNotice(
     artifact,
     commit,
     reason: `${note}, until ${until}`,
+  };
+}
+
+/** The notice that an event waits for a person's approval. */
+export function hookWaitingNotice(
+  hook: string,
+  work: Pick<HookWork, 'event' | 'rule'>,
+  { target, workflowId, do: action }: HookOrder,
+  { until, note }: Pick<Waiting, 'until' | 'note'>,
+): NoticeContent {
+  const { id, title } = work.event;
+  const what = actionText({ do: action, target });
+  return {
+    ...about(target, workflowId, hookActor(hook, work)),
+    event: 'hook_waiting',
+    kind: 'hook',
+    name: id,
+    reason: `${title}: to ${what}, ${note}, until ${until}`,
+    instructions: `slipway hooks approve ${id}\nslipway hooks reject ${id}`,
   };
 }

@@ -12,7 +12,7 @@ export function linkedNotice(notice: Notice, dashboard: string | null): SentNoti
 }
 
 function addressOf({ kind, targetId, name }: Notice): string {
-  if (kind === 'hold' || name === null) return targetAddress(targetId);
+  if (kind === 'hold' || kind === 'hook' || name === null) return targetAddress(targetId);
   return kind === 'promotion'
     ? promotionAddress(promotionIdAt(targetId, name))
     : releaseAddress(targetId, name);

@@ -26,6 +26,8 @@ export function noticeTitle({ event, target, kind, name }: Notice): string {
     case 'superseded':
     case 'rejected':
       return `${target}: ${what} was ${event}`;
+    case 'hook_waiting':
+      return `${target}: event ${what} waits for a person`;
     case 'hold_set':
       return `${target}: on hold`;
     case 'hold_released':

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities } from '../../activities/activities.ts';
+import type { Actor } from '../../domain/actor.ts';
 import { decide } from '../../domain/hooks/decide.ts';
 import { type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
 import {
@@ -21,20 +22,23 @@ import {
   isAsking,
   settle,
   settledAsk,
-  takeDelivery,
   type TakenWork,
   takeWork,
 } from '../../domain/hooks/hookState.ts';
-import { describeHook, hookActor, hookRequestId } from '../../domain/hooks/hookText.ts';
+import { answeredBy, describeHook, hookActor, hookRequestId } from '../../domain/hooks/hookText.ts';
+import { eventsOf, takeDelivery } from '../../domain/hooks/takeDelivery.ts';
+import { hookWaitingNotice } from '../../domain/notify/noticeContent.ts';
 import {
   answerHookUpdate,
   deliveryProblem,
+  hookEventsQuery,
   hookQuery,
   readAnswerHook,
   deliverEventsUpdate,
 } from '../../messages/hooks.ts';
 import type { HookInput } from '../../messages/workflowTypes.ts';
 import { explain, refuse } from '../failure.ts';
+import { Notices, type Recipients } from '../notify/notices.ts';
 import { RunLength } from '../target/runLength.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 
@@ -67,11 +71,13 @@ class Hook {
   readonly #runLength: RunLength;
   /** The targets with an order in progress. A slow target does not delay the others. */
   readonly #busy = new Set<string>();
+  readonly #notices = new Notices();
   #state: HookState;
 
   constructor(input: HookInput) {
     this.#input = input;
-    this.#state = input.state ?? EMPTY_HOOK;
+    // State from an earlier version lacks newer fields.
+    this.#state = { ...EMPTY_HOOK, ...input.state };
     this.#runLength = new RunLength(input.continueAsNewAfterEvents);
   }
 
@@ -113,7 +119,8 @@ class Hook {
         },
       },
     );
-    setHandler(hookQuery, () => this.#state, { description: 'Events and their decisions' });
+    setHandler(hookQuery, () => this.#state, { description: 'The whole state' });
+    setHandler(hookEventsQuery, () => eventsOf(this.#state), { description: 'Events and their decisions' });
   }
 
   /** Decides about events, one at a time for each target, until this run continues as new. */
@@ -134,7 +141,8 @@ class Hook {
         continue;
       }
       if (this.#runLength.isReached && this.#busy.size === 0) {
-        if (await this.#runLength.canEnd(() => false))
+        await this.#notices.begun();
+        if ((await this.#runLength.canEnd(() => false)) && this.#notices.allBegun)
           await continueAsNew<typeof hook>({ ...this.#input, state: this.#state });
         this.#runLength.note();
         continue;
@@ -162,10 +170,13 @@ class Hook {
     const { guards, event } = work;
     const situation = { guards, event, tally, isAsking: isAsking(this.#state, work), now: Date.now() };
     let verdict = decide(situation);
+    let recipients: Recipients | undefined;
     if (verdict.kind === 'look') {
       try {
         const { workflowId } = order;
-        const { facts } = await lookForHook({ workflowId, hours: guards.approval, at: Date.now() });
+        const looked = await lookForHook({ workflowId, hours: guards.approval, at: Date.now() });
+        const { facts } = looked;
+        ({ recipients } = looked);
         verdict = decide({ ...situation, isAsking: isAsking(this.#state, work), facts, now: Date.now() });
       } catch (error) {
         this.#settle(work, 'failed', explain(error).message);
@@ -177,24 +188,28 @@ class Hook {
     else if (verdict.kind === 'ask') {
       const { untilMs, serving, note } = verdict;
       this.#change(ask(this.#state, { work, untilMs, serving }, note));
+      if (!isAsking(this.#state, work)) return;
+      const waiting = { note, until: new Date(untilMs).toISOString() };
+      this.#notices.send(hookWaitingNotice(this.#input.name, work, order, waiting), recipients ?? null);
     }
   }
 
   async #settleAsk({ work, serving, answer }: HookAsk): Promise<void> {
     const order = this.#state.orders[tallyKey(work.rule, work)];
-    if (answer?.approved === true && order !== undefined) return this.#act(work, order, serving);
-    const why = answer === undefined ? 'no person approved in time' : `rejected by ${answer.by.who}`;
+    if (answer?.approved === true && order !== undefined) return this.#act(work, order, serving, answer.by);
+    const why = answer === undefined ? 'no person approved in time' : answeredBy('rejected', answer.by);
     this.#settle(work, 'rejected', why);
   }
 
-  async #act(work: HookWork, order: HookOrder, serving?: string): Promise<void> {
+  async #act(work: HookWork, order: HookOrder, serving?: string, approvedBy?: Actor): Promise<void> {
     const requestId = hookRequestId(work);
-    const by = hookActor(this.#input.name, work);
+    const by = hookActor(this.#input.name, work, approvedBy);
+    const approved = approvedBy === undefined ? '' : `${answeredBy('approved', approvedBy)}; `;
     try {
       const { note } = await carryOutOrder({ order, requestId, serving, by });
-      this.#settle(work, 'carried_out', note, Date.now());
+      this.#settle(work, 'carried_out', `${approved}${note}`, Date.now());
     } catch (error) {
-      this.#settle(work, 'failed', explain(error).message);
+      this.#settle(work, 'failed', `${approved}${explain(error).message}`);
     }
   }
 

@@ -50,6 +50,7 @@ const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay)
       dashboardUrl: null,
       localHold: undefined,
       measured: null,
+      hooks: [],
       deployment: 'not asked',
       view: { state: EMPTY_TARGET, running },
       progress,

@@ -27,8 +27,9 @@ it('a notice of a promotion links to the promotion, by its workflow’s id', () 
   expect(path({ kind: 'promotion', name: 'up' })).toBe(`/promotions/${encodeURIComponent(workflowId)}`);
 });
 
-it('a notice of a hold links to the target', () => {
+it('a notice of a hold, or of an event that waits for approval, links to the target', () => {
   expect(path({ kind: 'hold', name: null })).toBe(`/targets/${encodeURIComponent(targetId)}`);
+  expect(path({ kind: 'hook', name: 'e1' })).toBe(`/targets/${encodeURIComponent(targetId)}`);
 });
 
 it('a notice has no link if the dashboard’s address is unknown', () => {

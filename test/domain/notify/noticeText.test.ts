@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 
+import { hookWaitingNotice } from '../../../src/domain/notify/noticeContent.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import {
   describeUndelivered,
@@ -24,6 +25,22 @@ it('a message for Slack has what happened, why, the subject, and the requester',
       'sha256:5068ba98bbac · commit c0ffee000000 · by ada: a reason',
     ].join('\n'),
   );
+});
+
+it('a message for Slack about an event has the commands that approve and reject it', () => {
+  const work = { event: { id: 'e1', title: 'AnswersWorse', status: 'firing' }, rule: 'worse' } as const;
+  const order = { target: 'production', workflowId: 'target:1', do: 'rollback' } as const;
+  const waiting = { until: NOW, note: 'a person must approve' };
+  const text = slackText(sentNotice(hookWaitingNotice('alerts', work, order, waiting)));
+  expect(text.split('\n')).toEqual([
+    '*production: event e1 waits for a person*',
+    `AnswersWorse: to roll back production, a person must approve, until ${NOW}`,
+    'by hook alerts: AnswersWorse',
+    '```',
+    'slipway hooks approve e1',
+    'slipway hooks reject e1',
+    '```',
+  ]);
 });
 
 it('a message for Slack links to the dashboard, if its address is known, before the instructions', () => {

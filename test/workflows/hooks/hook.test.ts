@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { promotionWorkflowId } from '../../../src/domain/promotion/promotion.ts';
+import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';
 import { HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
 import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
@@ -133,20 +134,37 @@ describe('a hook', () => {
       expect((await send('c')).note).toMatch(/^the rule acted .* ago: at most once per 1h00m$/);
     });
 
-    test('requests approval during the hours, and acts after it', async () => {
-      const { target, hook } = await released(
-        `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: 1h } }`,
-      );
+    test('requests approval during the hours, notifies people, and acts after it', async () => {
+      const { target } = harness.newServingTarget();
+      const notify: ReceiverSpec[] = [
+        { kind: 'slack', name: 'ops', url: { from: 'env:SLACK_URL' }, events: ['hook_waiting'] },
+      ];
+      await target.release('b', { notify });
+      await target.idle();
+      const rule = `${ROLLBACK}, approvalBetween: { from: "00:00", until: "00:00", within: 1h } }`;
+      const hook = hooks.make({ target, rules: `      - ${rule}` });
       const { events } = await hook.send([{ fingerprint: 'a' }]);
       const id = events[0]!.id;
-      expect(await hook.decided(id)).toMatchObject({ state: 'needs_approval' });
+      const { until } = await hook.decided(id, ({ state }) => state === 'needs_approval');
+      await target.world.called('sendNotice');
+      await target.world.until(() => target.world.noticed.length === 1);
+      expect(target.world.noticed[0]?.notice).toMatchObject({
+        ...{ event: 'hook_waiting', kind: 'hook', name: id, target: 'production' },
+        targetId: target.workflowId,
+        reason: `AnswersWorse: the answers got worse: to roll back production, a person must approve from 00:00 until 00:00 (UTC), until ${until ?? ''}`,
+        instructions: `slipway hooks approve ${id}\nslipway hooks reject ${id}`,
+        by: { who: 'hook alerts' },
+      });
       const beside = await hook.send([{ fingerprint: 'b' }]);
       expect(await hook.decided(beside.events[0]!.id)).toMatchObject({
         note: 'an earlier event waits for approval',
       });
       await hook.answer(id, true);
-      expect(await hook.decided(id, ({ state }) => state === 'carried_out')).toBeDefined();
-      await target.idle();
+      const { note } = await hook.decided(id, ({ state }) => state === 'carried_out');
+      expect(note).toMatch(/^approved by bo \(seen on the dashboard\); queued, /u);
+      const { state } = await target.idle();
+      expect(state.history.at(-1)?.requestedBy.from).toBe(`the rule "worse", event ${id}, approved by bo`);
+      expect(target.world.noticed).toHaveLength(1);
       await expect(hook.answer(id, true)).rejects.toThrow();
     });
 
@@ -164,7 +182,9 @@ describe('a hook', () => {
       const id = events[0]!.id;
       await hook.decided(id);
       await hook.answer(id, false);
-      expect(await hook.decided(id, isRejected)).toMatchObject({ note: 'rejected by bo' });
+      expect(await hook.decided(id, isRejected)).toMatchObject({
+        note: 'rejected by bo (seen on the dashboard)',
+      });
       for (const { state } of [await target.idle(), await late.target.idle()])
         expect(state.history).toHaveLength(1);
     });
@@ -235,6 +255,19 @@ describe('a hook', () => {
       expect(again.events).toMatchObject([{ disposition: 'duplicate' }]);
     });
 
+    test('is found by the targets that its rules control, and by no others', async () => {
+      const { target } = harness.newServingTarget();
+      const { target: other } = harness.newServingTarget();
+      const rules = `      - { name: many, match: { labels.alertname: AnswersWorse }, do: hold, targets: [production] }`;
+      const hook = hooks.make({ target, rules });
+      const { events } = await hook.send([{ fingerprint: 'a' }, { name: 'Other', fingerprint: 'b' }]);
+      expect(await hook.foundBy(target)).toMatchObject({
+        name: 'alerts',
+        rows: [{ id: events[0]!.id, decisions: [{ targetId: target.workflowId }] }],
+      });
+      expect(await hook.seenBy(other)).toBeUndefined();
+    });
+
     test('keeps its state in a new run', async () => {
       const { target } = harness.newServingTarget();
       const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 30, within: 1h } }`;
@@ -248,6 +281,7 @@ describe('a hook', () => {
       expect(events).toMatchObject([
         { disposition: 'duplicate', decisions: [{ note: 'event 1 of 30 within 1h00m' }] },
       ]);
+      expect(await hook.foundBy(target)).toBeDefined();
     });
 
     test('answers every delivery of a flood, and stays small', async () => {

@@ -4,11 +4,13 @@ import type { Hono } from 'hono';
 import { parseConfig } from '../../../src/config/loadConfig.ts';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
-import type { HookAnswer, HookDecision, HookState } from '../../../src/domain/hooks/hookState.ts';
+import type { HookDecision, HookState } from '../../../src/domain/hooks/hookState.ts';
+import type { HookAnswer } from '../../../src/domain/hooks/takeDelivery.ts';
 import { hookRoutes } from '../../../src/hooks/hookRoutes.ts';
 import type { ListeningHook } from '../../../src/hooks/listeningHook.ts';
 import { answerHookUpdate, hookQuery } from '../../../src/messages/hooks.ts';
 import { createClient, type TemporalConnection } from '../../../src/temporal/client/connection.ts';
+import { type TargetHook, viewTargetHooks } from '../../../src/temporal/client/hooks/targetHooks.ts';
 import { hookWorkflowId } from '../../../src/temporal/client/hooks/hookClient.ts';
 import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 import { seen } from '../seen.ts';
@@ -54,12 +56,13 @@ export class HookUnderTest {
 
   /** Starts its workflow, whose runs are short. */
   async start(continueAsNewAfterEvents: number): Promise<void> {
-    const { name, workflowId } = this.#hook;
+    const { name, workflowId, targets } = this.#hook;
     const { taskQueue } = this.#temporal.settings;
     await this.#client.workflow.start('hook', {
       workflowId,
       taskQueue,
       args: [{ name, continueAsNewAfterEvents }],
+      memo: { targets: [...targets.values()] },
     });
   }
 
@@ -94,8 +97,19 @@ export class HookUnderTest {
     return this.handle.query(hookQuery);
   }
 
+  /** Its events, as a target's page and "slipway status" see them. */
+  async seenBy({ workflowId: targetId }: TargetUnderTest): Promise<TargetHook | undefined> {
+    const hooks = await viewTargetHooks(this.#temporal, targetId);
+    return hooks.find(({ workflowId }) => workflowId === this.#hook.workflowId);
+  }
+
+  /** The same once Temporal's list shows it. */
+  foundBy(target: TargetUnderTest): Promise<TargetHook> {
+    return seen(this.handle, () => this.seenBy(target));
+  }
+
   answer(event: string, approved: boolean): Promise<boolean> {
-    const message = { event, approved, who: 'bo', from: 'test' };
+    const message = { event, approved, who: 'bo', from: 'test', reason: 'seen on the dashboard' };
     return this.handle.executeUpdate(answerHookUpdate, { args: [message] });
   }
 

@@ -1,3 +1,4 @@
+import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
 import type { HookUnderTest } from '../hooks/hooksUnderTest.ts';
 import type { Life } from './life.ts';
@@ -8,6 +9,9 @@ export const HOOKS: Readonly<Record<string, Life>> = {
     const { target: canary } = harness.newServingTarget();
     const { target } = harness.newServingTarget();
     await canary.release('b');
+    const notify: ReceiverSpec[] = [
+      { kind: 'slack', name: 'ops', url: { from: 'env:SLACK_URL' }, events: ['hook_waiting'] },
+    ];
     await target.release('b');
     const rules = [
       rule('young', 'rollback', 'ifYoungerThan: 1h, hold: false'),
@@ -18,7 +22,10 @@ export const HOOKS: Readonly<Record<string, Life>> = {
       rule('again', 'release', ''),
       `      - { name: next, match: { labels.alertname: next }, do: promotion, promotion: to-production }`,
     ].join('\n');
-    const requests = { release: target.request('c'), promotion: promotionRequest(canary, target) };
+    const requests = {
+      release: target.request('c', { notify }),
+      promotion: promotionRequest(canary, target),
+    };
     const hook = hooks.make({ target, rules, requests });
     await hook.start(60);
     await told(hook, 'young', { startsAt: '2026-01-01T00:00:00Z' });

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
 import { decisionText } from '../../../domain/hooks/hookText.ts';
-import { viewHook } from '../../../temporal/client/hooks/hookClient.ts';
+import { viewHookEvents } from '../../../temporal/client/hooks/hookClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
@@ -29,14 +29,18 @@ export async function runHookListCommand(
   const hooks = await listeningHooks(context, await loadConfig(path), wanted);
   return withTemporal(context, async (temporal) => {
     for (const hook of hooks) {
-      const state = await viewHook(temporal, hook);
-      const rows = (state?.rows ?? []).slice(-last).reverse();
+      const { rows: all, past } = (await viewHookEvents(temporal, hook)) ?? { rows: [], past: {} };
+      const rows = all.slice(-last).reverse();
       output.print(output.style.strong(hook.name));
       if (rows.length === 0) output.print('  has received no events yet');
       for (const row of rows) {
         output.event({ event: 'hook_event', hook: hook.name, ...row });
         for (const line of rowLines(row, Date.now(), output.style)) output.print(`  ${line}`);
       }
+      const counts = Object.entries(past).map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`);
+      if (counts.length === 0) continue;
+      output.event({ event: 'hook_past', hook: hook.name, counts: past });
+      output.print(output.style.faint(`  earlier: ${counts.join(', ')}`));
     }
     return 0;
   });

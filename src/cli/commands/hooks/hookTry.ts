@@ -7,6 +7,7 @@ import { counted, decide, type HookVerdict } from '../../../domain/hooks/decide.
 import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
 import { type HookFacts, hookFacts } from '../../../domain/hooks/hookFacts.ts';
 import { EMPTY_HOOK, type HookState, isAsking } from '../../../domain/hooks/hookState.ts';
+import { isKnownEvent } from '../../../domain/hooks/takeDelivery.ts';
 import type { ReadEvent } from '../../../hooks/forms/form.ts';
 import { readEvents } from '../../../hooks/forms/forms.ts';
 import { guardsOf, type ListeningHook, matchRules } from '../../../hooks/listeningHook.ts';
@@ -74,7 +75,7 @@ interface Looked {
 
 async function tryEvent(looked: Looked, event: ReadEvent): Promise<readonly Trial[]> {
   const { hook, state } = looked;
-  const isKnown = state?.seen.includes(event.id) === true;
+  const isKnown = state !== undefined && isKnownEvent(state, event.id);
   const trials: Trial[] = [];
   for (const { rule, targets, problem } of matchRules(hook, event)) {
     const about = { hook: hook.name, id: event.id, title: event.title, rule: rule.name, do: rule.do };

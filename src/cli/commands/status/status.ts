@@ -4,6 +4,7 @@ import type { SlipwayError } from '../../../domain/errors.ts';
 import { pastOfWork } from '../../../domain/release/pastRelease.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import type { DeploymentSeen } from '../../../inspection/deployment/seeDeployment.ts';
+import { approvalsOf } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { withTemporal } from '../../openTemporal.ts';
@@ -99,6 +100,7 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     quarantined: state?.quarantined ?? [],
     drift: state?.drift ?? null,
     needsPerson: state?.needsPerson ?? null,
+    hookApprovals: approvalsOf(status.hooks),
     guard: state?.guard === undefined ? null : { ...state.guard, measured: status.measured },
   };
 }

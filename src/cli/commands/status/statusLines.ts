@@ -4,12 +4,14 @@ import { wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { type Guarding, guardText } from '../../../domain/guard/guarding.ts';
 import type { RunningCall } from '../../../domain/heartbeat.ts';
+import { actionText } from '../../../domain/hooks/hookText.ts';
 import { describeUndelivered } from '../../../domain/notify/noticeText.ts';
 import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
 import { describeRevision } from '../../../domain/target/describeRevision.ts';
 import type { TargetState } from '../../../domain/target/targetState.ts';
+import { approvalsOf, type TargetHook } from '../../../temporal/client/hooks/targetHooks.ts';
 import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
@@ -61,6 +63,7 @@ export function statusLines(
   for (const extra of state.extras) lines.push(`  ${style.warn(describeExtraRevision(extra))}`);
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
+  lines.push(...hookLines(status.hooks, style));
   if (state.guard !== undefined && state.guard.ended?.verdict !== 'preempted')
     lines.push(...guardLines(state.guard, status.measured, now, style));
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
@@ -96,6 +99,16 @@ export function statusLines(
   if (state.history.length > 0) lines.push('  last');
   for (const row of state.history.slice(-last).reverse()) lines.push(endedLine(pastOfRow(row), now, style));
   return [...lines, ...linkLines(status)];
+}
+
+/** The events that wait for approval, and the hooks that do not answer. */
+function hookLines(hooks: readonly TargetHook[], style: Style): readonly string[] {
+  const approvals = approvalsOf(hooks).flatMap(({ hook, id, title, note, until, ...decision }) => [
+    `  ${style.warn(`approve  to ${actionText(decision)}, after ${fitLine(title, REASON_MAX_CHARACTERS)} (hook ${hook})`)}`,
+    `           ${note}${until === undefined ? '' : `, until ${until}`}: slipway hooks approve ${id}`,
+  ]);
+  const silent = hooks.filter(({ rows }) => rows === null);
+  return [...approvals, ...silent.map(({ name }) => `  ${style.warn(`hook     ${name} does not answer`)}`)];
 }
 
 /** Until when what serves is guarded and what was measured last, or how the guard ended. */
@@ -182,6 +195,7 @@ export const UNKNOWN_FIELDS = [
   'ignored',
   'undelivered',
   'said',
+  'hookApprovals',
   'guard',
 ] as const;
 

@@ -6,6 +6,7 @@ import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { newestBuildLines } from '../../../inspection/deployment/newestBuildLines.ts';
 import { type DeploymentSeen, seeDeployment } from '../../../inspection/deployment/seeDeployment.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { type TargetHook, viewTargetHooks } from '../../../temporal/client/hooks/targetHooks.ts';
 import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
@@ -28,6 +29,8 @@ export interface TargetStatus extends UnderWay {
   readonly localHold: LocalHold | undefined;
   /** What the guard of the last release measured last; `null` if it measures nothing. */
   readonly measured: RunningCall | null;
+  /** The hooks whose rules may control the target. */
+  readonly hooks: readonly TargetHook[];
   /** The control plane's answer about the deployment, or a sentence about why there is none. */
   readonly deployment: DeploymentSeen | string;
   /** What is known without the target; absent if the target answered. */
@@ -68,7 +71,16 @@ export async function targetStatus(
     dashboardUrl: pageLink(temporal.settings.dashboard, targetAddress(workflowId)),
     workflowUrl: workflowPage(temporal.settings, workflowId),
   };
-  const status = { target, workflowId, ...links, localHold, measured: null, call: null, buildLog: [] };
+  const status = {
+    target,
+    workflowId,
+    ...links,
+    localHold,
+    measured: null,
+    hooks: [],
+    call: null,
+    buildLog: [],
+  };
   const nothing = {
     ...{ ...status, dashboardUrl: null, workflowUrl: null, view: undefined, progress: undefined },
     deployment: 'the target has never taken a release',
@@ -77,19 +89,21 @@ export async function targetStatus(
   if (!(asked instanceof SlipwayError)) {
     const running = asked.view?.running ?? null;
     const guard = asked.view?.state.guard;
-    const [deployment, call, buildLog, measured] = await Promise.all([
+    const [deployment, call, buildLog, measured, hooks] = await Promise.all([
       seeDeployment(context, spec),
       running === null ? null : readRunningCall(temporal, running.workflowId),
       asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
       guard === undefined || guard.ended !== undefined
         ? undefined
         : readRunningCall(temporal, guard.workflowId),
+      viewTargetHooks(temporal, workflowId),
     ]);
     return {
       ...status,
       ...asked,
       deployment,
       buildLog,
+      hooks,
       measured: measured ?? null,
       call: call ?? asked.progress?.found ?? null,
     };

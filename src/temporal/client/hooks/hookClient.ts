@@ -6,13 +6,16 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
+import type { QueryDefinition } from '@temporalio/common';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { HookDelivery } from '../../../domain/hooks/hookEvent.ts';
-import type { HookAnswer, HookState } from '../../../domain/hooks/hookState.ts';
+import type { HookEvents, HookState } from '../../../domain/hooks/hookState.ts';
+import type { HookAnswer } from '../../../domain/hooks/takeDelivery.ts';
 import {
   type AnswerHookMessage,
   answerHookUpdate,
+  hookEventsQuery,
   hookQuery,
   deliverEventsUpdate,
 } from '../../../messages/hooks.ts';
@@ -31,6 +34,8 @@ export interface HookPlace {
   /** Its name in the file. */
   readonly name: string;
   readonly workflowId: string;
+  /** The workflow ids of the targets that its rules may control, by target name. */
+  readonly targets: ReadonlyMap<string, string>;
 }
 
 /**
@@ -56,7 +61,7 @@ const DELIVERY_TIMEOUT_MS = 8_000;
  */
 export async function deliverEvents(
   { client, settings }: TemporalConnection,
-  { name, workflowId }: HookPlace,
+  { name, workflowId, targets }: HookPlace,
   delivery: HookDelivery,
 ): Promise<readonly HookAnswer[]> {
   try {
@@ -70,6 +75,7 @@ export async function deliverEvents(
           workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
           workflowIdConflictPolicy: 'USE_EXISTING',
           args: [{ name }],
+          memo: { targets: [...targets.values()] },
           staticSummary: `hook ${name}`,
         }),
       }),
@@ -84,19 +90,39 @@ export async function deliverEvents(
 }
 
 /**
+ * The whole state of a hook; `undefined`: it has received no events.
+ *
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export function viewHook(
+  temporal: TemporalConnection,
+  { workflowId }: Pick<HookPlace, 'workflowId'>,
+): Promise<HookState | undefined> {
+  return queryHook(temporal, workflowId, hookQuery);
+}
+
+/**
  * The events of a hook; `undefined`: it has received none.
  *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function viewHook(
+export function viewHookEvents(
   temporal: TemporalConnection,
-  { workflowId }: HookPlace,
-): Promise<HookState | undefined> {
+  { workflowId }: Pick<HookPlace, 'workflowId'>,
+): Promise<HookEvents | undefined> {
+  return queryHook(temporal, workflowId, hookEventsQuery);
+}
+
+async function queryHook<T>(
+  temporal: TemporalConnection,
+  workflowId: string,
+  query: QueryDefinition<T>,
+): Promise<T | undefined> {
   const { client, settings } = temporal;
   try {
     await requireWorker(temporal);
     return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).query(hookQuery),
+      client.workflow.getHandle(workflowId).query(query),
     );
   } catch (error) {
     // Its first workflow task is still to come.
@@ -106,20 +132,23 @@ export async function viewHook(
 }
 
 /**
- * Approves or rejects what waits for approval of an event.
+ * Approves or rejects what waits for approval of an event. Sent again with the same request id, it is one answer.
  *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if nothing waits for it; SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function answerHook(
   temporal: TemporalConnection,
-  { workflowId }: HookPlace,
-  message: AnswerHookMessage,
+  { workflowId }: Pick<HookPlace, 'workflowId'>,
+  { requestId = randomUUID(), ...message }: AnswerHookMessage,
 ): Promise<void> {
   const { client, settings } = temporal;
   try {
     await requireWorker(temporal);
     await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).executeUpdate(answerHookUpdate, { args: [message] }),
+      client.workflow.getHandle(workflowId).executeUpdate(answerHookUpdate, {
+        args: [{ ...message, requestId }],
+        updateId: requestId,
+      }),
     );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)

@@ -36,6 +36,7 @@ const nothing: TargetStatus = {
   localHold: undefined,
   deployment: seen('revision-1'),
   measured: null,
+  hooks: [],
   call: null,
   buildLog: [],
 };
@@ -92,6 +93,34 @@ describe('the status of a target', () => {
       '✖ NEEDS A PERSON, since release-7 ended 2m00s ago',
       'Do this.',
       '1. look',
+    ]);
+  });
+
+  it('shows which events wait for approval, with the command, and which hooks do not answer', () => {
+    const decision = { rule: 'worse', target: 'production', targetId: 'w', do: 'rollback' } as const;
+    const asked = {
+      ...decision,
+      state: 'needs_approval',
+      note: 'a person must approve',
+      until: AN_HOUR_AGO,
+    } as const;
+    const done = { ...decision, rule: 'other', state: 'not_met', note: 'too old' } as const;
+    const row = {
+      id: 'e1',
+      title: 'AnswersWorse',
+      status: 'firing',
+      at: AN_HOUR_AGO,
+      deliveries: 1,
+    } as const;
+    const hooks = [
+      { name: 'alerts', workflowId: 'hook:alerts:1', rows: [{ ...row, decisions: [asked, done] }] },
+      { name: 'prompts', workflowId: 'hook:prompts:1', rows: null },
+    ];
+    const shown = lines({ view: { state: EMPTY_TARGET, running: null }, hooks });
+    expect(shown.slice(2, 5)).toEqual([
+      'approve  to roll back production, after AnswersWorse (hook alerts)',
+      `a person must approve, until ${AN_HOUR_AGO}: slipway hooks approve e1`,
+      'hook     prompts does not answer',
     ]);
   });
 

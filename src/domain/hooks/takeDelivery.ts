@@ -1,0 +1,165 @@
+import { type Bound, jsonBytes, newest } from '../bounds.ts';
+import type { HookDelivery, HookOrder } from './hookEvent.ts';
+import { tallyKey } from './hookEvent.ts';
+import type { HookDecision, HookEvents, HookRow, HookState, HookWork } from './hookState.ts';
+
+const MATCHED: Bound = { items: 100, bytes: 200_000 };
+const UNMATCHED: Bound = { items: 50, bytes: 50_000 };
+const PAST_MAX = 10_000;
+const QUEUE: Bound = { items: 200, bytes: 200_000 };
+const ORDERS_MAX_BYTES = 600_000;
+
+/** The answer to a delivered event. */
+export interface HookAnswer {
+  readonly id: string;
+  /**
+   * `taken`: a rule matches; the decision follows. `duplicate`: it arrived before. `unmatched`: no rule matches. `full`: it
+   * was not taken, because too many events wait.
+   */
+  readonly disposition: 'taken' | 'duplicate' | 'unmatched' | 'full';
+  /** The decisions so far. Empty if it is a duplicate of an event that the hook no longer lists. */
+  readonly decisions: readonly HookDecision[];
+  /** What became of an event that the hook no longer lists. */
+  readonly became?: readonly string[];
+}
+
+/** Stores delivered events. Each counts once, even if it is delivered several times. */
+export function takeDelivery(
+  state: HookState,
+  { events, orders }: HookDelivery,
+  now: number,
+): { readonly state: HookState; readonly answers: readonly HookAnswer[] } {
+  const past = new Map(state.past.map(readPast));
+  const rows = new Map(state.rows.map((row) => [row.id, row]));
+  const room = new Room(state);
+  const answers = events.map(({ matches, ...event }): HookAnswer => {
+    const { id, title, status } = event;
+    const earlier = rows.get(id);
+    if (earlier !== undefined) {
+      rows.set(id, { ...earlier, deliveries: earlier.deliveries + 1 });
+      return { id, disposition: 'duplicate', decisions: earlier.decisions };
+    }
+    const became = past.get(id);
+    if (became !== undefined) return { id, disposition: 'duplicate', decisions: [], became };
+    const works = matches.flatMap(({ rule, guards, order: index }): Ordered[] => {
+      const order = orders[index];
+      if (order === undefined) return [];
+      return [{ work: { event, rule, target: order.target, guards, at: now }, order }];
+    });
+    const taken = room.take(works);
+    if (taken === undefined) return { id, disposition: 'full', decisions: [] };
+    const decisions = works.map(({ work: { rule, target }, order }, index): HookDecision => {
+      const of = { rule, target, targetId: order.workflowId, do: order.do };
+      return taken[index] === true
+        ? { ...of, state: 'waiting', note: 'it is decided soon' }
+        : { ...of, state: 'failed', note: 'the event asks for too much at once' };
+    });
+    rows.set(id, { id, title, status, at: new Date(now).toISOString(), deliveries: 1, decisions });
+    return { id, disposition: decisions.length > 0 ? 'taken' : 'unmatched', decisions };
+  });
+  const all = [...rows.values()];
+  const kept = keptRows(all);
+  const dropped = all.filter((row) => row.decisions.length > 0 && !kept.has(row)).map(pastOf);
+  return {
+    state: {
+      ...state,
+      ...{ orders: room.orders, queue: room.queue },
+      rows: all.filter((row) => kept.has(row)),
+      past: [...state.past, ...dropped].slice(-PAST_MAX),
+    },
+    answers,
+  };
+}
+
+/** Whether an event that matched a rule, or is listed, has arrived before. */
+export function isKnownEvent({ rows, past }: Pick<HookState, 'rows' | 'past'>, id: string): boolean {
+  return rows.some((row) => row.id === id) || past.some((line) => readPast(line)[0] === id);
+}
+
+/** Work, and the order of its rule. */
+interface Ordered {
+  readonly work: HookWork;
+  readonly order: HookOrder;
+}
+
+/** The queue of a hook, and the orders that its work needs. */
+class Room {
+  readonly queue: HookWork[];
+  orders: HookState['orders'];
+  #bytes: number;
+  #orderBytes: number;
+
+  constructor({ queue, orders }: HookState) {
+    this.queue = [...queue];
+    this.orders = orders;
+    this.#bytes = jsonBytes(queue);
+    this.#orderBytes = jsonBytes(orders);
+  }
+
+  /**
+   * Queues the work of one event.
+   *
+   * @returns which work has room; `undefined`: some has none, and nothing was queued. If nothing else waits, the event
+   *   would never have more room, so what fits is queued.
+   */
+  take(works: readonly Ordered[]): readonly boolean[] | undefined {
+    const before = { length: this.queue.length, orders: this.orders };
+    const [bytes, orderBytes] = [this.#bytes, this.#orderBytes];
+    const taken = works.map((ordered) => this.#takeOne(ordered));
+    if (before.length === 0 || taken.every((isTaken) => isTaken)) return taken;
+    this.queue.length = before.length;
+    this.orders = before.orders;
+    [this.#bytes, this.#orderBytes] = [bytes, orderBytes];
+    return undefined;
+  }
+
+  #takeOne({ work, order }: Ordered): boolean {
+    const key = tallyKey(work.rule, work);
+    const known = this.orders[key];
+    const bytes = this.#bytes + jsonBytes(work) + 1;
+    const orderBytes = this.#orderBytes + jsonBytes(order) - (known === undefined ? 0 : jsonBytes(known));
+    if (this.queue.length >= QUEUE.items || bytes > QUEUE.bytes || orderBytes > ORDERS_MAX_BYTES)
+      return false;
+    this.queue.push(work);
+    this.orders = { ...this.orders, [key]: order };
+    [this.#bytes, this.#orderBytes] = [bytes, orderBytes];
+    return true;
+  }
+}
+
+/** The listed events: those without a final decision, and the newest others. Unmatched events have a list of their own. */
+function keptRows(rows: readonly HookRow[]): ReadonlySet<HookRow> {
+  const isLive = ({ decisions }: HookRow): boolean =>
+    decisions.some(({ state }) => state === 'waiting' || state === 'needs_approval');
+  const ended = rows.filter((row) => !isLive(row));
+  return new Set([
+    ...rows.filter(isLive),
+    ...newest(
+      ended.filter(({ decisions }) => decisions.length > 0),
+      MATCHED,
+    ),
+    ...newest(
+      ended.filter(({ decisions }) => decisions.length === 0),
+      UNMATCHED,
+    ),
+  ]);
+}
+
+/** An event that is no longer listed, with what became of it. */
+function pastOf({ id, decisions }: HookRow): string {
+  return `${id} ${[...new Set(decisions.map(({ state }) => state))].join(',')}`;
+}
+
+/** The id of an earlier event, and what became of it. */
+function readPast(past: string): readonly [id: string, became: readonly string[]] {
+  const end = past.lastIndexOf(' ');
+  return [past.slice(0, end), past.slice(end + 1).split(',')];
+}
+
+/** The events that people look at. */
+export function eventsOf({ rows, past }: HookState): HookEvents {
+  const counts = new Map<string, number>();
+  for (const became of past.flatMap((line) => readPast(line)[1]))
+    counts.set(became, (counts.get(became) ?? 0) + 1);
+  return { rows, past: Object.fromEntries(counts) };
+}
