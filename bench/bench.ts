@@ -12,6 +12,7 @@ const BENCHMARKS = [
   'target-history',
   'rollback-latency',
   'alert-latency',
+  'webhook-flood',
   'parked',
   'submissions',
   'recovery',

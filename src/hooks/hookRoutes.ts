@@ -125,7 +125,8 @@ function refusalOf(error: unknown): HookRefusal {
 function refused(c: Context, { status, code, message, hint }: HookRefusal): Response {
   const isOurs = status === 503 && code !== 'SLIPWAY_HOOK_BUSY';
   if (status === 503) c.header('retry-after', String(RETRY_AFTER_S));
-  if (status === 408) c.header('connection', 'close');
+  // A busy listener does not keep the connections of those that it refuses.
+  if (status === 408 || code === 'SLIPWAY_HOOK_BUSY') c.header('connection', 'close');
   return c.json(
     {
       error: {

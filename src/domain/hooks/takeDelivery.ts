@@ -71,6 +71,17 @@ export function takeDelivery(
   };
 }
 
+/** The events of a delivery that were not taken, because too many waited. */
+export function fullOf({ events, orders }: HookDelivery, answers: readonly HookAnswer[]): HookDelivery {
+  return { events: events.filter((_, index) => answers[index]?.disposition === 'full'), orders };
+}
+
+/** The answers after those events were delivered again. */
+export function retaken(answers: readonly HookAnswer[], again: readonly HookAnswer[]): readonly HookAnswer[] {
+  const left = [...again];
+  return answers.map((answer) => (answer.disposition === 'full' ? (left.shift() ?? answer) : answer));
+}
+
 /** Whether an event that matched a rule, or is listed, has arrived before. */
 export function isKnownEvent({ rows, past }: Pick<HookState, 'rows' | 'past'>, id: string): boolean {
   return rows.some((row) => row.id === id) || past.some((line) => readPast(line)[0] === id);

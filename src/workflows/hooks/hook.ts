@@ -11,7 +11,8 @@ import {
 import type { Activities } from '../../activities/activities.ts';
 import type { Actor } from '../../domain/actor.ts';
 import { decide } from '../../domain/hooks/decide.ts';
-import { type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
+import { type HookDelivery, type HookOrder, tallyKey } from '../../domain/hooks/hookEvent.ts';
+import type { HookFacts } from '../../domain/hooks/hookFacts.ts';
 import {
   answerAsk,
   ask,
@@ -26,7 +27,7 @@ import {
   takeWork,
 } from '../../domain/hooks/hookState.ts';
 import { answeredBy, describeHook, hookActor, hookRequestId } from '../../domain/hooks/hookText.ts';
-import { eventsOf, takeDelivery } from '../../domain/hooks/takeDelivery.ts';
+import { eventsOf, fullOf, type HookAnswer, retaken, takeDelivery } from '../../domain/hooks/takeDelivery.ts';
 import { hookWaitingNotice } from '../../domain/notify/noticeContent.ts';
 import {
   answerHookUpdate,
@@ -42,6 +43,8 @@ import { Notices, type Recipients } from '../notify/notices.ts';
 import { RunLength } from '../target/runLength.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 
+/** How long a delivery waits for room, in milliseconds. Its listener waits for the answer, and so does the sender. */
+const ROOM_WITHIN_MS = 4_000;
 /** Time to deliver an order to a target: a worker or Temporal may be down for a while. */
 const ASKED_WITHIN = '10 minutes';
 
@@ -72,6 +75,8 @@ class Hook {
   /** The targets with an order in progress. A slow target does not delay the others. */
   readonly #busy = new Set<string>();
   readonly #notices = new Notices();
+  /** The last look at each target. It serves the events that had arrived by then, until the hook acts on the target. */
+  readonly #looks = new Map<string, Look>();
   #state: HookState;
 
   constructor(input: HookInput) {
@@ -83,22 +88,13 @@ class Hook {
 
   /** Registers the handlers. */
   takeMessages(): void {
-    setHandler(
-      deliverEventsUpdate,
-      (delivery) => {
-        this.#runLength.updateTaken();
-        const { state, answers } = takeDelivery(this.#state, delivery, Date.now());
-        this.#change(state);
-        return answers;
+    setHandler(deliverEventsUpdate, (delivery) => this.#take(delivery), {
+      description: 'Take events; each counts once',
+      validator: (delivery) => {
+        const problem = deliveryProblem(delivery);
+        if (problem !== undefined) refuse(problem);
       },
-      {
-        description: 'Take events; each counts once',
-        validator: (delivery) => {
-          const problem = deliveryProblem(delivery);
-          if (problem !== undefined) refuse(problem);
-        },
-      },
-    );
+    });
     setHandler(
       answerHookUpdate,
       (raw) => {
@@ -121,6 +117,28 @@ class Hook {
     );
     setHandler(hookQuery, () => this.#state, { description: 'The whole state' });
     setHandler(hookEventsQuery, () => eventsOf(this.#state), { description: 'Events and their decisions' });
+  }
+
+  /** Takes events. If too many wait, the sender waits a moment for room: so a burst loses nothing. */
+  async #take(delivery: HookDelivery): Promise<readonly HookAnswer[]> {
+    const until = Date.now() + ROOM_WITHIN_MS;
+    for (
+      let answers = this.#takeNow(delivery);
+      ;
+      answers = retaken(answers, this.#takeNow(fullOf(delivery, answers)))
+    ) {
+      const leftMs = until - Date.now();
+      const isFull = answers.some(({ disposition }) => disposition === 'full');
+      if (!isFull || leftMs <= 0 || this.#runLength.isReached) return answers;
+      await condition(() => this.#state.queue.length === 0 || this.#runLength.isReached, leftMs);
+    }
+  }
+
+  #takeNow(delivery: HookDelivery): readonly HookAnswer[] {
+    this.#runLength.updateTaken();
+    const { state, answers } = takeDelivery(this.#state, delivery, Date.now());
+    this.#change(state);
+    return answers;
   }
 
   /** Decides about events, one at a time for each target, until this run continues as new. */
@@ -168,16 +186,14 @@ class Hook {
 
   async #decide({ work, order, tally }: TakenWork): Promise<void> {
     const { guards, event } = work;
-    const situation = { guards, event, tally, isAsking: isAsking(this.#state, work), now: Date.now() };
-    let verdict = decide(situation);
-    let recipients: Recipients | undefined;
+    const decideNow = (facts?: HookFacts) =>
+      decide({ guards, event, tally, isAsking: isAsking(this.#state, work), facts, now: Date.now() });
+    let verdict = decideNow();
+    let look: Look | undefined;
     if (verdict.kind === 'look') {
       try {
-        const { workflowId } = order;
-        const looked = await lookForHook({ workflowId, hours: guards.approval, at: Date.now() });
-        const { facts } = looked;
-        ({ recipients } = looked);
-        verdict = decide({ ...situation, isAsking: isAsking(this.#state, work), facts, now: Date.now() });
+        look = await this.#look(work, order);
+        verdict = decideNow(look.facts);
       } catch (error) {
         this.#settle(work, 'failed', explain(error).message);
         return;
@@ -190,8 +206,21 @@ class Hook {
       this.#change(ask(this.#state, { work, untilMs, serving }, note));
       if (!isAsking(this.#state, work)) return;
       const waiting = { note, until: new Date(untilMs).toISOString() };
-      this.#notices.send(hookWaitingNotice(this.#input.name, work, order, waiting), recipients ?? null);
+      this.#notices.send(hookWaitingNotice(this.#input.name, work, order, waiting), look?.recipients ?? null);
     }
+  }
+
+  /** Looks at a target, unless a look that was begun after the event arrived still holds: a flood costs few looks. */
+  async #look({ guards, at }: HookWork, { workflowId }: HookOrder): Promise<Look> {
+    const { approval: hours } = guards;
+    const key = `${workflowId} ${JSON.stringify(hours)}`;
+    const before = this.#looks.get(key);
+    if (before !== undefined && before.at >= at) return before;
+    const lookedAt = Date.now();
+    const { facts, recipients } = await lookForHook({ workflowId, hours, at: lookedAt });
+    const look = { at: lookedAt, facts, recipients };
+    this.#looks.set(key, look);
+    return look;
   }
 
   async #settleAsk({ work, serving, answer }: HookAsk): Promise<void> {
@@ -202,6 +231,7 @@ class Hook {
   }
 
   async #act(work: HookWork, order: HookOrder, serving?: string, approvedBy?: Actor): Promise<void> {
+    this.#looks.clear();
     const requestId = hookRequestId(work);
     const by = hookActor(this.#input.name, work, approvedBy);
     const approved = approvedBy === undefined ? '' : `${answeredBy('approved', approvedBy)}; `;
@@ -226,6 +256,14 @@ class Hook {
     if (ends.length === 0) await condition(isNews);
     else await condition(isNews, Math.max(Math.min(...ends) - Date.now(), 1));
   }
+}
+
+/** What a hook has seen of a target. */
+interface Look {
+  /** When it was begun, in milliseconds since 1970. */
+  readonly at: number;
+  readonly facts: HookFacts;
+  readonly recipients: Recipients | undefined;
 }
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;

@@ -7,6 +7,7 @@ import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';
 import { HooksUnderTest, type HookUnderTest } from './hooksUnderTest.ts';
 import { promotionRequest } from '../promotion/promotionsUnderTest.ts';
+import { seen } from '../seen.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
 const HOUR_MS = 3_600_000;
@@ -284,20 +285,31 @@ describe('a hook', () => {
       expect(await hook.foundBy(target)).toBeDefined();
     });
 
-    test('answers every delivery of a flood, and stays small', async () => {
+    test('answers each delivery of a flood, keeps what it took once, and looks at the target seldom', async () => {
       const { target } = harness.newServingTarget();
-      const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 100, within: 1h }, atMostOnePer: 1h }`;
-      const hook = hooks.make({ target, rules });
       await target.release('b');
+      const hook = hooks.make({ target, rules: `      - ${ROLLBACK}, ifYoungerThan: 1h }` });
       const listeners = [hook.listener(), hook.listener()];
+      const startsAt = new Date(Date.now() - HOUR_MS).toISOString();
       const sent = Array.from({ length: 1_500 }, (_, number) =>
-        hook.send([{ fingerprint: `fp-${number}` }], listeners[number % 2]),
+        hook.send([{ fingerprint: `fp-${number}`, startsAt }], listeners[number % 2]),
       );
-      const statuses = new Set((await Promise.all(sent)).map(({ status }) => status));
-      expect([...statuses].filter((status) => status !== 202 && status !== 503)).toEqual([]);
-      const { rows, queue } = await hook.view();
+      const answers = await Promise.all(sent);
+      const took = answers.flatMap(({ status, events }) => (status === 202 ? events : []));
+      expect(answers.filter(({ status }) => status !== 202 && status !== 503)).toEqual([]);
+      expect(took.length).toBeGreaterThan(500);
+      const { rows, past } = await seen(hook.handle, async () => {
+        const view = await hook.view();
+        return view.rows.some(({ decisions }) => decisions[0]?.state === 'waiting') ? undefined : view;
+      });
       expect(rows.length).toBeLessThan(400);
-      expect(queue.length).toBeLessThanOrEqual(200);
+      const kept = [...past, ...rows.map(({ id, decisions }) => `${id} ${decisions[0]?.state ?? ''}`)];
+      expect(kept.sort()).toEqual(took.map(({ id }) => `${id} not_met`).sort());
+      const events = (await hook.histories()).flatMap(({ history }) => history.events ?? []);
+      const looks = events.filter(
+        ({ activityTaskScheduledEventAttributes: asked }) => asked?.activityType?.name === 'lookForHook',
+      );
+      expect(looks.length).toBeLessThan(took.length / 10);
     });
   });
 
