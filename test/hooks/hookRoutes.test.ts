@@ -107,6 +107,7 @@ describe('the listener of hooks', () => {
     const full = await listener.post(alerts('one-more'), BEARER);
     expect(full).toMatchObject({ status: 503, error: { code: 'SLIPWAY_HOOK_BUSY' } });
     expect(full.headers.get('retry-after')).toBe('2');
+    expect(full.headers.get('connection')).toBe('close');
     listener.decides = true;
     await listener.post(alerts('fp-0'), BEARER);
     expect(await listener.post(alerts('one-more'), BEARER)).toMatchObject({
