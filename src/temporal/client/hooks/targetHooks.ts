@@ -6,7 +6,7 @@ import { temporalError } from '../temporalError.ts';
 import { viewHookEvents } from './hookClient.ts';
 
 /** A hook whose rules may control targets. */
-export interface ListedHook {
+interface ListedHook {
   /** Its name in its `slipway.yaml`. */
   readonly name: string;
   readonly workflowId: string;
@@ -28,7 +28,7 @@ const LIST_TIMEOUT_MS = 10_000;
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function listHooks({ client, settings }: TemporalConnection): Promise<readonly ListedHook[]> {
+async function listHooks({ client, settings }: TemporalConnection): Promise<readonly ListedHook[]> {
   const query = `WorkflowType = '${WORKFLOW_TYPES.hook}' AND ExecutionStatus = 'Running'`;
   try {
     return await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
@@ -86,7 +86,7 @@ export function approvalsOf(hooks: readonly TargetHook[]): readonly HookApproval
 }
 
 /** The events that concern a target, with the decisions about it alone. */
-export function rowsOfTarget(rows: readonly HookRow[], targetId: string): readonly HookRow[] {
+function rowsOfTarget(rows: readonly HookRow[], targetId: string): readonly HookRow[] {
   return rows.flatMap((row) => {
     const decisions = row.decisions.filter((decision) => decision.targetId === targetId);
     return decisions.length === 0 ? [] : [{ ...row, decisions }];
