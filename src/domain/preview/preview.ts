@@ -101,6 +101,8 @@ interface PreviewRemoval {
   readonly attempts: WholeNumber;
   /** Why the last attempt failed. `null`: none did. */
   readonly problem: string | null;
+  /** The deployment that an attempt found. Absent: none did. */
+  readonly deploymentId?: string;
 }
 
 /** The state of a preview's workflow, kept across Continue-As-New. */
@@ -114,6 +116,8 @@ export interface PreviewState {
   /** The agent's address. `null`: not known yet. */
   readonly agentUrl: string | null;
   readonly removal: PreviewRemoval | null;
+  /** A request to create the deployment was never answered: until then the deployment may still appear. Absent: it cannot. */
+  readonly mayAppearUntil?: Instant;
   /** Why the comment could not be written. `null`: it was, or none is due. */
   readonly commentProblem: string | null;
 }

@@ -269,6 +269,8 @@ export interface ReleaseResult {
   readonly copyRevisionIds?: readonly string[];
   /** The upload whose PATCH was never answered: its revision may still appear. */
   readonly unansweredUpload?: string;
+  /** The request to create the deployment was never answered: until then the deployment may still appear. */
+  readonly mayAppearUntil?: Instant;
   readonly knownRevisions: readonly KnownRevision[];
   readonly agentUrl: string | null;
   /** The settings of the newest request worked: the next restore uses them. */

@@ -133,12 +133,16 @@ export class Preview {
       if (removal === null) return null;
       try {
         await this.#releases.end(removal.because);
-        const { removed, note } = await removeDeployment(this.#spec.target);
+        const before = { ...removal, mayAppearUntil: this.#state.mayAppearUntil };
+        const { removed, note } = await removeDeployment(this.#spec.target, before, (deploymentId) =>
+          this.change({ removal: { ...removal, deploymentId } }),
+        );
         this.#releases.forget();
         return { removed, reason: `${removal.because}; ${note}` };
       } catch (error) {
         const attempts = removal.attempts + 1;
-        this.change({ removal: { ...removal, attempts, problem: explain(error).message } });
+        const { deploymentId } = this.#state.removal ?? removal;
+        this.change({ removal: { ...removal, deploymentId, attempts, problem: explain(error).message } });
         if (await condition(() => this.#waiting > 0, removalPauseMs(attempts)))
           this.change({ removal: null });
         else if (this.#runLength.isReached) await this.#continueAsNew();

@@ -66,14 +66,13 @@ export class PreviewReleases {
     }
   }
 
-  /** Ends the queued or running release, and waits for its end. On timeout, the end of the target ends it. */
+  /** Ends the queued or running release, and waits for the end of all. On timeout, the end of the target ends them. */
   async end(because: string): Promise<void> {
     this.#judgement.cancel();
     await condition(() => this.#submitting === 0);
     const { release } = this.#preview.state;
-    if (release === null) return;
-    await this.#withdraw(release, `the preview is removed: ${because}`);
-    await condition(() => this.#preview.state.release === null, END_WITHIN_MS);
+    if (release !== null) await this.#withdraw(release, `the preview is removed: ${because}`);
+    if (this.#following > 0) await condition(() => this.#following === 0, END_WITHIN_MS);
   }
 
   /** Stops following the release, because the target is gone. */
@@ -120,17 +119,19 @@ export class PreviewReleases {
     void this.#scope
       .run(() => outcomeOf(target, release))
       .then(
-        ({ ending, agentUrl }) => this.#ended(release, ending, agentUrl),
+        ({ ending, result }) => this.#ended(release, ending, result),
         (error: unknown) => this.#lost(release, explain(error).message),
       )
       .finally(() => this.#following--);
   }
 
-  #ended({ releaseId }: PreviewRelease, last: PreviewEnding, agentUrl: string | null): void {
+  #ended({ releaseId }: PreviewRelease, last: PreviewEnding, result: ReleaseResult | null): void {
+    const mayAppearUntil = result?.mayAppearUntil;
+    if (mayAppearUntil !== undefined) this.#preview.change({ mayAppearUntil });
     const { state } = this.#preview;
-    // Only the newest release changes the preview's state.
+    // Only the newest release is shown.
     if (state.release?.releaseId !== releaseId) return;
-    this.#preview.change({ release: null, last, agentUrl: agentUrl ?? state.agentUrl });
+    this.#preview.change({ release: null, last, agentUrl: result?.agentUrl ?? state.agentUrl });
     if (state.removal !== null) return;
     this.#preview.report();
     if (last.outcome === 'released') this.#judge(releaseId);
@@ -175,7 +176,7 @@ const SHORTLY = { promote: { scheduleToCloseMs: 60_000 } } as const;
 async function outcomeOf(
   target: TargetSpec,
   { releaseId, commit }: PreviewRelease,
-): Promise<{ readonly ending: PreviewEnding; readonly agentUrl: string | null }> {
+): Promise<{ readonly ending: PreviewEnding; readonly result: ReleaseResult | null }> {
   const activities = activitiesOf('promote', {}, releaseId);
   const { row } = await activities.awaitRelease({ target, id: releaseId });
   const result = row.startedAt === undefined ? null : await resultOf(target, row);
@@ -186,7 +187,7 @@ async function outcomeOf(
     reasons,
     scored: scores === undefined ? undefined : scoresText(scores),
   }));
-  return { ending: { releaseId, commit, outcome, reason, verdicts }, agentUrl: result?.agentUrl ?? null };
+  return { ending: { releaseId, commit, outcome, reason, verdicts }, result };
 }
 
 /** @returns `null` if the release's workflow ended without a result. Then only the target's row exists. */

@@ -1,5 +1,6 @@
 import { sleep } from '@temporalio/workflow';
 
+import type { Instant } from '../../domain/scalars.ts';
 import type { PreviewResult } from '../../domain/preview/preview.ts';
 import type { StepOverrides } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
@@ -22,20 +23,39 @@ const LOOKS = 12;
 /**
  * Deletes the deployment of a preview, and then ends its target and releases its lock. Safe to repeat from the start.
  *
- * @throws ActivityFailure if an attempt failed.
+ * @param before - the deployment that an earlier attempt found, or until when one may still appear.
+ * @param onFound - called before the deployment is deleted.
+ * @throws ActivityFailure if an attempt failed; SLIPWAY_OUTCOME_UNKNOWN if a deployment may still appear.
  */
-export async function removeDeployment(target: TargetSpec): Promise<Removed> {
+export async function removeDeployment(
+  target: TargetSpec,
+  { deploymentId, mayAppearUntil }: { readonly deploymentId?: string; readonly mayAppearUntil?: Instant },
+  onFound: (deploymentId: string) => void,
+): Promise<Removed> {
   const found = await find(target);
-  const removed = found === null ? NEVER_MADE : await remove(target, found);
+  if (found !== null) onFound(found);
+  const removed = found === null ? goneOf(target, deploymentId, mayAppearUntil) : await remove(target, found);
   await activitiesOf('find', ONCE, 'end the target').endTarget({
     target,
-    deploymentId: found,
+    deploymentId: found ?? deploymentId ?? null,
     isDeleted: removed.removed !== 'parked',
   });
   return removed;
 }
 
-const NEVER_MADE: Removed = { removed: 'never_made', note: 'there was no deployment' };
+/** There is no deployment: either an earlier attempt deleted it, or none was made. */
+function goneOf({ deployment }: TargetSpec, deploymentId?: string, mayAppearUntil?: Instant): Removed {
+  if (deploymentId !== undefined) return deleted(deployment);
+  if (mayAppearUntil !== undefined && Date.now() < Date.parse(mayAppearUntil)) {
+    const what = `the request to create the deployment ${deployment} was not answered`;
+    throw pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', `${what}; looking for it until ${mayAppearUntil}`);
+  }
+  return { removed: 'never_made', note: 'there was no deployment' };
+}
+
+function deleted(deployment: string): Removed {
+  return { removed: 'deleted', note: `the deployment ${deployment} was deleted` };
+}
 
 async function remove(target: TargetSpec, deploymentId: string): Promise<Removed> {
   const { deployment } = target;
@@ -43,8 +63,7 @@ async function remove(target: TargetSpec, deploymentId: string): Promise<Removed
   const { offered } = await activities.deleteDeployment({ target, deploymentId });
   if (!offered) return park(target, deploymentId);
   for (let look = 0; look < LOOKS; look++) {
-    if ((await find(target)) === null)
-      return { removed: 'deleted', note: `the deployment ${deployment} was deleted` };
+    if ((await find(target)) === null) return deleted(deployment);
     await sleep(Math.min(1_000 * 2 ** look, 30_000));
   }
   throw pipelineFailure('SLIPWAY_STEP_TIMED_OUT', `the deployment ${deployment} is still being deleted`);

@@ -17,6 +17,7 @@ import type { Asked as AskedWithProof } from '../identity/proveIdentity.ts';
 import { RollbackProof, targetOf } from '../identity/rollbackProof.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
+import { stepPolicy } from '../steps.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
 import { readExtraRevisions, type Shipment } from './ship.ts';
 
@@ -44,6 +45,7 @@ export class Run implements Shipment {
   /** The proof of who asked for that rollback. */
   readonly proof = new RollbackProof();
   deploymentId: string | null = null;
+  creationUnanswered = false;
   baseline: Baseline | null = null;
   objectPath: string | null = null;
   /** Undoes the PATCH. Set before the PATCH is sent; `null` if the control plane certainly applied none. */
@@ -117,6 +119,7 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
       knownRevisions,
       agentUrl,
       unansweredUpload: isUnanswered ? (run.objectPath ?? undefined) : undefined,
+      mayAppearUntil: run.creationUnanswered && deploymentId === null ? watchedUntil(request) : undefined,
       instructions: instructionsAfter(
         { target: request.target, deploymentId, baseline, known },
         ending,
@@ -128,6 +131,10 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
     request.recordStore,
     run.passed,
   );
+}
+
+function watchedUntil({ steps }: ReleaseRequest): string {
+  return new Date(Date.now() + stepPolicy('watch', steps).scheduleToCloseMs).toISOString();
 }
 
 /**

@@ -17,6 +17,8 @@ export interface Shipment {
   readonly request: ReleaseRequest;
   /** Whether the release was asked to stop. */
   readonly stopped: () => boolean;
+  /** Set if a request to create the deployment was not answered, and no read showed the deployment. */
+  creationUnanswered: boolean;
 }
 
 /** Finds the target's deployment; `null` if there is none. */
@@ -71,6 +73,9 @@ async function create(
         settle: find,
         policy: stepPolicy('create', journal.overrides),
         abandoned: stopped,
+      }).catch((error: unknown) => {
+        shipment.creationUnanswered ||= explain(error).mayHaveBeenTaken;
+        throw error;
       });
       const deployment = { deployment: result, created: answered && !isConflict };
       return { result: deployment, attempt: attempts, detail: result.deploymentId };

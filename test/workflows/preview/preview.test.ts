@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import type { PreviewJudge } from '../../../src/domain/preview/preview.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
+import { landsLate, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
-import { identity } from '../requests.ts';
+import { identity, QUICK } from '../requests.ts';
 import { judgedBy } from '../promotion/promotionsUnderTest.ts';
 import { failure, type World } from '../world.ts';
 import { LONG_MS, type PreviewUnderTest, PreviewsUnderTest } from './previewUnderTest.ts';
@@ -160,6 +161,44 @@ describe('a preview', () => {
       expect(await preview.summary()).toMatchObject({ phase: 'removal_failed' });
       expect(await preview.result()).toMatchObject({ removed: 'deleted' });
       expect(world.count('deleteDeployment')).toBe(3);
+    });
+
+    test('was deleted, even if the answer to the deletion was lost', async () => {
+      const preview = newPreview();
+      await preview.push('a', LONG_MS);
+      await preview.stateOnce(({ last }) => last !== null);
+      preview.target.world.next('deleteDeployment', unansweredButTaken);
+      await preview.remove('merged');
+      expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+    });
+
+    describe('whose request to create the deployment was not answered', () => {
+      const sentOnce = { ...QUICK, create: { retry: { maximumAttempts: 1 } } };
+
+      test('looks for the deployment during its removal, and removes it', async () => {
+        const preview = newPreview();
+        const { world } = preview.target;
+        const isSought = async (): Promise<void> => {
+          const { removal } = await preview.stateOnce((state) => (state.removal?.attempts ?? 0) > 0);
+          expect(removal?.problem).toContain('was not answered; looking for it until');
+        };
+        world.next('createDeployment', landsLate(isSought));
+        await preview.push('a', LONG_MS, { steps: sentOnce });
+        await preview.stateOnce(({ last }) => last?.outcome === 'failed');
+        await preview.remove('merged');
+        expect(await preview.result()).toMatchObject({ removed: 'deleted' });
+        expect(world.controlPlane.deployments).toEqual([]);
+      });
+
+      test('ends the search at the deadline of the step "watch"', async () => {
+        const preview = newPreview();
+        preview.target.world.next('createDeployment', unansweredAndLost);
+        const steps = { ...sentOnce, watch: { scheduleToCloseMs: 1_000 } };
+        await preview.push('a', LONG_MS, { steps });
+        await preview.stateOnce(({ last }) => last?.outcome === 'failed');
+        await preview.remove('merged');
+        expect(await preview.result()).toMatchObject({ removed: 'never_made' });
+      });
     });
 
     test('is recreated by a push while its removal runs', async () => {
