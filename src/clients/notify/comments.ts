@@ -31,7 +31,8 @@ const PAGE_SIZE = 100;
 const PAGES_MAX = 3;
 
 /**
- * Writes one comment: changes the first one that begins with the marker, or adds it. Safe to repeat.
+ * Writes one comment: changes the first one that begins with the marker, or adds it. Removes others that begin with it: a
+ * request to add a comment can take effect after its answer was given up on. Safe to repeat.
  *
  * @returns what came of it, in a few words.
  * @throws ServiceError
@@ -47,8 +48,9 @@ export async function writeComment(
   for (let page = 1; page <= PAGES_MAX; page++) {
     const query = { per_page: String(PAGE_SIZE), page: String(page) };
     const comments = await ask('GET', all, z.array(Comment), { query });
-    const found = comments.find((comment) => comment.body?.startsWith(marker) === true);
+    const [found, ...copies] = comments.filter((comment) => comment.body?.startsWith(marker) === true);
     if (found !== undefined) {
+      for (const { id } of copies) await ask('DELETE', one(id), z.unknown());
       if (found.body === body) return `comment ${found.id}: says so already`;
       await ask(change, one(found.id), z.unknown(), { body: { body } });
       return `comment ${found.id}: updated`;

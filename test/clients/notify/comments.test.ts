@@ -50,6 +50,10 @@ async function startHost(kind: keyof typeof KINDS, bodies: readonly string[]) {
       const changed = comments.find(({ id }) => id === Number(pathname.slice(one.length)));
       if (changed !== undefined) changed.body = text;
       json(response, 200, changed);
+    } else if (pathname.startsWith(one) && method === 'DELETE') {
+      const index = comments.findIndex(({ id }) => id === Number(pathname.slice(one.length)));
+      comments.splice(index, 1);
+      response.writeHead(204).end();
     } else json(response, 404, { message: 'Not Found' });
   });
   const of: CommentsOf = { kind, apiUrl: service.url, token: TOKEN, repository, pr: 7 };
@@ -71,6 +75,15 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('a comment on %s', (
     expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 121: updated');
     expect(comments).toHaveLength(121);
     expect(comments[120]?.body).toBe(body);
+  });
+
+  it('replaces others that a late request has added', async () => {
+    const { of, comments } = await startHost(kind, [`${MARKER}\none`, 'looks good', `${MARKER}\ntwo`]);
+    expect(await writeComment(agent, of, { marker: MARKER, body })).toBe('comment 1: updated');
+    expect(comments).toEqual([
+      { id: 1, body },
+      { id: 2, body: 'looks good' },
+    ]);
   });
 
   it('is not written if it is up to date', async () => {
