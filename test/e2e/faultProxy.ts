@@ -12,6 +12,8 @@ import { buffer } from 'node:stream/consumers';
 export interface ProxiedRequest {
   readonly method: string;
   readonly path: string;
+  /** Only of the requests whose bodies say more than their paths: to create a deployment, and PATCH. */
+  readonly body?: string;
 }
 
 /** What the proxy does with one request. */
@@ -103,8 +105,6 @@ export interface LoggedRequest extends ProxiedRequest {
   readonly at: number;
   /** One entry for each time that the control plane received it: none, one or two. */
   readonly passages: Passage[];
-  /** The body of a PATCH, which identifies its release. */
-  body?: string;
 }
 
 /** A proxy between Slipway and the platform that injects faults and logs the requests. */
@@ -122,14 +122,16 @@ export async function startFaultProxy(origin: string): Promise<FaultProxy> {
   const log: LoggedRequest[] = [];
   const server = createServer((incoming, outgoing) => {
     const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
-    const logged: LoggedRequest = { ...seen, at: performance.now(), passages: [] };
-    log.push(logged);
-    pass(incoming, outgoing, {
-      fault: proxy.rule(seen),
-      changed: proxy.answerRule(seen),
-      logged,
-      origin,
-    }).catch(() => outgoing.destroy());
+    const take = (body?: Buffer): Promise<void> => {
+      const request = body === undefined ? seen : { ...seen, body: body.toString('utf8') };
+      const logged: LoggedRequest = { ...request, at: performance.now(), passages: [] };
+      log.push(logged);
+      const fault = proxy.rule(request);
+      const changed = proxy.answerRule(request);
+      return pass(incoming, outgoing, { fault, changed, logged, origin }, body);
+    };
+    const isRead = seen.method === 'PATCH' || REQUESTS.create(seen);
+    (isRead ? buffer(incoming).then(take) : take()).catch(() => outgoing.destroy());
   });
   const proxy: FaultProxy = {
     url: await listen(server),
@@ -152,8 +154,13 @@ interface Order {
   readonly origin: string;
 }
 
-async function pass(incoming: IncomingMessage, outgoing: ServerResponse, order: Order): Promise<void> {
-  const { fault, logged } = order;
+async function pass(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  order: Order,
+  read: Buffer | undefined,
+): Promise<void> {
+  const { fault } = order;
   if (fault?.kind === 'answer') {
     incoming.resume();
     outgoing.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
@@ -167,9 +174,8 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, order: 
   // The body is buffered before a hold or a repetition, because the caller may be gone when it is forwarded.
   const held =
     fault?.kind === 'hold' || fault?.kind === 'hold_back' || fault?.kind === 'land_late' ? fault : undefined;
-  const isTakenIn = held !== undefined || fault?.kind === 'twice' || logged.method === 'PATCH';
-  const body = isTakenIn ? await buffer(incoming) : undefined;
-  if (body !== undefined && logged.method === 'PATCH') logged.body = body.toString('utf8');
+  const isTakenIn = held !== undefined || fault?.kind === 'twice';
+  const body = read ?? (isTakenIn ? await buffer(incoming) : undefined);
   if (fault?.kind === 'land_late') incoming.socket.destroy();
   await held?.until;
   if (fault?.kind === 'hold_back' && outgoing.destroyed) return;

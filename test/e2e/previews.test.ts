@@ -15,14 +15,10 @@ beforeAll(async () => {
   stack = await Stack.start({}, { env: { PREVIEW_TOKEN: github.token } });
   const { apiUrl, repository } = github;
   const comment = { kind: 'github', apiUrl, repository, token: { from: 'env:PREVIEW_TOKEN' } };
-  const preview = { from: 'staging', comment };
   project = await Project.create(stack, {
     example: goodAgent(0),
     deployment: 'greeter',
-    previews: {
-      long: { ...preview, deployment: 'long-{pr}', ttl: '1h', max: 2 },
-      short: { ...preview, deployment: 'short-{pr}', ttl: '25s' },
-    },
+    previews: { reviews: { from: 'staging', deployment: 'greeter-{pr}', ttl: '1h', max: 2, comment } },
   });
 });
 afterAll(async () => {
@@ -45,31 +41,31 @@ async function killedAt(process: Process, event: string): Promise<void> {
   await process.kill();
 }
 
-const preview = (pr: number, name: string, ...words: string[]) =>
-  project.run('preview', ...words, '--pr', String(pr), '--name', name, '--json');
+const preview = (pr: number, ...words: string[]) =>
+  project.run('preview', ...words, '--pr', String(pr), '--json');
 
 describe('a pull request', () => {
   it('is opened: a separate deployment is released, checked, and reported in one comment', async () => {
-    const up = preview(1, 'long');
+    const up = preview(1);
     expect(await up.exited, up.stdout + up.stderr).toBe(0);
     expect(up.lines.at(-1)).toMatchObject({
       event: 'preview',
       pr: 1,
-      deployment: 'long-1',
+      deployment: 'greeter-1',
       commentProblem: null,
       exitCode: 0,
     });
-    expect(await deployments()).toEqual(['long-1']);
+    expect(await deployments()).toEqual(['greeter-1']);
     await eventually(() => expect(github.of(1)).toContain('**released**'));
     expect(github.of(1)).toContain('| greets | ✅ passed |');
     expect(github.of(1)).toContain(String(up.lines.at(-1)?.['agentUrl']));
-    const status = await project.ran('status', 'long-1', '--json');
+    const status = await project.ran('status', 'greeter-1', '--json');
     expect(status.code, status.text).toBe(0);
   });
 
   it('is pushed to, and the CI is killed in the middle: the release continues, and the comment is updated', async () => {
     await project.use(goodAgent(1));
-    await killedAt(preview(1, 'long'), 'submitted');
+    await killedAt(preview(1), 'submitted');
     await eventually(() => expect(github.of(1)).toContain('release-2: **released**'));
     const list = await project.ran('preview', 'list', '--json');
     const [listed] = list.process.lines;
@@ -83,52 +79,37 @@ describe('a pull request', () => {
   });
 
   it('is closed: everything is removed, and a second removal changes nothing', async () => {
-    const down = preview(1, 'long', 'down');
+    const down = preview(1, 'down');
     expect(await down.exited, down.stdout + down.stderr).toBe(0);
     expect(down.lines.at(-1)).toMatchObject({ event: 'preview_removed', removed: 'deleted', exitCode: 0 });
     expect(await deployments()).toEqual([]);
     expect(github.of(1)).toContain('**Removed.**');
-    const again = preview(1, 'long', 'down');
+    const again = preview(1, 'down');
     expect(await again.exited, again.stdout + again.stderr).toBe(0);
     expect(again.lines.at(-1)).toMatchObject({ removed: 'never_made' });
   });
 
-  it.each([
-    [2, 'as soon as the push is taken', 'submitted'],
-    [3, 'while the revision is built', 'step'],
-  ])('#%i, whose CI is killed %s, is removed by its deadline anyway', async (pr, _, event) => {
-    await killedAt(preview(pr, 'short'), event);
-    // Nor does the worker of the push have to live.
-    if (pr === 3) {
-      await stack.worker.kill();
-      await stack.startWorker();
-    }
-    await eventually(async () => expect(await deployments()).toContain(`short-${pr}`));
-    await eventually(() => expect(github.of(pr)).toContain('its deadline passed'), 120_000);
-    expect(await deployments()).not.toContain(`short-${pr}`);
-  });
-
   it('over the limit removes the oldest idle preview', async () => {
-    for (const pr of [11, 12]) {
-      const up = preview(pr, 'long');
+    for (const pr of [12, 11]) {
+      const up = preview(pr);
       expect(await up.exited, up.stdout + up.stderr).toBe(0);
     }
     // Temporal's list is late.
     await eventually(async () => {
       const { process } = await project.ran('preview', 'list', '--json');
-      expect(process.lines.filter(({ name }) => name === 'long')).toHaveLength(2);
+      expect(process.lines.filter(({ name }) => name === 'reviews')).toHaveLength(2);
     });
-    const third = preview(13, 'long', 'up', '--no-wait');
+    const third = preview(13, 'up', '--no-wait');
     expect(await third.exited, third.stdout + third.stderr).toBe(0);
-    expect(third.lines).toContainEqual(expect.objectContaining({ event: 'preview_evicted', pr: 11 }));
-    await eventually(async () => expect((await deployments()).sort()).toEqual(['long-12', 'long-13']));
+    expect(third.lines).toContainEqual(expect.objectContaining({ event: 'preview_evicted', pr: 12 }));
+    await eventually(async () => expect((await deployments()).sort()).toEqual(['greeter-11', 'greeter-13']));
   });
 
   it('whose workflow was ended by hand is found by an audit, and removed by hand', async () => {
     const client = await stack.client();
     let workflowId = '';
     for await (const listed of client.workflow.list({ query: "WorkflowType = 'preview'" }))
-      if (listed.workflowId.endsWith(':long-12')) workflowId = listed.workflowId;
+      if (listed.workflowId.endsWith(':greeter-11')) workflowId = listed.workflowId;
     await client.workflow.getHandle(workflowId).terminate('by hand');
     // An audit of all targets asks for one release of each.
     const released = await project.ran('release', 'staging');
@@ -136,11 +117,11 @@ describe('a pull request', () => {
     const audited = await project.ran('audit', '--json');
     expect(audited.code, audited.text).toBe(3);
     expect(audited.process.lines).toContainEqual(
-      expect.objectContaining({ event: 'unheld_preview', name: 'long', pr: 12, deployment: 'long-12' }),
+      expect.objectContaining({ event: 'unheld_preview', name: 'reviews', pr: 11, deployment: 'greeter-11' }),
     );
-    const down = preview(12, 'long', 'down');
+    const down = preview(11, 'down');
     expect(await down.exited, down.stdout + down.stderr).toBe(0);
-    expect(await deployments()).not.toContain('long-12');
+    expect(await deployments()).not.toContain('greeter-11');
   });
 
   it('violates no rule', async () => {

@@ -9,17 +9,24 @@ export class PullRequestComments {
   /** The token that may comment. */
   readonly token = 'a-token-that-may-comment';
   readonly repository = 'team/agent';
+  /** How long a request waits before it takes effect, even if its caller is gone by then. */
+  hold: (method: string, pr: number) => Promise<void> | undefined = () => undefined;
   readonly #comments = new Map<number, { id: number; body: string }[]>();
   readonly #server: Server;
+  #added = 0;
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      void text(request).then((sent) => {
+      void text(request).then(async (sent) => {
+        const { method = '' } = request;
         const { pathname } = new URL(request.url ?? '', 'http://github.test');
         const isKnown = request.headers.authorization === `Bearer ${this.token}`;
+        const [, pr, id] = PATHS.exec(pathname) ?? [];
+        const of = pr === undefined ? Math.floor(Number(id) / IDS) : Number(pr);
+        await this.hold(method, of);
         response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
         response.end(
-          JSON.stringify(isKnown ? this.#answer(request.method ?? '', pathname, sent) : { message: 'no' }),
+          JSON.stringify(isKnown ? this.#answer(method, of, Number(id), sent) : { message: 'no' }),
         );
       });
     });
@@ -46,19 +53,26 @@ export class PullRequestComments {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #answer(method: string, path: string, sent: string): unknown {
-    const pattern = /^\/repos\/team\/agent\/issues\/(?:(\d+)\/comments|comments\/(\d+))$/;
-    const [, pr, id] = pattern.exec(path) ?? [];
+  #answer(method: string, pr: number, id: number, sent: string): unknown {
     const body = sent === '' ? '' : (JSON.parse(sent) as { body: string }).body;
+    const all = this.#comments.get(pr) ?? [];
+    if (method === 'GET') return all;
     if (method === 'PATCH') {
-      const changed = [...this.#comments.values()].flat().find((comment) => comment.id === Number(id));
+      const changed = all.find((comment) => comment.id === id);
       if (changed !== undefined) changed.body = body;
       return changed;
     }
-    const all = this.#comments.get(Number(pr)) ?? [];
-    if (method === 'GET') return all;
-    const added = { id: Number(pr) * 100 + all.length, body };
-    this.#comments.set(Number(pr), [...all, added]);
+    if (method === 'DELETE') {
+      const left = all.filter((comment) => comment.id !== id);
+      this.#comments.set(pr, left);
+      return {};
+    }
+    const added = { id: pr * IDS + this.#added++, body };
+    this.#comments.set(pr, [...all, added]);
     return added;
   }
 }
+
+const PATHS = /^\/repos\/team\/agent\/issues\/(?:(\d+)\/comments|comments\/(\d+))$/;
+/** A comment's id names its pull request. */
+const IDS = 1_000;
