@@ -96,13 +96,15 @@ export interface PreviewJudgement {
 }
 
 /** A removal under way. */
-interface PreviewRemoval {
+export interface PreviewRemoval {
   readonly because: string;
   readonly attempts: WholeNumber;
   /** Why the last attempt failed. `null`: none did. */
   readonly problem: string | null;
   /** The deployment that an attempt found. Absent: none did. */
   readonly deploymentId?: string;
+  /** The control plane deletes it, or may do so: only the end of the removal makes way for a push. */
+  readonly deletes?: true;
 }
 
 /** The state of a preview's workflow, kept across Continue-As-New. */

@@ -126,7 +126,7 @@ export class Preview {
     }
   }
 
-  /** @returns `null`: an attempt failed and then a push arrived, which keeps the preview. */
+  /** @returns `null`: an attempt failed before the deletion, and a push arrived, which keeps the preview. */
   async #remove(): Promise<PreviewResult | null> {
     for (;;) {
       const { removal } = this.#state;
@@ -134,17 +134,17 @@ export class Preview {
       try {
         await this.#releases.end(removal.because);
         const before = { ...removal, mayAppearUntil: this.#state.mayAppearUntil };
-        const { removed, note } = await removeDeployment(this.#spec.target, before, (deploymentId) =>
-          this.change({ removal: { ...removal, deploymentId } }),
+        const { removed, note } = await removeDeployment(this.#spec.target, before, (progress) =>
+          this.change({ removal: { ...(this.#state.removal ?? removal), ...progress } }),
         );
         this.#releases.forget();
         return { removed, reason: `${removal.because}; ${note}` };
       } catch (error) {
         const attempts = removal.attempts + 1;
-        const { deploymentId } = this.#state.removal ?? removal;
-        this.change({ removal: { ...removal, deploymentId, attempts, problem: explain(error).message } });
-        if (await condition(() => this.#waiting > 0, removalPauseMs(attempts)))
-          this.change({ removal: null });
+        const failed = { ...(this.#state.removal ?? removal), attempts, problem: explain(error).message };
+        this.change({ removal: failed });
+        const isKept = (): boolean => this.#waiting > 0 && failed.deletes !== true;
+        if (await condition(isKept, removalPauseMs(attempts))) this.change({ removal: null });
         else if (this.#runLength.isReached) await this.#continueAsNew();
       }
     }

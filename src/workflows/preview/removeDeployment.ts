@@ -1,7 +1,7 @@
 import { sleep } from '@temporalio/workflow';
 
 import type { Instant } from '../../domain/scalars.ts';
-import type { PreviewResult } from '../../domain/preview/preview.ts';
+import type { PreviewRemoval, PreviewResult } from '../../domain/preview/preview.ts';
 import type { StepOverrides } from '../../domain/step.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
@@ -24,17 +24,20 @@ const LOOKS = 12;
  * Deletes the deployment of a preview, and then ends its target and releases its lock. Safe to repeat from the start.
  *
  * @param before - the deployment that an earlier attempt found, or until when one may still appear.
- * @param onFound - called before the deployment is deleted.
+ * @param note - called with what the attempt has found and done.
  * @throws ActivityFailure if an attempt failed; SLIPWAY_OUTCOME_UNKNOWN if a deployment may still appear.
  */
 export async function removeDeployment(
   target: TargetSpec,
   { deploymentId, mayAppearUntil }: { readonly deploymentId?: string; readonly mayAppearUntil?: Instant },
-  onFound: (deploymentId: string) => void,
+  note: (progress: Pick<PreviewRemoval, 'deploymentId' | 'deletes'>) => void,
 ): Promise<Removed> {
   const found = await find(target);
-  if (found !== null) onFound(found);
-  const removed = found === null ? goneOf(target, deploymentId, mayAppearUntil) : await remove(target, found);
+  if (found !== null) note({ deploymentId: found });
+  const removed =
+    found === null
+      ? goneOf(target, deploymentId, mayAppearUntil)
+      : await remove(target, found, () => note({ deletes: true }));
   await activitiesOf('find', ONCE, 'end the target').endTarget({
     target,
     deploymentId: found ?? deploymentId ?? null,
@@ -57,11 +60,17 @@ function deleted(deployment: string): Removed {
   return { removed: 'deleted', note: `the deployment ${deployment} was deleted` };
 }
 
-async function remove(target: TargetSpec, deploymentId: string): Promise<Removed> {
+async function remove(target: TargetSpec, deploymentId: string, onDeleting: () => void): Promise<Removed> {
   const { deployment } = target;
   const activities = activitiesOf('find', ONCE, `delete ${deployment}`);
-  const { offered } = await activities.deleteDeployment({ target, deploymentId });
+  const { offered } = await activities
+    .deleteDeployment({ target, deploymentId })
+    .catch((error: unknown): never => {
+      if (explain(error).mayHaveBeenTaken) onDeleting();
+      throw error;
+    });
   if (!offered) return park(target, deploymentId);
+  onDeleting();
   for (let look = 0; look < LOOKS; look++) {
     if ((await find(target)) === null) return deleted(deployment);
     await sleep(Math.min(1_000 * 2 ** look, 30_000));

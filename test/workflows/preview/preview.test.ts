@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import type { PreviewJudge } from '../../../src/domain/preview/preview.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
-import { landsLate, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { type Harness, openHarness, replayedEachTime, replayFailures } from '../harness.ts';
 import { identity, QUICK } from '../requests.ts';
 import { judgedBy } from '../promotion/promotionsUnderTest.ts';
@@ -219,6 +219,36 @@ describe('a preview', () => {
       // What it knew of the deployment that was deleted is forgotten.
       const { state } = await preview.target.view();
       expect(state.known).toHaveLength(1);
+    });
+
+    test('is recreated by a push, even if it cannot be read after its deletion', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      await preview.push('a', LONG_MS);
+      await preview.stateOnce(({ last }) => last !== null);
+      world.next('findDeployment', (perform) => perform(), refused('SLIPWAY_UNAUTHORIZED', 401));
+      await preview.remove('closed');
+      await world.called('deleteDeployment');
+      expect(await preview.push('b', LONG_MS)).toMatchObject({ disposition: 'queued' });
+      const { last } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
+      expect(last?.outcome).toBe('released');
+      // The target and its lock were ended with the deployment that was deleted.
+      const { state } = await preview.target.view();
+      expect(state.known).toHaveLength(1);
+    });
+
+    test('is kept by a push if the control plane refuses its deletion', async () => {
+      const preview = newPreview();
+      const { world } = preview.target;
+      await preview.push('a', LONG_MS);
+      await preview.stateOnce(({ last }) => last !== null);
+      world.next('deleteDeployment', refused('SLIPWAY_UNAUTHORIZED', 403));
+      await preview.remove('closed');
+      await preview.stateOnce(({ removal }) => (removal?.attempts ?? 0) > 0);
+      await preview.push('b', LONG_MS);
+      const { last, removal } = await preview.stateOnce((state) => state.last?.commit === 'commit-b');
+      expect({ outcome: last?.outcome, removal }).toEqual({ outcome: 'released', removal: null });
+      expect((await preview.target.view()).state.known).toHaveLength(2);
     });
 
     test('parks what the control plane cannot delete, and reports it', async () => {
