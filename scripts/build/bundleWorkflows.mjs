@@ -38,6 +38,7 @@ export async function bundleWorkflows() {
 
 function digestInputs() {
   const hash = createHash('sha256');
+  hash.update(readFileSync(new URL('./workflowBundle.mjs', import.meta.url)));
   const require = createRequire(join(ROOT, 'package.json'));
   for (const name of ['@temporalio/worker', '@temporalio/workflow']) {
     hash.update(`${name}@${require(`${name}/package.json`).version}\n`);

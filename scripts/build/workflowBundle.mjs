@@ -6,6 +6,13 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 const INTERCEPTORS = ['taskBoundaries', 'target/doorway', 'traces'];
 
 /**
+ * The SDK requires a source map, which nothing reads, because the workflows' errors have no stack traces. The bundler's
+ * has the paths of this machine and a random name, so that each build would have another id.
+ */
+const MAP = { version: 3, file: 'workflow-bundle.cjs', sources: [], names: [], mappings: '' };
+const MAP_COMMENT = '//# sourceMappingURL=data:application/json;base64,';
+
+/**
  * Bundles the modules of a folder, which end in `.js` or `.ts`. `options`: additional options of the SDK's bundler.
  *
  * All workflows of a worker share the modules, which keep no workflow state (`src/workflows/perWorkflow.ts`): 200
@@ -31,5 +38,7 @@ export async function bundleModules(folder, extension, options) {
       ...workflowInterceptorModules,
     ],
   });
-  return `Error.stackTraceLimit = 0;\n${code}`;
+  const program = code.slice(0, code.lastIndexOf('//# sourceMappingURL='));
+  const map = Buffer.from(JSON.stringify(MAP)).toString('base64');
+  return `Error.stackTraceLimit = 0;\n${program}${MAP_COMMENT}${map}`;
 }

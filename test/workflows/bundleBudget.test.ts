@@ -6,6 +6,8 @@ import { createContext, runInContext, runInNewContext } from 'node:vm';
 
 import { expect, inject, it } from 'vitest';
 
+import { bundleWorkflows } from '../support/temporalServer.ts';
+
 /** Last measured: 1,492 KiB, with the comments that a build removes. Each worker compiles it at its start. */
 const CODE_KIB = 1_560;
 /** Last measured: 428 KiB. A zod schema would add 500 to 1,800. */
@@ -28,6 +30,13 @@ it('the workflows’ bundle, and the modules of each cached workflow, are within
   expect(kept.map(({ size }) => size)).toEqual(kept.map(() => shared.size));
   expect(shared.size).toBeGreaterThan(100);
   expect(bytes / KIB, 'KiB of heap for each workflow').toBeLessThan(HEAP_KIB);
+});
+
+it('a bundle of the same workflows has the same bytes, and no path of the machine', async () => {
+  const code = await readFile(inject('workflowBundle'), 'utf8');
+  expect((await readFile(await bundleWorkflows(), 'utf8')) === code).toBe(true);
+  const [, map = ''] = code.split(';base64,');
+  expect(Buffer.from(map, 'base64').toString() + code).not.toContain(process.cwd());
 });
 
 /** Loads the bundle's modules as a worker does: compiled once, and evaluated for each workflow. */
