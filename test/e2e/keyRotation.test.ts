@@ -156,6 +156,7 @@ it('with one key, an artifact is promoted to a target after a proved approval', 
   await did('ada', 'schedule', 'apply');
   await did('ada', 'schedule', 'pause', 'monthly', '--reason', 'not yet');
   await did('ada', 'release', 'canary');
+  expect(await did('ada', 'audit')).toContain('production: no releases and rollbacks');
   await promotes();
   await approved();
   expect(await production.ask('Hello')).toContain('this is A');

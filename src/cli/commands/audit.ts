@@ -46,8 +46,12 @@ export async function runAuditCommand(
     for (const wantedName of names) {
       const { name, spec } = await chooseTargetSpec(context, config, wantedName);
       const workflowId = targetWorkflowId(spec);
-      const target = readTargetFacts(workflowId, await fetchAudited(temporal, workflowId));
-      looked.push({ name, spec, target });
+      const histories = await fetchAudited(temporal, workflowId).catch((error: unknown) => {
+        const isNew = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
+        if (!isNew || wanted !== undefined) throw error;
+        return [];
+      });
+      looked.push({ name, spec, target: readTargetFacts(workflowId, histories) });
     }
     for (const { name, spec, target } of looked) {
       const observed = await observedRevisions(context, spec);
