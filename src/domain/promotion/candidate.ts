@@ -95,10 +95,8 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 
 /** Why a candidate no longer serves on its target. */
 export function whySuperseded(from: TargetSeen): string {
-  if (from.hold !== null) {
-    return `the candidate was rolled back on "${from.name}" by ${whoAndWhy(from.hold.by)}`;
-  }
-  return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
+  const serves = `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
+  return from.hold === null ? serves : `${serves}; it is on hold, set by ${whoAndWhy(from.hold.by)}`;
 }
 
 /** Why the line is stopped: a target on hold stops all promotions that lead to it, directly or through others. */

@@ -78,12 +78,12 @@ describe('a candidate after its soak', () => {
     expect(confirmCandidate(candidate, 'production-1', targets).kind).toBe(kind);
   });
 
-  it('reports who rolled it back', () => {
+  it('reports who set the hold, which a rollback does', () => {
     expect(
       confirmCandidate(candidate, 'production-1', line({ servingRevisionId: 'c0', hold: HOLD })),
     ).toEqual({
       kind: 'superseded',
-      reason: 'the candidate was rolled back on "canary" by bo: incident',
+      reason: 'revision c0 serves on "canary" instead of the candidate; it is on hold, set by bo: incident',
     });
   });
 });

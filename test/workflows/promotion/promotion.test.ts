@@ -107,7 +107,9 @@ describePromotions('a promotion', (under) => {
     await canary.rollback(BO);
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'superseded' });
-    expect(result.reason).toContain('the candidate was rolled back on "canary" by bo: a reason');
+    expect(result.reason).toContain(
+      'serves on "canary" instead of the candidate; it is on hold, set by bo: a reason',
+    );
   });
 
   it('waits for the required approvals, and accepts none from the releaser or the promoter', async () => {
