@@ -95,13 +95,13 @@ export interface PlatformOptions {
   /** The container command, by name or path. Default: `docker`. */
   dockerCommand?: string;
   /**
-   * How agents run. `auto`: containers on Linux if an engine answers and has the image, else processes. Default:
-   * `process`. Builds are always processes.
+   * How builds and agents run. `auto`: containers on Linux if an engine answers and has the image, else processes.
+   * Default: `process`.
    */
   isolation?: Isolation | 'auto';
-  /** The image of agents in containers, with this version of Node as `node`. Default: Node's own. */
+  /** The image of builds and agents in containers, with this version of Node as `node`. Default: Node's own. */
   agentImage?: string;
-  /** Non-public addresses, networks and names that agents in containers may reach. Default: none. */
+  /** Non-public addresses, networks and names that builds and agents in containers may reach. Default: none. */
   egressAllow?: readonly string[];
 }
 
@@ -163,8 +163,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       kysely: database.kysely,
       adopt: options.adoptDatabase ?? false,
     });
-    const build: BuildRevision =
-      options.buildRevision ?? ((of) => buildRevision({ ...of, limits: options.buildLimits }));
     const tracing = await openTracing(database.kysely);
     const storage = createAgentStorage(database);
     // The embedded database allows roles; it is prepared with the first agent.
@@ -196,6 +194,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
       contained: isolation === 'container' ? contained : undefined,
     });
+    const build: BuildRevision =
+      options.buildRevision ??
+      (({ deploymentId, revisionId, ...of }) =>
+        buildRevision({
+          ...of,
+          limits: options.buildLimits,
+          ...(isolation === 'container' && {
+            openShell: (build) => containers.openShell({ ...build, deploymentId, revisionId }, contained),
+          }),
+        }));
     const startContained: StartAgent = (run) => containers.startBuilt(run, contained);
     log[isolation === 'container' ? 'info' : 'warn'](logLine);
     const controlPlane = createControlPlane({
@@ -274,15 +282,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 }
 
-/** The default image of agents in containers: the Node that builds them. */
+/** The default image of builds and agents in containers: this Node. */
 const AGENT_IMAGE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 
 /** What the start logs for the operator. */
 const ISOLATION_LOG_LINES: Readonly<Record<Isolation, string>> = {
-  container:
-    "agents run in containers that are kept apart; builds run as the platform's user: a deploy key can do in a build what the operator can",
+  container: 'builds and agents run in containers that are kept apart (isolation: container)',
   process:
-    "agents and builds run as the platform's user (isolation: process): a deploy key can do what the operator can",
+    "builds and agents run as the platform's user (isolation: process): a deploy key can do what the operator can",
 };
 
 /** Containers if the engine answers and has the image: by default, a deployment must not depend on a registry. */
@@ -297,7 +304,7 @@ async function resolveIsolation(
     return { isolation: 'process', logLine: ISOLATION_LOG_LINES.process };
   if (await hasImage(docker, image))
     return { isolation: 'container', logLine: ISOLATION_LOG_LINES.container };
-  const next = `to run agents in containers: ${dockerCommand} pull ${image}, or --isolation container`;
+  const next = `to run them in containers: ${dockerCommand} pull ${image}, or --isolation container`;
   return { isolation: 'process', logLine: `${ISOLATION_LOG_LINES.process}; ${next}` };
 }
 

@@ -29,7 +29,7 @@ export interface PlatformSettings {
   keepAudit?: number;
   /** Pair home and database even if they do not belong together. */
   adoptDatabase?: boolean;
-  /** How agents run. Default: `auto`. */
+  /** How builds and agents run. Default: `auto`. */
   isolation?: PlatformOptions['isolation'];
   /** `host:port` for metrics. Default: none. */
   metrics?: string;

@@ -1,8 +1,10 @@
-import { access, mkdir, realpath, rm } from 'node:fs/promises';
+import { access, chown, mkdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
-import { type CommandEnd, runShellCommand } from '../runtime/command.ts';
+import { AgentStartError } from '../runtime/agentStart.ts';
+import { type CommandEnd, runShellCommand, type Shell } from '../runtime/command.ts';
+import type { ContainedBuild } from '../runtime/docker/containedShell.ts';
 import { BuildFailure, createFailureLines, type FailureLines } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
 import { checkGraphs, locateGraphConfig, findGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
@@ -23,8 +25,15 @@ export interface BuildOptions {
   readonly installCommand?: string | null;
   /** `build_command`: run from the directory of the graph configuration file. Default: none. */
   readonly buildCommand?: string | null;
-  /** The cache of installed dependencies. Concurrent builds may share it. */
+  /** A folder that does not exist, for temporary files. The caller removes it. */
+  readonly scratch: string;
+  /**
+   * The cache of installed dependencies. Concurrent builds may share it. An installation may come from the source
+   * itself, so builds of different tenants must not.
+   */
   readonly cacheDir: string;
+  /** Prepares where the source's commands run. Default: as processes of this machine. */
+  readonly openShell?: (build: ContainedBuild) => Promise<Shell>;
   /** The build's log, line by line. */
   readonly log: (line: string) => void;
   /** Cancels the build; nothing of it keeps running. */
@@ -88,9 +97,12 @@ async function build(options: Build): Promise<string> {
   await rm(workspace, { recursive: true, force: true });
   await mkdir(workspace, { recursive: true });
   const root = await realpath(workspace);
+  const { scratch, openShell = openMachineShell } = options;
+  const shell = await openShell({ workspace: root, scratch, memoryBytes: limits.memoryBytes, log, signal });
 
   log('Unpacking the source.');
-  await unpackSource(options.tarball, root, limits, signal);
+  if (shell.owner !== undefined) await chown(root, shell.owner.uid, shell.owner.gid);
+  await unpackSource(options.tarball, root, limits, signal, shell.owner);
   const named = locateGraphConfig(root, options.graphConfigPath);
   const isBuilt = (options.buildCommand ?? '').trim() !== '';
   const file = isBuilt ? named : await findGraphConfig(root, named);
@@ -100,12 +112,12 @@ async function build(options: Build): Promise<string> {
   const config = await readGraphConfig(root, file);
   if (config === undefined && !isBuilt) await checkGraphs(root, file);
 
-  const env = buildEnvironment();
-  if (!CAN_READ_MEMORY)
+  if (shell.place !== undefined) log(`Commands run in ${shell.place}.`);
+  else if (!CAN_READ_MEMORY)
     log('This system does not show how much memory processes use: the memory limit is not enforced.');
-  const plan = await planInstall(root, dirname(file), options.installCommand, { env, signal });
+  const plan = await planInstall(root, dirname(file), options.installCommand, { shell, signal });
   if (plan === undefined) log('There is no package.json, so nothing is installed.');
-  else await install(plan, env, options);
+  else await install(plan, shell, options);
   signal.throwIfAborted();
 
   if (isBuilt) {
@@ -113,7 +125,7 @@ async function build(options: Build): Promise<string> {
     await access(cwd).catch(() => {
       throw new BuildFailure(`The source has no directory ${relative(root, cwd)} to run build_command in.`);
     });
-    await run('build_command', options.buildCommand ?? '', cwd, env, options);
+    await run('build_command', options.buildCommand ?? '', cwd, shell, options);
   }
   const { env: variables, node_version: node } = await checkGraphs(root, file);
   if (node !== undefined && node.split('.')[0] !== process.versions.node.split('.')[0])
@@ -122,25 +134,29 @@ async function build(options: Build): Promise<string> {
     );
   if (typeof variables === 'string')
     await access(join(dirname(file), variables)).catch(() => log(noEnvFile(variables)));
-  const beyond = await exceededWorkspaceLimit({ workspace, env, limits }, signal);
+  const beyond = await exceededWorkspaceLimit(options, signal);
   signal.throwIfAborted();
   if (beyond !== undefined) throw new BuildFailure(`The build ${beyond}.`);
   log('The source is built.');
   return join(workspace, relative(root, file));
 }
 
+function openMachineShell(): Promise<Shell> {
+  return Promise.resolve({ env: buildEnvironment(), run: runShellCommand });
+}
+
 function noEnvFile(name: string): string {
   return `The graph configuration names the env file ${name}, and the source has none: the agent starts without it. Secrets come from the deployment's secrets; artifacts carry no .env files.`;
 }
 
-async function install(plan: InstallPlan, env: Record<string, string>, options: Build): Promise<void> {
+async function install(plan: InstallPlan, shell: Shell, options: Build): Promise<void> {
   const { log, signal, limits } = options;
   const cache = new NodeModulesCache(options.cacheDir, async (from, to) => {
     const lines = createFailureLines();
     const end = await runShellCommand({
       command: 'cp -a -- "$FROM" "$TO"',
       cwd: plan.cwd,
-      env: { ...env, FROM: from, TO: to },
+      env: { ...buildEnvironment(), FROM: from, TO: to },
       timeoutMs: limits.commandTimeoutMs,
       signal,
       onLine: (line) => lines.add(line),
@@ -150,14 +166,15 @@ async function install(plan: InstallPlan, env: Record<string, string>, options: 
       throw failureOf('Copying node_modules', 'cp', end, lines, limits);
   });
   const modules = join(plan.cwd, 'node_modules');
-  const key = await cache.keyOf(plan);
+  const key = await cache.keyOf(plan, shell.place);
   if (key !== undefined && (await cache.restore(key, modules))) {
     log(`Installed from the cache: nothing has changed for \`${plan.command}\`.`);
     return;
   }
   log(`Installing with \`${plan.command}\`, because ${plan.because}.`);
-  await run('The installation', plan.command, plan.cwd, env, options);
-  if (key === undefined) return;
+  await run('The installation', plan.command, plan.cwd, shell, options);
+  // A command may have put a link to another folder of the machine in the place of a folder.
+  if (key === undefined || (await realpath(plan.cwd)) !== plan.cwd) return;
   try {
     await cache.store(key, modules);
   } catch (error) {
@@ -169,19 +186,14 @@ async function install(plan: InstallPlan, env: Record<string, string>, options: 
 }
 
 /** @throws BuildFailure if the command fails. */
-async function run(
-  what: string,
-  command: string,
-  cwd: string,
-  env: Record<string, string>,
-  { workspace, log, signal, limits }: Build,
-): Promise<void> {
+async function run(what: string, command: string, cwd: string, shell: Shell, options: Build): Promise<void> {
+  const { log, signal, limits } = options;
   log(`$ ${command}`);
   const lines = createFailureLines();
-  const end = await runShellCommand({
+  const end = await shell.run({
     command,
     cwd,
-    env,
+    env: shell.env,
     timeoutMs: limits.commandTimeoutMs,
     signal,
     onLine: (line) => {
@@ -189,7 +201,7 @@ async function run(
       lines.add(line.slice(0, limits.logLineChars));
     },
     lineChars: limits.logLineChars + 1,
-    watch: (pid, stop) => watchResources(pid, { workspace, env, limits }, stop),
+    watch: (pid, stop) => watchResources(pid, options, stop),
   });
   signal.throwIfAborted();
   if (end.kind !== 'exited' || end.code !== 0) throw failureOf(what, command, end, lines, limits);
@@ -231,7 +243,7 @@ function reasonOfStop(isCalledOff: boolean, limits: BuildLimits): string {
 
 /** An error as text for the source's owner; undefined for a fault of the builder. */
 function reasonOf(error: unknown): string | undefined {
-  if (error instanceof BuildFailure) return error.message;
+  if (error instanceof BuildFailure || error instanceof AgentStartError) return error.message;
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') return `The disk is full (${code}): ${message}.`;
   return code !== undefined && syscall !== undefined

@@ -7,6 +7,8 @@ import { satisfiesNodeVersion } from '../nodeVersion.ts';
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 import { BuildFailure, quoteName } from './buildFailure.ts';
 
+/** A graph configuration file is read into memory up to this size. */
+const MAX_BYTES = 1024 ** 2;
 /** How many issues of a file a reason lists. */
 const NAMED_ISSUES = 5;
 
@@ -36,6 +38,7 @@ export async function findGraphConfig(root: string, file: string): Promise<strin
 export async function readGraphConfig(root: string, file: string): Promise<GraphConfig | undefined> {
   const name = relative(root, file);
   if (!(await isFileInside(root, file))) return undefined;
+  if ((await stat(file)).size > MAX_BYTES) throw new BuildFailure(`${name} is larger than 1 MB.`);
   const text = await readFile(file, 'utf8');
   let json: unknown;
   try {

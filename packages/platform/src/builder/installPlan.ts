@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { BuildFailure } from './buildFailure.ts';
-import { runShellCommand } from '../runtime/command.ts';
+import type { Shell } from '../runtime/command.ts';
 
 /** How to install a source's dependencies. */
 export interface InstallPlan {
@@ -17,8 +17,8 @@ export interface InstallPlan {
 
 /** Options for planning an installation. */
 export interface PlanContext {
-  /** The environment of the command. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Where the command runs. */
+  readonly shell: Shell;
   /** Cancels the planning. */
   readonly signal: AbortSignal;
 }
@@ -144,12 +144,12 @@ async function isModernYarn(directory: string): Promise<boolean> {
  * `yarnPath`, or under corepack, the source chooses the `yarn`.
  * @throws BuildFailure if the directory's `yarn` is Yarn 1 or does not run.
  */
-async function requireModernYarn(cwd: string, { env, signal }: PlanContext): Promise<void> {
+async function requireModernYarn(cwd: string, { shell, signal }: PlanContext): Promise<void> {
   const lines: string[] = [];
-  const end = await runShellCommand({
+  const end = await shell.run({
     command: 'yarn --version',
     cwd,
-    env,
+    env: shell.env,
     timeoutMs: VERSION_TIMEOUT_MS,
     signal,
     onLine: (line) => void lines.push(line),
@@ -164,9 +164,10 @@ async function requireModernYarn(cwd: string, { env, signal }: PlanContext): Pro
   );
 }
 
-/** @throws BuildFailure if the program does not exist. */
-function requireTool(tool: string, because: string, { env }: PlanContext): void {
-  const directories = (env['PATH'] ?? '').split(delimiter);
+/** In a container the command itself fails. @throws BuildFailure if the program does not exist on this machine. */
+function requireTool(tool: string, because: string, { shell }: PlanContext): void {
+  if (shell.place !== undefined) return;
+  const directories = (shell.env['PATH'] ?? '').split(delimiter);
   if (directories.some((directory) => existsSync(join(directory, tool)))) return;
   throw new BuildFailure(`The source needs ${tool} (${because}), which is not installed on this machine.`);
 }

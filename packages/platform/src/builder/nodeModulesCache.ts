@@ -58,12 +58,12 @@ export class NodeModulesCache {
 
   /**
    * The key of an installation: command, lock file, `package.json`, the package managers' configuration, Node's
-   * version and this machine's kind. Undefined if these do not determine the result: no lock file, a command or
+   * version, this machine's kind, and the place of the commands. Undefined if these do not determine the result: no lock file, a command or
    * scripts that may do more than install, workspaces, linked directories. Yarn 2 and later are excluded on purpose
    * (their lock files list the source itself as a workspace), because their commands need state outside
    * `node_modules`.
    */
-  async keyOf(plan: InstallPlan): Promise<string | undefined> {
+  async keyOf(plan: InstallPlan, place?: string): Promise<string | undefined> {
     const command = plan.command.trim();
     if (plan.lockFile === undefined) return undefined;
     if (!PLAIN_INSTALL.test(command) || OTHER_DIRECTORY_OPTION.test(command)) return undefined;
@@ -78,6 +78,7 @@ export class NodeModulesCache {
       process.version,
       process.platform,
       process.arch,
+      place,
       plan.lockFile,
       lock,
       ...configuration,

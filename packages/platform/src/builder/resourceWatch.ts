@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { runShellCommand } from '../runtime/command.ts';
 import { BUILD_LIMIT_SETTINGS, type BuildLimits } from './buildLimits.ts';
 
@@ -12,19 +13,20 @@ const WORKSPACE_SHARE = 10;
 /** What to watch during a command of a build. */
 export interface WatchedBuild {
   readonly workspace: string;
-  readonly env: Readonly<Record<string, string>>;
+  /** Its files count like those of the workspace. */
+  readonly scratch: string;
   readonly limits: BuildLimits;
 }
 
 /**
  * Watches the resources of a running command, and reports the first exceeded limit, once. It samples, so it misses a
  * peak between two samples. If the machine does not report the memory of processes, only the workspace is watched.
- * @param pid - the leader of the command's session.
+ * @param pid - the leader of the command's session; undefined if its memory is limited otherwise.
  * @param onExceeded - gets the exceeded limit, in words that complete "it …".
  * @returns the function that ends the watch.
  */
 export function watchResources(
-  pid: number,
+  pid: number | undefined,
   build: WatchedBuild,
   onExceeded: (reason: string) => void,
 ): () => void {
@@ -35,7 +37,8 @@ export function watchResources(
     onExceeded(reason);
   };
   const watches = [watchWorkspace(build, stopped.signal, report)];
-  if (CAN_READ_MEMORY) watches.push(watchMemory(pid, build.limits, stopped.signal, report));
+  if (CAN_READ_MEMORY && pid !== undefined)
+    watches.push(watchMemory(pid, build.limits, stopped.signal, report));
   Promise.all(watches).catch((error: unknown) => {
     // A command whose limits cannot be enforced is ended.
     report(`was ended, because what it takes could not be measured (${messageOf(error)})`);
@@ -48,9 +51,8 @@ export async function exceededWorkspaceLimit(
   build: WatchedBuild,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { workspace, env, limits } = build;
-  const use = await directoryUse(workspace, { env, timeoutMs: limits.commandTimeoutMs, signal });
-  return use === undefined ? undefined : exceededLimit(use, limits);
+  const use = await folderUse(build, signal);
+  return use === undefined ? undefined : exceededLimit(use, build.limits);
 }
 
 async function watchMemory(
@@ -81,7 +83,7 @@ async function watchWorkspace(
   }
 }
 
-function exceededLimit({ bytes, files }: DirectoryUse, limits: BuildLimits): string | undefined {
+function exceededLimit({ bytes, files }: FolderUse, limits: BuildLimits): string | undefined {
   if (bytes > limits.workspaceBytes) {
     const most = inMegabytes(limits.workspaceBytes);
     return `filled its workspace with more than ${most}: ${describeLimit('workspaceBytes')}`;
@@ -111,8 +113,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
-/** The size of a directory. */
-interface DirectoryUse {
+/** The size of folders. */
+interface FolderUse {
   /** On disk, hard links counted once. */
   readonly bytes: number;
   /** Files, directories and links. */
@@ -120,22 +122,22 @@ interface DirectoryUse {
 }
 
 /**
- * Measures a directory while others may write to it; concurrent changes may be missed. It runs two programs, because
- * this process must answer requests while a hundred thousand files are counted.
- * @returns undefined if it was aborted, or took longer than `timeoutMs`.
+ * Measures a build's folders while others may write to them; concurrent changes may be missed. It runs two programs,
+ * because this process must answer requests while a hundred thousand files are counted.
+ * @returns undefined if it was aborted, or took longer than a command may.
  */
-async function directoryUse(
-  directory: string,
-  options: { env: Readonly<Record<string, string>>; timeoutMs: number; signal: AbortSignal },
-): Promise<DirectoryUse | undefined> {
+async function folderUse(
+  { workspace, scratch, limits }: WatchedBuild,
+  signal: AbortSignal,
+): Promise<FolderUse | undefined> {
   const lines: string[] = [];
   const end = await runShellCommand({
     // Files that vanish during the count are no errors.
-    command: 'du -sk . 2>/dev/null | cut -f1; find . 2>/dev/null | wc -l',
-    cwd: directory,
-    env: options.env,
-    timeoutMs: options.timeoutMs,
-    signal: options.signal,
+    command: 'du -skc . "$SCRATCH" 2>/dev/null | tail -n 1 | cut -f1; find . "$SCRATCH" 2>/dev/null | wc -l',
+    cwd: workspace,
+    env: { ...buildEnvironment(), SCRATCH: scratch },
+    timeoutMs: limits.commandTimeoutMs,
+    signal,
     onLine: (line) => void lines.push(line.trim()),
     lineChars: 100,
   });

@@ -6,6 +6,7 @@ import { createGunzip } from 'node:zlib';
 import { Parser, type ReadEntry, Unpack } from 'tar';
 
 import { BuildFailure, quoteName } from './buildFailure.ts';
+import type { Shell } from '../runtime/command.ts';
 import type { BuildLimits } from './buildLimits.ts';
 
 /** The allowance for one entry's headers, its own and extended ones, in bytes. */
@@ -14,7 +15,7 @@ const HEADER_BYTES = 4_096;
 /**
  * Unpacks a gzipped source tarball into an existing, empty directory. It checks the whole archive first ({@link
  * ArchiveRules}), so nothing of an invalid one is written. Owners are not restored, set-id bits are dropped, and
- * everything is made readable and writable for us. A single top directory is kept.
+ * everything is made readable and writable for its owner. A single top directory is kept.
  * @throws BuildFailure if the archive is no gzipped tarball or contains forbidden entries.
  */
 export async function unpackSource(
@@ -22,6 +23,7 @@ export async function unpackSource(
   into: string,
   limits: BuildLimits,
   signal: AbortSignal,
+  owner?: Shell['owner'],
 ): Promise<void> {
   const rules = new ArchiveRules(limits);
   const checkingParser = new Parser({ strict: true });
@@ -40,7 +42,7 @@ export async function unpackSource(
   const unpack = new Unpack({
     cwd: into,
     strict: true,
-    preserveOwner: false,
+    ...(owner ?? { preserveOwner: false }),
     noMtime: true,
     onReadEntry: (entry) => {
       entry.mode = ((entry.mode ?? 0) & 0o777) | (entry.type === 'Directory' ? 0o700 : 0o600);

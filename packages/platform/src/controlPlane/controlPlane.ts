@@ -50,7 +50,7 @@ export interface ControlPlaneOptions {
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
   readonly containers: Containers;
-  /** How to isolate agents. Default: `process`. */
+  /** How to isolate builds and agents. Default: `process`. */
   readonly isolation?: Isolation;
   readonly gateway: GatewaySwitch;
   /** The environment of a revision's agent besides its secrets. */
@@ -290,8 +290,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     buildQueue: orchestrator.queued,
     start: async () => {
       // Remove what a killed process left, before any work begins.
-      await removeScratches(home);
       await removeLeftContainers();
+      await removeScratches(home);
       await secretsRotation.resume();
       await restoreAgents();
       await clean();

@@ -9,6 +9,8 @@ export type BuildResult =
 
 /** Builds a revision's source. A failure of the source is a result, never an error. */
 export type BuildRevision = (options: {
+  deploymentId: string;
+  revisionId: string;
   /** The path of the uploaded tarball. */
   tarball: string;
   /** An empty directory for this build. */
@@ -16,7 +18,9 @@ export type BuildRevision = (options: {
   graphConfigPath: string;
   installCommand: string | null;
   buildCommand: string | null;
-  /** Shared by all builds. */
+  /** A folder that does not exist, for temporary files. The caller removes it. */
+  scratch: string;
+  /** Shared by all builds of a tenant. */
   cacheDir: string;
   log: (line: string) => void;
   signal: AbortSignal;
@@ -46,7 +50,7 @@ export type StartAgent = (
   },
 ) => Promise<RunningAgent>;
 
-/** How agents run: in isolated containers, or as processes of the platform's user. */
+/** How builds and agents run: in isolated containers, or as processes of the platform's user. */
 export type Isolation = 'container' | 'process';
 
 /** The part of the gateway that the control plane uses. */

@@ -33,8 +33,8 @@ export function homeLayout(home: string) {
     instanceId: join(root, 'instance.id'),
     /** The ssh host keys of known repositories. */
     knownHosts: join(root, 'known_hosts'),
-    /** The builder's cache, shared by all builds. */
-    cache: join(root, 'cache'),
+    /** The builder's cache for a tenant. A build can influence what is in it. */
+    cacheOf: (tenantId: string): string => join(root, 'cache', tenantId),
   };
 }
 

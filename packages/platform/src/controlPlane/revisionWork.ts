@@ -101,13 +101,21 @@ export function createRevisionWork(options: {
         if (!fetched.ok) return fetched;
         await rm(workspace, { recursive: true, force: true });
         await mkdir(workspace, { recursive: true });
+        const { tenant_id: tenantId } = await kysely
+          .selectFrom('deployments')
+          .select('tenant_id')
+          .where('id', '=', revision.deployment_id)
+          .executeTakeFirstOrThrow();
         return await options.buildRevision({
+          deploymentId: revision.deployment_id,
+          revisionId: revision.id,
           tarball: fetched.tarball,
           workspace,
           graphConfigPath: textOr(revision.source_revision_config['graph_config_path'], 'graph.json'),
           installCommand: textOrNull(revision.source_config['install_command']),
           buildCommand: textOrNull(revision.source_config['build_command']),
-          cacheDir: home.cache,
+          scratch: join(scratch, 'build'),
+          cacheDir: home.cacheOf(tenantId),
           log,
           signal,
         });

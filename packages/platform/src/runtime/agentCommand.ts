@@ -17,14 +17,19 @@ export function doorCommand(folder: string, port: string): [string, ...string[]]
   return ['node', join(PACKAGE, 'dist/runtime/imageDoor.js'), folder, port];
 }
 
-/** The paths that {@link doorCommand} reads on this machine. */
-export function placesOfDoor(): string[] {
+/** The command of the container that runs a command of a build (`containedCommand.ts`). */
+export function commandInContainer(folder: string, command: string): [string, ...string[]] {
+  return ['node', join(PACKAGE, 'dist/runtime/containedCommand.js'), folder, command];
+}
+
+/** The paths that {@link doorCommand} and {@link commandInContainer} read on this machine. */
+export function placesOfPrograms(): string[] {
   return [join(PACKAGE, 'package.json'), join(PACKAGE, 'dist')];
 }
 
 /** The paths that {@link agentCommand} reads on this machine: this package, and the packages that it resolves. */
 export async function placesOfThisPackage(): Promise<string[]> {
-  const places = placesOfDoor();
+  const places = placesOfPrograms();
   for (let folder = dirname(join(PACKAGE, 'x')); ; folder = dirname(folder)) {
     const modules = join(folder, 'node_modules');
     if (

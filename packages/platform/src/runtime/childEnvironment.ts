@@ -1,5 +1,7 @@
 import { delimiter, dirname } from 'node:path';
 
+import { PROXY, proxyVariables } from './containedNetwork.ts';
+
 /** The machine's variables that any program needs: paths, language, proxies and certificates. */
 const MACHINE_VARIABLES = [
   'HOME',
@@ -64,8 +66,32 @@ export function buildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<
   for (const [name, value] of Object.entries(from)) {
     if (value !== undefined && PACKAGE_MANAGER_VARIABLES.has(name.toLowerCase())) environment[name] = value;
   }
-  // No prompts, colors or notices, because there is no terminal.
-  return { ...environment, CI: '1', NO_COLOR: '1', npm_config_update_notifier: 'false' };
+  return { ...environment, ...WITHOUT_TERMINAL };
+}
+
+/** No prompts, colors or notices. */
+const WITHOUT_TERMINAL = { CI: '1', NO_COLOR: '1', npm_config_update_notifier: 'false' };
+/** The folder in a build's container for caches and temporary files, on the disk. */
+export const CONTAINED_HOME = '/run/slipway-home';
+/** Names no file of this machine. */
+const OF_REGISTRY = /^npm_config_(registry|strict_ssl)$/i;
+
+/**
+ * The environment of install and build commands in a container, besides the image's own: nothing of this machine but
+ * the package registry's address.
+ */
+export function containedBuildEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  const registry = Object.entries(from).filter(([name]) => OF_REGISTRY.test(name));
+  return {
+    ...(Object.fromEntries(registry) as Record<string, string>),
+    ...WITHOUT_TERMINAL,
+    ...proxyVariables(),
+    // Yarn 2 and later read only their own.
+    YARN_HTTP_PROXY: PROXY,
+    YARN_HTTPS_PROXY: PROXY,
+    HOME: CONTAINED_HOME,
+    TMPDIR: CONTAINED_HOME,
+  };
 }
 
 function searchPath(path: string): string {

@@ -20,10 +20,10 @@ interface Command {
   /** How many characters of a line to read; the rest is dropped. */
   readonly lineChars: number;
   /**
-   * Watches the running command by the pid of its group and session, and calls `stop` with a reason to kill it.
-   * Returns the function that ends the watch. Default: no watch.
+   * Watches the running command by the pid of its group and session (undefined: in a container, which limits its
+   * memory), and calls `stop` with a reason to kill it. Returns the function that ends the watch. Default: no watch.
    */
-  readonly watch?: (pid: number, stop: (why: string) => void) => () => void;
+  readonly watch?: (pid: number | undefined, stop: (why: string) => void) => () => void;
 }
 
 /** How a command ended. A missing program exits with 127. */
@@ -91,6 +91,18 @@ function waitForEnd(child: ChildProcess): Promise<CommandEnd> {
 /** A shell command and its surroundings. */
 export interface ShellCommand extends Omit<Command, 'command'> {
   readonly command: string;
+}
+
+/** Where the commands of a source run. */
+export interface Shell {
+  /** The place in words; undefined for this machine. What is installed in one place may not work in another. */
+  readonly place?: string;
+  /** The variables of its commands. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The user who must own what its commands can write. Default: this process's. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+  /** @throws AgentStartError if the container engine fails. */
+  readonly run: (command: ShellCommand) => Promise<CommandEnd>;
 }
 
 /** Agents and the platform take precedence: builds use the processors that these leave. */

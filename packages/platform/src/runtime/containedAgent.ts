@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { EnvHttpProxyAgent, setGlobalDispatcher } from 'undici';
 
-import { PROXY, PROXY_PORT, proxyVariables, SOCKETS } from './containedNetwork.ts';
+import { openProxyPort, PROXY, proxyVariables, SOCKETS } from './containedNetwork.ts';
 import { startRelay } from './relay.ts';
 
 /** The environment of an agent in a container, made from its environment as a process. */
@@ -28,9 +28,7 @@ export function containedEnvironment(env: Readonly<Record<string, string>>): Rec
  * address.
  */
 export async function openProxy(folder: string): Promise<string> {
-  await startRelay({ port: PROXY_PORT, host: '127.0.0.1' }, () =>
-    connect({ path: join(folder, SOCKETS.egress) }),
-  );
+  await openProxyPort(folder);
   setGlobalDispatcher(new EnvHttpProxyAgent());
   return PROXY;
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 
-import { PROXY_PORT, SOCKETS } from './containedNetwork.ts';
+import { openProxyPort, SOCKETS } from './containedNetwork.ts';
 import { startRelay } from './relay.ts';
 
 /*
@@ -11,9 +11,7 @@ import { startRelay } from './relay.ts';
  * Arguments: the folder, the port of the image's server.
  */
 const [folder = SOCKETS.folder, port] = process.argv.slice(2);
-await startRelay({ port: PROXY_PORT, host: '127.0.0.1' }, () =>
-  connect({ path: join(folder, SOCKETS.egress) }),
-);
+await openProxyPort(folder);
 await startRelay({ path: join(folder, SOCKETS.agent) }, () =>
   connect({ port: Number(port), host: '127.0.0.1' }),
 );

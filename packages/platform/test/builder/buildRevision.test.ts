@@ -37,6 +37,7 @@ async function build(
     tarball,
     workspace: join(home, 'workspace'),
     graphConfigPath: 'graph.json',
+    scratch: join(home, 'scratch'),
     cacheDir: join(home, 'cache'),
     log: (line) => void lines.push(line),
     signal: new AbortController().signal,
@@ -54,9 +55,10 @@ async function reasonFor(
 }
 
 /** A source that contains its one dependency as a tarball: npm really installs it, without a registry. */
-function withDependency(): Record<string, string | Buffer> {
+function withDependency(postinstall?: string): Record<string, string | Buffer> {
+  const dependencyManifest = { name: 'dep', version: '1.0.0', type: 'module', scripts: { postinstall } };
   const dependency = archiveOf([
-    { path: 'package/package.json', content: '{"name":"dep","version":"1.0.0","type":"module"}' },
+    { path: 'package/package.json', content: JSON.stringify(dependencyManifest) },
     { path: 'package/index.js', content: 'export const answer = 42;' },
   ]);
   const integrity = `sha512-${createHash('sha512').update(dependency).digest('base64')}`;
@@ -72,7 +74,10 @@ function withDependency(): Record<string, string | Buffer> {
       requires: true,
       packages: {
         '': manifest,
-        'node_modules/dep': { version: '1.0.0', resolved: 'file:dep-1.0.0.tgz', integrity },
+        'node_modules/dep': {
+          ...{ version: '1.0.0', resolved: 'file:dep-1.0.0.tgz', integrity },
+          hasInstallScript: postinstall !== undefined,
+        },
       },
     }),
   };
@@ -97,6 +102,18 @@ describe('a source that builds', () => {
     expect(await readFile(join(home, 'two/node_modules/dep/index.js'), 'utf8')).toBe(
       'export const answer = 42;',
     );
+  });
+
+  it('keeps no files of the machine in the cache, to which an install script put a link', async () => {
+    const elsewhere = join(home, 'elsewhere');
+    await mkdir(join(elsewhere, 'node_modules/secret'), { recursive: true });
+    await writeFile(join(elsewhere, 'package.json'), '{}');
+    const source = withDependency(`cd "$INIT_CWD/.." && mv one two && ln -s '${elsewhere}' one`);
+    const tree = Object.entries(source).map(([path, content]) => [`apps/one/${path}`, content] as const);
+    await build(Object.fromEntries(tree), { graphConfigPath: 'apps/one/graph.json' });
+    expect(log).toContain('$ npm ci --prefer-offline --no-audit --no-fund');
+    expect(log.join('\n')).not.toContain('exit code');
+    expect(existsSync(join(home, 'cache'))).toBe(false);
   });
 
   it('runs install_command in its root and build_command beside its graph configuration', async () => {
@@ -257,6 +274,12 @@ describe('a source that does not build', () => {
       { 'graph.json': '{\n  "graphs": {,}\n}' },
       'graph.json',
       "graph.json is not valid JSON: Expected property name or '}' in JSON at line 2, column 14",
+    ],
+    [
+      'is too large to be read',
+      { 'graph.json': ' '.repeat(1024 ** 2 + 1) },
+      'graph.json',
+      'graph.json is larger than 1 MB.',
     ],
     ['names no graph', { 'graph.json': '{"graphs":{}}' }, 'graph.json', 'graph.json is invalid: graphs:'],
     [

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { planInstall } from '../../src/builder/installPlan.ts';
+import { runShellCommand } from '../../src/runtime/command.ts';
 import { useFreshFolder } from '../folders.ts';
 
 let root: string;
@@ -25,8 +26,8 @@ async function plan(files: Record<string, string>, installCommand?: string | nul
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), content);
   }
-  const env = { PATH: `${path}:/usr/bin:/bin` };
-  return planInstall(root, configDir, installCommand, { env, signal: new AbortController().signal });
+  const shell = { env: { PATH: `${path}:/usr/bin:/bin` }, run: runShellCommand };
+  return planInstall(root, configDir, installCommand, { shell, signal: new AbortController().signal });
 }
 
 describe('how a source is installed', () => {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
+import { DEFAULT_TENANT_ID } from '../../src/access/caller.ts';
 import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
 const platform = TestPlatform.use();
@@ -25,6 +27,11 @@ describe('a revision', () => {
     expect(deployment.active_revision_id).toBe(revision);
     expect(platform.serving.get(id)).toBe(revision);
     expect(await platform.status(id, first)).toBe('SKIPPED');
+  });
+
+  it('is built with the cache of its tenant, which other tenants’ builds do not influence', async () => {
+    await platform.deployed('cached');
+    expect(platform.builds.at(-1)?.cacheDir).toBe(join(platform.home, 'cache', DEFAULT_TENANT_ID));
   });
 
   it('is not active before the gateway has switched to its agent', async () => {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 /** The resources that apply to a container. Cores and megabytes, as in contract 000, "ResourceSpec". */
 export interface ContainerResources {
   readonly cpu?: number | null;
@@ -26,6 +28,8 @@ export interface ContainerRequest {
   readonly network?: string;
   /** The program to run instead of the image's. */
   readonly program?: ContainerProgram;
+  /** Whether the call lasts, and passes on the output, until the container ends. Default: until it is started. */
+  readonly attached?: boolean;
 }
 
 /** A program from this machine's disk, run in a container. */
@@ -33,10 +37,17 @@ interface ContainerProgram {
   /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
-  /** Files and folders of this machine, mounted read-only under the same names. */
-  readonly readOnly: readonly string[];
+  /** Read-only files and folders of this machine, by their path in the container. */
+  readonly readOnly: Readonly<Record<string, string>>;
   /** Writable folders of this machine, by their path in the container. */
   readonly writable: Readonly<Record<string, string>>;
+  /** `UID:GID`. Default: {@link NOBODY}. */
+  readonly user?: string;
+}
+
+/** Mounts under the same names as on this machine. */
+export function inPlace(paths: readonly string[]): Record<string, string> {
+  return Object.fromEntries(paths.map((path) => [path, path]));
 }
 
 /** The default port of an image, passed in `PORT` unless a secret sets it. */
@@ -83,7 +94,7 @@ export function runCall(request: ContainerRequest): {
   }
   const args = [
     'run',
-    '--detach',
+    ...(request.attached === true ? [] : ['--detach']),
     ...['--name', name],
     ...labelArguments(owner),
     // Without a network of its own, the engine chooses a port on loopback.
@@ -105,7 +116,7 @@ export function runCall(request: ContainerRequest): {
 }
 
 /** A user without any files: runs programs from this machine's disk. */
-const NOBODY = '65532:65532';
+export const NOBODY = { uid: 65_532, gid: 65_532 } as const;
 /** The limit of processes and threads in a container. */
 const PIDS = '512';
 /** A container's memory limit if its `resource_spec` has none, in MB. */
@@ -128,11 +139,13 @@ function boundedResources(resources: ContainerResources): ContainerResources {
 function programArguments(program: ContainerProgram | undefined): string[] {
   if (program === undefined) return [];
   const mounts = [
-    ...program.readOnly.map((path) => `type=bind,source=${path},target=${path},readonly`),
+    ...Object.entries(program.readOnly).map(
+      ([target, path]) => `type=bind,source=${path},target=${target},readonly`,
+    ),
     ...Object.entries(program.writable).map(([target, path]) => `type=bind,source=${path},target=${target}`),
   ];
   return [
-    ...['--user', NOBODY],
+    ...['--user', program.user ?? `${NOBODY.uid}:${NOBODY.gid}`],
     ...['--workdir', program.cwd],
     ...mounts.flatMap((mount) => ['--mount', mount]),
     ...['--entrypoint', program.command[0]],
@@ -170,6 +183,11 @@ export interface ContainerOwner {
   readonly revisionId: string;
 }
 
+/** A new name for a container of its owner. */
+export function nameOf(owner: ContainerOwner): string {
+  return `slipway-${owner.revisionId}-${randomUUID().slice(0, 8)}`;
+}
+
 const LABELS = {
   platform: 'slipway.platform',
   process: 'slipway.process',
@@ -185,14 +203,12 @@ function labelArguments(owner: ContainerOwner): string[] {
   ]);
 }
 
-/** The arguments that select a platform's containers and print the id, the process and the name of each. */
-export function ofPlatformArguments(platform: string): string[] {
-  return [
-    '--filter',
-    `label=${LABELS.platform}=${platform}`,
-    '--format',
-    `{{.ID}} {{.Label "${LABELS.process}"}} {{.Names}}`,
-  ];
+/**
+ * The arguments that list the containers of a platform, or of one of its processes: the id and the name of each. No
+ * labels, because Docker and Podman do not share a format for them.
+ */
+export function listArguments(part: 'platform' | 'process', value: string): string[] {
+  return ['ps', '--all', '--filter', `label=${LABELS[part]}=${value}`, '--format', '{{.ID}} {{.Names}}'];
 }
 
 /** Labels with this prefix are the platform's own. */

@@ -2,25 +2,29 @@ import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:net';
 
 import { type AgentExit, AgentStartError, type RunningAgent } from '../agentStart.ts';
-import { agentCommand, doorCommand, placesOfDoor, placesOfThisPackage } from '../agentCommand.ts';
+import { agentCommand, doorCommand, placesOfPrograms, placesOfThisPackage } from '../agentCommand.ts';
+import type { Shell } from '../command.ts';
 import { containedEnvironment } from '../containedAgent.ts';
 import { proxyVariables, SOCKETS } from '../containedNetwork.ts';
 import { createSecretMask } from '../secretMask.ts';
 import { Container, type FollowedContainer } from './container.ts';
+import { type ContainedBuild, openContainedShell } from './containedShell.ts';
 import {
   type ContainerOwner,
   type ContainerResources,
-  ofPlatformArguments,
+  inPlace,
+  listArguments,
+  nameOf,
   portOf,
   runCall,
 } from './containerRequest.ts';
 import {
-  coresOfEngine,
   createDocker,
   type Docker,
   haveImage,
   holdImage,
   lastWords,
+  readEngine,
   releaseImages,
   requireEngine,
 } from './dockerCommand.ts';
@@ -67,6 +71,8 @@ export function createContainers(options: { command: string; platform: string; c
   const docker = createDocker(options.command);
   const { contained } = options;
   const owner = { platform: options.platform, process: randomUUID() };
+  /** The names of containers that this process could not remove. */
+  const notRemoved = new Set<string>();
   return {
     /** @throws AgentStartError as `startContainer` does. */
     start: ({ deploymentId, revisionId, ...run }: ImageRun): Promise<RunningAgent> =>
@@ -81,18 +87,33 @@ export function createContainers(options: { command: string; platform: string; c
     ): Promise<RunningAgent> =>
       startBuilt({ ...run, docker, image, egress: egress(), owner: { ...owner, deploymentId, revisionId } }),
     /**
-     * Removes containers that earlier processes of the platform left running, because a killed process removes none.
-     * Returns how many there were; undefined if the engine did not answer.
+     * Prepares containers for the commands of one build.
+     * @throws AgentStartError if there is no engine or image.
+     */
+    openShell: (
+      { deploymentId, revisionId, ...build }: ContainedBuild & { deploymentId: string; revisionId: string },
+      { image, egress }: Contained,
+    ): Promise<Shell> =>
+      openContainedShell({
+        ...build,
+        ...{ docker, image, egress, owner: { ...owner, deploymentId, revisionId } },
+        onNotRemoved: (name) => void notRemoved.add(name),
+      }),
+    /**
+     * Removes containers that earlier processes of the platform left running, because a killed process removes none,
+     * and those of builds that this process could not remove, because the engine did not answer. Returns how many
+     * there were; undefined if the engine does not answer.
      */
     removeLeft: async (): Promise<number | undefined> => {
-      const { code, stdout } = await docker({
-        args: ['ps', '--all', ...ofPlatformArguments(owner.platform)],
-      });
-      if (code !== 0) return undefined;
-      const left = stdout.map((line) => line.split(' ')).filter(([, process]) => process !== owner.process);
+      const all = await docker({ args: listArguments('platform', owner.platform) });
+      const own = await docker({ args: listArguments('process', owner.process) });
+      if (all.code !== 0 || own.code !== 0) return undefined;
+      const left = all.stdout
+        .filter((line) => !own.stdout.includes(line) || notRemoved.has(line.split(' ')[1] ?? ''))
+        .map((line) => line.split(' '));
       // A container cannot be removed before those that use its network.
       const [doors, agents] = [true, false].map((isDoor) =>
-        left.flatMap(([id = '', , name = '']) => (name.endsWith(DOOR) === isDoor ? [id] : [])),
+        left.flatMap(([id = '', name = '']) => (name.endsWith(DOOR) === isDoor ? [id] : [])),
       );
       for (const ids of [agents ?? [], doors ?? []]) {
         if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
@@ -131,7 +152,7 @@ async function startContainer(options: StartContainerOptions): Promise<RunningAg
   const own = { uri: options.image, isPulled: options.isPulled, ...owner };
   const image = await holdImage(docker, own, log, signal);
   const name = nameOf(owner);
-  const cores = await coresOfEngine(docker, signal);
+  const { cores } = await readEngine(docker, signal);
   const { resources, contained } = options;
   if (contained !== undefined) return startContained(options, contained, { name, image, cores });
   const call = callOf({ name, image, owner, env, resources, cores });
@@ -226,7 +247,7 @@ async function startDoor(
     program: {
       command: doorCommand(SOCKETS.folder, portOf(env)),
       cwd: '/',
-      readOnly: placesOfDoor(),
+      readOnly: inPlace(placesOfPrograms()),
       writable: { [SOCKETS.folder]: sockets.folder },
     },
   });
@@ -251,7 +272,7 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
   const { docker, owner, image, signal, agentDir } = options;
   await requireEngine(docker, signal);
   await haveImage(docker, image, options.log, signal);
-  const cores = await coresOfEngine(docker, signal);
+  const { cores } = await readEngine(docker, signal);
   const sockets = await openSockets(options.env['SLIPWAY_AGENT_DATABASE_URL'] ?? '', options.egress);
   const name = nameOf(owner);
   const env = containedEnvironment(options.env);
@@ -270,7 +291,7 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
       program: {
         command: ['node', ...args],
         cwd: agentDir,
-        readOnly: [options.workspace, ...(await placesOfThisPackage())],
+        readOnly: inPlace([options.workspace, ...(await placesOfThisPackage())]),
         writable: { [SOCKETS.folder]: sockets.folder },
       },
     });
@@ -287,10 +308,6 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
     await sockets.close();
     throw error;
   }
-}
-
-function nameOf(owner: ContainerOwner): string {
-  return `slipway-${owner.revisionId}-${randomUUID().slice(0, 8)}`;
 }
 
 function callOf(request: Parameters<typeof runCall>[0]): ReturnType<typeof runCall> {

@@ -1,6 +1,6 @@
 import { AgentStartError } from '../agentStart.ts';
 import { agentBaseEnvironment } from '../childEnvironment.ts';
-import { runCommand } from '../command.ts';
+import { type CommandEnd, runCommand, type ShellCommand } from '../command.ts';
 
 const LINE_CHARS = 32_000;
 /** The platform's variables for the docker command: the engine's address and its certificates. */
@@ -19,12 +19,16 @@ interface DockerCall {
   readonly signal?: AbortSignal;
   /** Called for each line of stdout and stderr. */
   readonly onLine?: (line: string, cut: boolean) => void;
+  /** See `Command.watch`. */
+  readonly watch?: ShellCommand['watch'];
 }
 
 /** How a call ended. */
 export interface DockerEnd {
   /** The exit code; 127 if the command does not exist; null if it was killed. */
   readonly code: number | null;
+  /** The same, with what killed it. */
+  readonly end: CommandEnd;
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
 }
@@ -42,7 +46,7 @@ export function createDocker(command: string, from: NodeJS.ProcessEnv = process.
     value !== undefined && OF_DOCKER.test(name) ? [[name, value]] : [],
   );
   const base = { ...agentBaseEnvironment(from), ...(Object.fromEntries(ofDocker) as Record<string, string>) };
-  return async ({ args, env, input, timeoutMs = 60_000, signal, onLine }) => {
+  return async ({ args, env, input, timeoutMs = 60_000, signal, onLine, watch }) => {
     const lines = { stdout: [] as string[], stderr: [] as string[] };
     const end = await runCommand({
       // Node's own pipes are sockets, which a command cannot open at /dev/stdin; a shell's are pipes.
@@ -56,9 +60,10 @@ export function createDocker(command: string, from: NodeJS.ProcessEnv = process.
       timeoutMs,
       signal: signal ?? new AbortController().signal,
       lineChars: LINE_CHARS,
+      watch,
       onLine: (line, cut, from) => (onLine === undefined ? lines[from].push(line) : onLine(line, cut)),
     });
-    return { code: end.kind === 'exited' ? end.code : null, ...lines };
+    return { code: end.kind === 'exited' ? end.code : null, end, ...lines };
   };
 }
 
@@ -86,11 +91,23 @@ export async function requireEngine(docker: Docker, signal: AbortSignal): Promis
   throw new AgentStartError({ kind: 'container', cause }, []);
 }
 
-/** The cores of the engine's machine; undefined if it does not report them. */
-export async function coresOfEngine(docker: Docker, signal: AbortSignal): Promise<number | undefined> {
-  const { code, stdout } = await docker({ args: ['info', '--format', '{{.NCPU}}'], signal });
-  const cores = Number(stdout.at(-1));
-  return code === 0 && cores > 0 ? cores : undefined;
+/** What the engine reports of itself and its machine, in Docker's words or in Podman's. */
+export async function readEngine(
+  docker: Docker,
+  signal: AbortSignal,
+): Promise<{
+  /** The cores of its machine; undefined if it does not report them. */
+  readonly cores: number | undefined;
+  /** Whether it runs as its user, who is root in its containers. */
+  readonly isRootless: boolean;
+}> {
+  const { stdout } = await docker({ args: ['info', '--format', '{{json .}}'], signal });
+  const text = stdout.join('');
+  const cores = Number(/"(?:NCPU|cpus)":\s*(\d+)/.exec(text)?.[1]);
+  return {
+    cores: cores > 0 ? cores : undefined,
+    isRootless: /"rootless":\s*true|name=rootless/.test(text),
+  };
 }
 
 /** The last line of a failed call, for a sentence. */
@@ -141,7 +158,9 @@ export async function haveImage(
   signal: AbortSignal,
 ): Promise<void> {
   if (await hasImage(docker, uri, signal)) return;
-  log('Agents run in containers of this image: --isolation container. SLIPWAY_AGENT_IMAGE names another.');
+  log(
+    'Builds and agents run in containers of this image: --isolation container. SLIPWAY_AGENT_IMAGE names another.',
+  );
   await pull(docker, uri, false, log, signal);
 }
 

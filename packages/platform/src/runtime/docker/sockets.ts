@@ -15,22 +15,35 @@ export interface Sockets {
   close(): Promise<void>;
 }
 
+/** Opens the socket of a container without a network that only connects out, through `egress`. */
+export async function openEgressSocket(egress: Server): Promise<Omit<Sockets, 'url'>> {
+  // Only this user may enter the outer folder.
+  const above = await mkdtemp(join(tmpdir(), 'slipway-'));
+  const folder = join(above, 'sockets');
+  await mkdir(folder);
+  await listenAt(egress, { path: join(folder, SOCKETS.egress) });
+  return {
+    folder,
+    close: async () => {
+      egress.close();
+      await rm(above, { recursive: true, force: true });
+    },
+  };
+}
+
 /**
  * Opens sockets in a folder for one container: in to the agent, out to its database, and out to `egress`. So the
  * container needs no network and reaches nothing else.
  * @param databaseUrl - the agent's database; `undefined` if it has none.
  */
 export async function openSockets(databaseUrl: string | undefined, egress: Server): Promise<Sockets> {
-  // Only this user may enter the outer folder. The inner one is open to any user of the container.
-  const above = await mkdtemp(join(tmpdir(), 'slipway-'));
-  const folder = join(above, 'sockets');
-  await mkdir(folder);
+  const { folder, close } = await openEgressSocket(egress);
+  // The container's user, whoever that is, creates the agent's socket.
   await chmod(folder, 0o777);
   const storage =
     databaseUrl === undefined
       ? undefined
       : await startRelay({ path: join(folder, STORAGE_SOCKET) }, () => connect(placeOf(databaseUrl)));
-  await listenAt(egress, { path: join(folder, SOCKETS.egress) });
   const agent = await startRelay({ port: 0, host: '127.0.0.1' }, () =>
     connect({ path: join(folder, SOCKETS.agent) }),
   );
@@ -38,8 +51,8 @@ export async function openSockets(databaseUrl: string | undefined, egress: Serve
     folder,
     url: `http://127.0.0.1:${(agent.address() as AddressInfo).port}`,
     close: async () => {
-      for (const server of [agent, storage, egress]) server?.close();
-      await rm(above, { recursive: true, force: true });
+      for (const server of [agent, storage]) server?.close();
+      await close();
     },
   };
 }

@@ -1,0 +1,298 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { archiveOf } from '../../../packages/platform/test/builder/archives.ts';
+import { BUILT_COMMAND } from '../../support/builtCommand.ts';
+import { Process, slipway } from '../processes.ts';
+import { eventually } from '../stack.ts';
+import { type Aims, INTRUDER, type Report } from './buildIntruder.ts';
+import { mustPodman, podman } from './engine.ts';
+
+const NODE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
+const missing =
+  BUILT_COMMAND === undefined
+    ? 'nothing is built: npm run build'
+    : (await podman(['image', 'exists', NODE])).code === 0
+      ? undefined
+      : `Podman has no image ${NODE}: run test/e2e/containers/prepare.sh as root, on Debian`;
+if (missing !== undefined) process.stdout.write(`skipped: builds in containers: ${missing}\n`);
+
+/** A dependency whose install script is {@link INTRUDER}. */
+const MANIFEST = {
+  name: 'dep',
+  version: '1.0.0',
+  type: 'module',
+  scripts: { postinstall: 'node intrude.js' },
+};
+const DEPENDENCY = archiveOf([
+  { path: 'package/package.json', content: JSON.stringify(MANIFEST) },
+  { path: 'package/intrude.js', content: INTRUDER },
+]);
+const AGENT = {
+  'graph.json': JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }),
+  'graph.mjs': 'export const graph = () => { throw new Error("never run"); };',
+  'wait.mjs': `import { get } from 'node:http';
+const { hostname, port } = new URL(process.env.HTTP_PROXY);
+get({ hostname, port, path: process.env.npm_config_registry + 'gate' }, (answer) => answer.resume());
+`,
+};
+
+describe.skipIf(missing !== undefined)('a build, with --isolation container', () => {
+  vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+  let registry = '';
+  /** Builds wait at `/gate` of the registry until this resolves. */
+  let gate = Promise.resolve();
+  const server = createServer((request, response) => {
+    if (request.url === '/gate') void gate.then(() => response.end());
+    else if (request.url === '/dep/-/dep-1.0.0.tgz') response.end(DEPENDENCY);
+    else response.writeHead(404).end();
+  });
+  let home: string;
+  let platform: Process;
+  let url = '';
+  let apiKey = '';
+
+  async function start(engine = 'podman', folder = 'home'): Promise<void> {
+    platform = slipway(
+      ['platform', '--json', '--port', '0', '--home', join(home, folder), '--isolation', 'container'],
+      {
+        env: {
+          SLIPWAY_DOCKER: engine,
+          SLIPWAY_EGRESS_ALLOW: '127.0.0.2',
+          SLIPWAY_BUILD_MEMORY_MB: '256',
+          PLANTED: 'a secret of the platform',
+          npm_config_registry: registry,
+        },
+      },
+    );
+    const ready = await platform.ready();
+    url = String(ready['controlPlane']);
+    apiKey = String(ready['apiKey']);
+  }
+
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.2');
+    await once(server, 'listening');
+    registry = `http://127.0.0.2:${(server.address() as AddressInfo).port}/`;
+    home = await mkdtemp(join(tmpdir(), 'slipway-builds-'));
+    await start();
+  });
+
+  afterAll(async () => {
+    await platform.stop();
+    server.closeAllConnections();
+    server.close();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  it('installs from the registry and runs, and its install scripts are refused everything else', async () => {
+    const other = await release('other', AGENT);
+    await ends(other, 'DEPLOYED');
+    const aims: Aims = {
+      pid: platform.child.pid!,
+      home: join(home, 'home'),
+      platform: url,
+      foreignFile: join(folderOf(other), 'graph.mjs'),
+    };
+    // The platform itself can read what the script aims at.
+    expect(await readFile(aims.foreignFile, 'utf8')).toBe(AGENT['graph.mjs']);
+    const sources = withDependency({ ...AGENT, 'aims.json': JSON.stringify(aims) });
+    // A build can change what was installed, also what came from the cache.
+    const build = 'cat report.json && echo changed >> node_modules/dep/intrude.js';
+    const built = await release('intruder', sources, build);
+    await ends(built, 'DEPLOYED');
+    expect(await linesOf(built)).toContain(`Commands run in containers of ${NODE} (SLIPWAY_AGENT_IMAGE).`);
+    const { tried, env, ...found } = JSON.parse(
+      await readFile(join(folderOf(built), 'report.json'), 'utf8'),
+    ) as Report;
+    expect(Object.entries(tried).filter(([, { refused }]) => refused === undefined)).toEqual([]);
+    expect(Object.keys(tried).length).toBeGreaterThan(20);
+    expect(JSON.stringify(env)).not.toMatch(/a secret of the platform|SLIPWAY_|DATABASE/);
+    expect(found).toEqual({
+      interfaces: ['lo'],
+      capabilities: '0000000000000000',
+      noNewPrivileges: '1',
+      uid: process.getuid?.() === 0 ? 65_532 : 0,
+    });
+
+    const again = await release('again', { ...sources, 'report.json': 'from the cache' }, build);
+    await ends(again, 'DEPLOYED');
+    expect(await linesOf(again)).toEqual(
+      expect.arrayContaining([expect.stringContaining('Installed from the cache'), 'from the cache']),
+    );
+    expect((await call('GET', `/agents/${again.deployment}/ok`)).status).toBe(200);
+  });
+
+  it('fails if it takes more memory than it may, and says which setting limits it', async () => {
+    const hungry = `node -e 'const held = []; for (;;) held.push(Buffer.alloc(1048576, 1))'`;
+    const build = await release('hungry', AGENT, hungry);
+    expect(await ends(build, 'BUILD_FAILED')).toContain('SLIPWAY_BUILD_MEMORY_MB');
+    expect(await containersOf(build)).toEqual([]);
+  });
+
+  it('that is interrupted ends, and leaves no container', async () => {
+    const open = closeGate();
+    const build = await release('interrupted', AGENT, 'echo begun && node wait.mjs');
+    await logs(build, 'begun');
+    expect(await containersOf(build)).toHaveLength(1);
+    await json('POST', `/v2/deployments/${build.deployment}/revisions/${build.revision}/interrupt`);
+    await ends(build, 'INTERRUPTED');
+    await eventually(async () => expect(await containersOf(build)).toEqual([]));
+    open();
+  });
+
+  it('of a killed platform is removed by the next one, which builds again from the source', async () => {
+    const open = closeGate();
+    const build = await release(
+      'killed',
+      AGENT,
+      'echo once >> built && echo begun && until node wait.mjs; do sleep 1; done',
+    );
+    await logs(build, 'begun');
+    await platform.kill();
+    const [left, ...more] = await containersOf(build);
+    expect(more).toEqual([]);
+    expect(await mustPodman(['inspect', '--format', '{{.State.Status}}', left!])).toBe('running');
+    open();
+    await start();
+    await ends(build, 'DEPLOYED');
+    expect(await readFile(join(folderOf(build), 'built'), 'utf8')).toBe('once\n');
+    // The agent's.
+    const now = await containersOf(build);
+    expect(now).toHaveLength(1);
+    expect(now).not.toContain(left);
+  });
+
+  it('fails with the reason if the engine goes away, and the platform goes on', async () => {
+    await platform.stop();
+    const socket = join(home, 'engine.sock');
+    const remote = ['--remote', '--url', `unix://${socket}`];
+    const command = join(home, 'engine.sh');
+    await writeFile(command, `#!/bin/sh\nexec podman ${remote.join(' ')} "$@"\n`, { mode: 0o755 });
+    const engine = new Process('podman', ['system', 'service', '--time', '0', `unix://${socket}`], {});
+    await eventually(() => mustPodman([...remote, 'version']));
+    await start(command, 'another home');
+    const open = closeGate();
+    const build = await release('without engine', AGENT, 'echo begun && node wait.mjs');
+    await logs(build, 'begun');
+    await engine.kill();
+    expect(await ends(build, 'BUILD_FAILED')).toMatch(
+      /^The container engine stopped answering while `echo begun .*` ran \(.*\)\. Start it, and redeploy the revision\.$/,
+    );
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    open();
+    await mustPodman(['rm', '--force', ...(await containersOf(build))]);
+  });
+
+  /** Makes builds wait at the gate until the returned function is called. */
+  function closeGate(): () => void {
+    let open: () => void = () => undefined;
+    gate = new Promise((resolve) => (open = resolve));
+    return open;
+  }
+
+  interface Build {
+    readonly deployment: string;
+    readonly revision: string;
+  }
+
+  function withDependency(sources: Readonly<Record<string, string>>): Record<string, string> {
+    const manifest = { name: 'agent', version: '1.0.0', dependencies: { dep: '1.0.0' } };
+    const integrity = `sha512-${createHash('sha512').update(DEPENDENCY).digest('base64')}`;
+    const dep = { version: '1.0.0', resolved: `${registry}dep/-/dep-1.0.0.tgz`, integrity };
+    return {
+      ...sources,
+      'package.json': JSON.stringify(manifest),
+      'package-lock.json': JSON.stringify({
+        ...{ name: 'agent', version: '1.0.0', lockfileVersion: 3, requires: true },
+        packages: { '': manifest, 'node_modules/dep': { ...dep, hasInstallScript: true } },
+      }),
+    };
+  }
+
+  function call(method: string, path: string, body?: unknown): Promise<Response> {
+    return fetch(url + path, {
+      method,
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await call(method, path, body);
+    const text = await response.text();
+    expect(response.status, text).toBeLessThan(300);
+    return JSON.parse(text) as T;
+  }
+
+  /** Creates a deployment, and requests a revision of it. */
+  async function release(
+    name: string,
+    sources: Readonly<Record<string, string>>,
+    buildCommand?: string,
+  ): Promise<Build> {
+    const { id } = await json<{ id: string }>('POST', '/v2/deployments', {
+      name,
+      source: 'internal_source',
+      source_config: { build_command: buildCommand },
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    });
+    const upload = await json<{
+      upload_url: string;
+      object_path: string;
+      upload_headers: Record<string, string>;
+    }>('POST', `/deployments/${id}/upload-url`);
+    const archive = archiveOf(Object.entries(sources).map(([path, content]) => ({ path, content })));
+    const put = { method: 'PUT', body: new Uint8Array(archive), headers: upload.upload_headers };
+    expect((await fetch(upload.upload_url, put)).status).toBe(200);
+    const { latest_revision_id: revision } = await json<{ latest_revision_id: string }>(
+      'PATCH',
+      `/v2/deployments/${id}`,
+      { source_revision_config: { source_tarball_path: upload.object_path } },
+    );
+    return { deployment: id, revision };
+  }
+
+  function pathOf({ deployment, revision }: Build): string {
+    return `/v2/deployments/${deployment}/revisions/${revision}`;
+  }
+
+  function folderOf({ deployment, revision }: Build): string {
+    return join(home, 'home/builds', deployment, revision);
+  }
+
+  /** Waits for the revision's end, and returns its reason. */
+  async function ends(build: Build, expected: string): Promise<string> {
+    return await eventually(async () => {
+      const { status, status_message: why } = await json<{ status: string; status_message: string | null }>(
+        'GET',
+        pathOf(build),
+      );
+      expect(`${status} ${why ?? ''}`).toMatch(new RegExp(`^${expected} `));
+      return why ?? '';
+    }, 120_000);
+  }
+
+  async function linesOf(build: Build): Promise<string[]> {
+    const { logs: lines } = await json<{ logs: { message: string }[] }>('GET', `${pathOf(build)}/logs`);
+    return lines.map(({ message }) => message);
+  }
+
+  async function logs(build: Build, line: string): Promise<void> {
+    await eventually(async () => expect(await linesOf(build)).toContain(line), 120_000);
+  }
+
+  async function containersOf({ revision }: Build): Promise<string[]> {
+    const filter = ['--filter', `label=slipway.revision=${revision}`];
+    const names = await mustPodman(['ps', '--all', ...filter, '--format', '{{.Names}}']);
+    return names.split('\n').filter((name) => name !== '');
+  }
+});
