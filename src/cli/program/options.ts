@@ -43,11 +43,11 @@ export function numberOption(text: string): number {
   return Number(text);
 }
 
-/** `--isolation`: how the platform isolates agents. */
+/** `--isolation`: how the platform isolates builds and agents. */
 export function isolationOption(): Option {
   return new Option(
     '--isolation <how>',
-    'run agents in containers, or as processes of the platform (default: containers if an engine answers and has the image)',
+    'run builds and agents in containers, or as processes of the platform (default: containers if an engine answers and has the image)',
   )
     .env('SLIPWAY_ISOLATION')
     .choices(['container', 'process']);
