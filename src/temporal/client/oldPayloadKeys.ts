@@ -2,6 +2,7 @@ import { renewSignal } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { keyIdsIn } from '../codec/decodeHistory.ts';
 import type { TemporalConnection } from './connection.ts';
+import { runningQuery } from './listRunning.ts';
 import { applySchedules, listSchedules } from './schedule/schedules.ts';
 import { isGone, temporalError } from './temporalError.ts';
 
@@ -36,8 +37,7 @@ export async function findOldKeys(temporal: TemporalConnection): Promise<readonl
     const keys = [...keyIdsIn(message)].filter((key) => key !== first);
     if (keys.length > 0) found.push({ id, keys, renew });
   };
-  const types = Object.values(WORKFLOW_TYPES).map((type) => `'${type}'`);
-  const query = `WorkflowType IN (${types.join(', ')}) AND ExecutionStatus = 'Running'`;
+  const query = runningQuery(Object.values(WORKFLOW_TYPES));
   try {
     for await (const { workflowId, runId, type } of client.workflow.list({ query })) {
       const handle = client.workflow.getHandle(workflowId, runId);

@@ -7,6 +7,7 @@ import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { decodeEvents } from '../codec/decodeHistory.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
+import { runningQuery } from './listRunning.ts';
 import { isGone } from './temporalError.ts';
 
 /** A workflow whose workflow task keeps failing, so that no worker can continue it. */
@@ -54,8 +55,7 @@ export async function findStuckTask(
 
 /** All of Slipway's running workflows that are stuck. */
 export async function findStuckTasks(temporal: TemporalConnection): Promise<readonly StuckTask[]> {
-  const types = Object.values(WORKFLOW_TYPES).map((type) => `'${type}'`);
-  const query = `WorkflowType IN (${types.join(', ')}) AND ExecutionStatus = 'Running'`;
+  const query = runningQuery(Object.values(WORKFLOW_TYPES));
   const stuck: StuckTask[] = [];
   for await (const { workflowId } of temporal.client.workflow.list({ query })) {
     const task = await findStuckTask(temporal, workflowId);

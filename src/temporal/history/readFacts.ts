@@ -79,8 +79,15 @@ function readGuard({ workflowId, history }: AuditedHistory): GuardFact {
   const { releaseId, revisionId, policy, since, until } = input;
   const { report = null, answer = null } = (endOf(history).result ?? {}) as Partial<GuardResult>;
   return {
-    ...{ workflowId, releaseId, revisionId, policy, since, until },
-    ...{ report, answer, activities: readActivities(history) },
+    workflowId,
+    releaseId,
+    revisionId,
+    policy,
+    since,
+    until,
+    report,
+    answer,
+    activities: readActivities(history),
   };
 }
 

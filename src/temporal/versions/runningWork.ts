@@ -1,5 +1,6 @@
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../client/connection.ts';
+import { runningQuery } from '../client/listRunning.ts';
 import { isGone, temporalError } from '../client/temporalError.ts';
 
 /** A running release or rollback. */
@@ -57,8 +58,7 @@ async function running(
   { client, settings }: TemporalConnection,
   types: readonly string[],
 ): Promise<readonly Execution[]> {
-  const names = types.map((type) => `'${type}'`).join(', ');
-  const query = `WorkflowType IN (${names}) AND TaskQueue = '${settings.taskQueue}' AND ExecutionStatus = 'Running'`;
+  const query = `${runningQuery(types)} AND TaskQueue = '${settings.taskQueue}'`;
   const found: Execution[] = [];
   try {
     for await (const { workflowId, runId } of client.workflow.list({ query }))

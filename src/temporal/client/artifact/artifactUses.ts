@@ -5,6 +5,7 @@ import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowT
 import { fetchHistory } from '../../history/fetchHistories.ts';
 import { asText, decode, type History } from '../../history/payloads.ts';
 import type { TemporalConnection } from '../connection.ts';
+import { runningQuery } from '../listRunning.ts';
 import { findWork } from '../release/pastReleases.ts';
 import { listSchedules } from '../schedule/schedules.ts';
 import { viewTarget } from '../target/targetClient.ts';
@@ -66,8 +67,7 @@ export async function artifactUses(temporal: TemporalConnection): Promise<KnownU
 }
 
 async function running({ client }: TemporalConnection, types: readonly string[]): Promise<string[]> {
-  const named = types.map((type) => JSON.stringify(type)).join(', ');
-  const query = `WorkflowType IN (${named}) AND ExecutionStatus = "Running"`;
+  const query = runningQuery(types);
   const workflowIds: string[] = [];
   for await (const { workflowId } of client.workflow.list({ query })) workflowIds.push(workflowId);
   return workflowIds;

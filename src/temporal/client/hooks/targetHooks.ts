@@ -2,51 +2,20 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { temporalError } from '../temporalError.ts';
+import { listRunning } from '../listRunning.ts';
 import { viewHookEvents } from './hookClient.ts';
 
-/** A hook whose rules may control targets. */
-interface ListedHook {
+/** The events of one hook that concern one target. */
+export interface TargetHook {
   /** Its name in its `slipway.yaml`. */
   readonly name: string;
   readonly workflowId: string;
-  /** The workflow ids of the targets. */
-  readonly targets: readonly string[];
-}
-
-/** The events of one hook that concern one target. */
-export interface TargetHook extends Pick<ListedHook, 'name' | 'workflowId'> {
   /** Oldest first, each with its decisions on this target. `null`: the hook does not answer. */
   readonly rows: readonly HookRow[] | null;
 }
 
-/** The limit for the list call, in milliseconds. */
-const LIST_TIMEOUT_MS = 10_000;
-
 /**
- * The hooks of the namespace that have received events. Temporal's list is up to a few seconds late.
- *
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
- */
-async function listHooks({ client, settings }: TemporalConnection): Promise<readonly ListedHook[]> {
-  const query = `WorkflowType = '${WORKFLOW_TYPES.hook}' AND ExecutionStatus = 'Running'`;
-  try {
-    return await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
-      const hooks: ListedHook[] = [];
-      for await (const { workflowId, memo } of client.workflow.list({ query })) {
-        const targets = memo?.['targets'];
-        if (!Array.isArray(targets)) continue;
-        hooks.push({ name: hookNameOf(workflowId), workflowId, targets: targets.map(String) });
-      }
-      return hooks.sort((one, other) => one.workflowId.localeCompare(other.workflowId));
-    });
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
-}
-
-/**
- * The events of all hooks that concern a target.
+ * The events of all hooks that concern a target. Temporal's list of hooks is up to a few seconds late.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -54,9 +23,13 @@ export async function viewTargetHooks(
   temporal: TemporalConnection,
   targetId: string,
 ): Promise<readonly TargetHook[]> {
-  const hooks = (await listHooks(temporal)).filter(({ targets }) => targets.includes(targetId));
+  const workflowIds = await listRunning(temporal, WORKFLOW_TYPES.hook, ({ workflowId, memo }) => {
+    const targets = memo?.['targets'];
+    return Array.isArray(targets) && targets.includes(targetId) ? workflowId : undefined;
+  });
   return Promise.all(
-    hooks.map(async ({ name, workflowId }): Promise<TargetHook> => {
+    workflowIds.sort().map(async (workflowId): Promise<TargetHook> => {
+      const name = hookNameOf(workflowId);
       try {
         const { rows } = (await viewHookEvents(temporal, { workflowId })) ?? { rows: [] };
         return { name, workflowId, rows: rowsOfTarget(rows, targetId) };

@@ -29,6 +29,7 @@ import { type PreviewWorkflow, WORKFLOW_TYPES } from '../../../messages/workflow
 import { currentTrace } from '../../../traces/trace.ts';
 import { ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
+import { listRunning } from '../listRunning.ts';
 import {
   isGone,
   isTemporalSilent,
@@ -45,7 +46,6 @@ export interface ListedPreview extends PreviewSummary {
 
 /** How long a worker may take to queue a push, in milliseconds: a removal may have to end first. */
 const PUSH_TIMEOUT_MS = 180_000;
-const LIST_TIMEOUT_MS = 10_000;
 
 /**
  * Sends a push to its preview, and starts the preview if it is new, with one Update-with-Start. After the preview accepts it,
@@ -163,24 +163,13 @@ export async function viewPreview(
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function listPreviews({
-  client,
-  settings,
-}: TemporalConnection): Promise<readonly ListedPreview[]> {
-  const query = `WorkflowType = '${WORKFLOW_TYPES.preview}' AND ExecutionStatus = 'Running'`;
-  try {
-    return await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
-      const previews: ListedPreview[] = [];
-      for await (const { workflowId, memo } of client.workflow.list({ query })) {
-        const summary = memo?.['preview'];
-        // A preview without a memo has just started.
-        if (isRecord(summary)) previews.push({ ...(summary as unknown as PreviewSummary), workflowId });
-      }
-      return previews.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt));
-    });
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+export async function listPreviews(temporal: TemporalConnection): Promise<readonly ListedPreview[]> {
+  const previews = await listRunning(temporal, WORKFLOW_TYPES.preview, ({ workflowId, memo }) => {
+    const summary = memo?.['preview'];
+    // A preview without a memo has just started.
+    return isRecord(summary) ? { ...(summary as unknown as PreviewSummary), workflowId } : undefined;
+  });
+  return previews.sort((one, other) => one.expiresAt.localeCompare(other.expiresAt));
 }
 
 /**

@@ -3,6 +3,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
+import { listRunning } from '../listRunning.ts';
 import { isGone, temporalError } from '../temporalError.ts';
 
 /** A target that has accepted a release. */
@@ -13,31 +14,24 @@ export interface ListedTarget {
 }
 
 const TARGET = defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD');
-/** The limit for the list call, in milliseconds. */
-const LIST_TIMEOUT_MS = 10_000;
+/** The limit for describing a target, in milliseconds. */
+const DESCRIBE_TIMEOUT_MS = 10_000;
 
 /**
  * The targets whose workflows run in the namespace, by name. Temporal's list is up to a few seconds late.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
-export async function listTargets({
-  client,
-  settings,
-}: TemporalConnection): Promise<readonly ListedTarget[]> {
-  const query = `WorkflowType = '${WORKFLOW_TYPES.target}' AND ExecutionStatus = 'Running'`;
-  try {
-    const found = await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, async () => {
-      const targets: ListedTarget[] = [];
-      for await (const { workflowId, typedSearchAttributes } of client.workflow.list({ query })) {
-        targets.push({ workflowId, name: typedSearchAttributes.get(TARGET) ?? workflowId });
-      }
-      return targets;
-    });
-    return found.sort((one, other) => one.name.localeCompare(other.name));
-  } catch (error) {
-    throw temporalError(error, settings);
-  }
+export async function listTargets(temporal: TemporalConnection): Promise<readonly ListedTarget[]> {
+  const found = await listRunning(
+    temporal,
+    WORKFLOW_TYPES.target,
+    ({ workflowId, typedSearchAttributes }) => ({
+      workflowId,
+      name: typedSearchAttributes.get(TARGET) ?? workflowId,
+    }),
+  );
+  return found.sort((one, other) => one.name.localeCompare(other.name));
 }
 
 /**
@@ -50,7 +44,7 @@ export async function findTarget(
   workflowId: string,
 ): Promise<ListedTarget | undefined> {
   try {
-    const { type, typedSearchAttributes } = await client.withDeadline(Date.now() + LIST_TIMEOUT_MS, () =>
+    const { type, typedSearchAttributes } = await client.withDeadline(Date.now() + DESCRIBE_TIMEOUT_MS, () =>
       client.workflow.getHandle(workflowId).describe(),
     );
     if (type !== WORKFLOW_TYPES.target) return undefined;

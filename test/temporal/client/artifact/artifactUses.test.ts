@@ -60,7 +60,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
     workflow: {
       list: ({ query }: { query: string }) =>
         [TARGET, PROMOTION, PREVIEW]
-          .filter((id) => query.includes(`"${id.split(':', 1)[0] ?? ''}"`))
+          .filter((id) => query.includes(`'${id.split(':', 1)[0] ?? ''}'`))
           .map((workflowId) => ({ workflowId })),
       getHandle: (workflowId: string) => ({
         describe: () => Promise.resolve({ raw: {} }),
