@@ -31,7 +31,7 @@ export function placeProblems(
       const place = placeOfField(part, path, atKey);
       const excerpt = lines.get(part)?.[place.line - 1] ?? '';
       const at = { file: part.file, severity, ...place, path: path.map(String).join('.') };
-      return { ...at, ...(code === undefined ? {} : { code }), message, excerpt };
+      return { ...at, code, message, excerpt };
     });
   return [...placed('error', errors), ...placed('warning', warnings)];
 }

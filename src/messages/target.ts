@@ -42,7 +42,10 @@ export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquaranti
 export const retireUpdate = defineUpdate<boolean>('retire');
 /** Sent only by notices: a receiver could not be notified. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
-/** Sent only by `slipway doctor`, also to hooks and previews: continue as a new run, which encrypts with the new payload key. */
+/**
+ * Sent only by `slipway doctor`, also to hooks and previews: continue as a new run, which encrypts with the new payload
+ * key.
+ */
 export const renewSignal = defineSignal('renew');
 /** Sent only by guards: how the guard of a release ended. */
 export const guardEndedSignal = defineSignal<[GuardReport]>('guardEnded');

@@ -200,9 +200,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         buildRevision({
           ...of,
           limits: options.buildLimits,
-          ...(isolation === 'container' && {
-            openShell: (build) => containers.openShell({ ...build, deploymentId, revisionId }, contained),
-          }),
+          openShell:
+            isolation === 'container'
+              ? (build) => containers.openShell({ ...build, deploymentId, revisionId }, contained)
+              : undefined,
         }));
     const startContained: StartAgent = (run) => containers.startBuilt(run, contained);
     log[isolation === 'container' ? 'info' : 'warn'](logLine);

@@ -24,7 +24,7 @@ export function hookActivities(): Untracked<Pick<Activities, 'lookForHook' | 'ca
         const progress = await progressOf(client, view?.running ?? null);
         const facts = hookFacts(view, progress, hours, at);
         const last = facts.needsApproval ? view?.state.lastRequest : null;
-        return { facts, ...(last == null ? {} : { recipients: { notify: last.notify, steps: last.steps } }) };
+        return { facts, recipients: last == null ? undefined : { notify: last.notify, steps: last.steps } };
       }),
 
     carryOutOrder: ({ order, requestId, serving, by }) =>

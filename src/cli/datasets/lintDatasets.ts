@@ -110,7 +110,14 @@ function inFile(
 ): readonly ConfigProblem[] {
   if (path === undefined) return [];
   return wrong.map(({ line, text, problem: message }) => ({
-    ...{ file: resolve(folder, path), severity: 'error', code: 'SLIPWAY_DATASET_INVALID' },
-    ...{ line, column: 1, length: 1, path: '', message, excerpt: text.slice(0, EXCERPT_MAX) },
+    file: resolve(folder, path),
+    severity: 'error',
+    code: 'SLIPWAY_DATASET_INVALID',
+    line,
+    column: 1,
+    length: 1,
+    path: '',
+    message,
+    excerpt: text.slice(0, EXCERPT_MAX),
   }));
 }

@@ -63,7 +63,8 @@ export function takeDelivery(
   return {
     state: {
       ...state,
-      ...{ orders: room.orders, queue: room.queue },
+      orders: room.orders,
+      queue: room.queue,
       rows: all.filter((row) => kept.has(row)),
       past: [...state.past, ...dropped].slice(-PAST_MAX),
     },

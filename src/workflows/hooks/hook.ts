@@ -75,7 +75,7 @@ class Hook {
   /** The targets with an order in progress. A slow target does not delay the others. */
   readonly #busy = new Set<string>();
   readonly #notices = new Notices();
-  /** The last look at each target. It serves the events that had arrived by then, until the hook acts on the target. */
+  /** The last look at each target. It serves the events that had arrived by then, until the hook acts on any target. */
   readonly #looks = new Map<string, Look>();
   #state: HookState;
 
@@ -122,16 +122,15 @@ class Hook {
   /** Takes events. If too many wait, the sender waits a moment for room: so a burst loses nothing. */
   async #take(delivery: HookDelivery): Promise<readonly HookAnswer[]> {
     const until = Date.now() + ROOM_WITHIN_MS;
-    for (
-      let answers = this.#takeNow(delivery);
-      ;
-      answers = retaken(answers, this.#takeNow(fullOf(delivery, answers)))
-    ) {
-      const leftMs = until - Date.now();
-      const isFull = answers.some(({ disposition }) => disposition === 'full');
-      if (!isFull || leftMs <= 0 || this.#runLength.isReached) return answers;
-      await condition(() => this.#state.queue.length === 0 || this.#runLength.isReached, leftMs);
+    let answers = this.#takeNow(delivery);
+    const isWaiting = (): boolean =>
+      answers.some(({ disposition }) => disposition === 'full') && Date.now() < until;
+    while (isWaiting() && !this.#runLength.isReached) {
+      const hasRoom = (): boolean => this.#state.queue.length === 0 || this.#runLength.isReached;
+      await condition(hasRoom, until - Date.now());
+      answers = retaken(answers, this.#takeNow(fullOf(delivery, answers)));
     }
+    return answers;
   }
 
   #takeNow(delivery: HookDelivery): readonly HookAnswer[] {

@@ -58,10 +58,10 @@ export class NodeModulesCache {
 
   /**
    * The key of an installation: command, lock file, `package.json`, the package managers' configuration, Node's
-   * version, this machine's kind, and the place of the commands. Undefined if these do not determine the result: no lock file, a command or
-   * scripts that may do more than install, workspaces, linked directories. Yarn 2 and later are excluded on purpose
-   * (their lock files list the source itself as a workspace), because their commands need state outside
-   * `node_modules`.
+   * version, this machine's kind, and the place of the commands. Undefined if these do not determine the result: no
+   * lock file, a command or scripts that may do more than install, workspaces, linked directories. Yarn 2 and later
+   * are excluded on purpose (their lock files list the source itself as a workspace), because their commands need
+   * state outside `node_modules`.
    */
   async keyOf(plan: InstallPlan, place?: string): Promise<string | undefined> {
     const command = plan.command.trim();

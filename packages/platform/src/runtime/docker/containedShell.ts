@@ -79,7 +79,14 @@ async function runInContainer(
   try {
     const run = await docker({
       ...runCall({
-        ...{ name, image, owner, env, cores: undefined, attached: true, hardened: true, network: 'none' },
+        name,
+        image,
+        owner,
+        env,
+        cores: undefined,
+        attached: true,
+        hardened: true,
+        network: 'none',
         resources: { cpu: BUILD_CPU, memory_limit_mb: Math.ceil(memoryBytes / 1024 ** 2) },
         program: {
           command: commandInContainer(SOCKETS.folder, command),

@@ -96,7 +96,10 @@ export function createContainers(options: { command: string; platform: string; c
     ): Promise<Shell> =>
       openContainedShell({
         ...build,
-        ...{ docker, image, egress, owner: { ...owner, deploymentId, revisionId } },
+        docker,
+        image,
+        egress,
+        owner: { ...owner, deploymentId, revisionId },
         onNotRemoved: (name) => void notRemoved.add(name),
       }),
     /**

@@ -38,7 +38,7 @@ export async function openEgressSocket(egress: Server): Promise<Omit<Sockets, 'u
  */
 export async function openSockets(databaseUrl: string | undefined, egress: Server): Promise<Sockets> {
   const { folder, close } = await openEgressSocket(egress);
-  // The container's user, whoever that is, creates the agent's socket.
+  // The agent creates its socket here. The image chooses its user, so every user may write.
   await chmod(folder, 0o777);
   const storage =
     databaseUrl === undefined
