@@ -1,3 +1,5 @@
+import { PROBES } from '../../../packages/platform/test/runtime/docker/probes.ts';
+
 /** What an intruder aims at. */
 export interface Aims {
   /** The platform's process. */
@@ -23,31 +25,13 @@ export interface Report {
  * The install script of a dependency: tries what a build may not, and writes a {@link Report} to `report.json` of the
  * source, whose `aims.json` are {@link Aims}.
  */
-export const INTRUDER = `
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
-import { connect } from 'node:net';
+export const INTRUDER = `${PROBES}
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 
 const source = process.env.INIT_CWD;
 const { pid, home, platform, foreignFile } = JSON.parse(readFileSync(source + '/aims.json', 'utf8'));
-const connected = (to) => new Promise((resolve, reject) => {
-  const socket = connect({ ...to, timeout: 3000 }, () => { socket.destroy(); resolve('connected'); });
-  socket.once('error', reject);
-  socket.once('timeout', () => { socket.destroy(); reject(new Error('timeout')); });
-});
-const proxied = (url) => new Promise((resolve, reject) => {
-  const { hostname, port } = new URL(process.env.HTTP_PROXY);
-  const asked = request({ hostname, port, path: url, headers: { host: new URL(url).host } }, async (answer) => {
-    let text = '';
-    for await (const chunk of answer) text += chunk;
-    if (answer.statusCode === 403) reject(new Error(text)); else resolve(answer.statusCode + text);
-  });
-  asked.once('error', reject);
-  asked.end();
-});
-const status = (name) => new RegExp('^' + name + ':\\\\s+(\\\\S+)', 'm').exec(readFileSync('/proc/self/status', 'utf8'))[1];
 const tries = {
   'environment of the platform': () => readFileSync('/proc/' + pid + '/environ', 'utf8'),
   'memory of the platform': () => readFileSync('/proc/' + pid + '/maps', 'utf8'),

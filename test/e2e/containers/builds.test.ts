@@ -14,6 +14,7 @@ import { Process, slipway } from '../processes.ts';
 import { eventually } from '../stack.ts';
 import { type Aims, INTRUDER, type Report } from './buildIntruder.ts';
 import { mustPodman, podman } from './engine.ts';
+import { PlatformApi } from './platformApi.ts';
 
 const NODE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 const missing =
@@ -56,8 +57,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
   });
   let home: string;
   let platform: Process;
-  let url = '';
-  let apiKey = '';
+  let api: PlatformApi;
 
   async function start(engine = 'podman', folder = 'home'): Promise<void> {
     platform = slipway(
@@ -72,9 +72,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
         },
       },
     );
-    const ready = await platform.ready();
-    url = String(ready['controlPlane']);
-    apiKey = String(ready['apiKey']);
+    api = new PlatformApi(await platform.ready());
   }
 
   beforeAll(async () => {
@@ -98,7 +96,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     const aims: Aims = {
       pid: platform.child.pid!,
       home: join(home, 'home'),
-      platform: url,
+      platform: api.url,
       foreignFile: join(folderOf(other), 'graph.mjs'),
     };
     // The platform itself can read what the script aims at.
@@ -127,7 +125,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     expect(await linesOf(again)).toEqual(
       expect.arrayContaining([expect.stringContaining('Installed from the cache'), 'from the cache']),
     );
-    expect((await call('GET', `/agents/${again.deployment}/ok`)).status).toBe(200);
+    expect((await api.call('GET', `/agents/${again.deployment}/ok`)).status).toBe(200);
   });
 
   it('fails if it takes more memory than it may, and says which setting limits it', async () => {
@@ -142,7 +140,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     const build = await release('interrupted', AGENT, 'echo begun && node wait.mjs');
     await logs(build, 'begun');
     expect(await containersOf(build)).toHaveLength(1);
-    await json('POST', `/v2/deployments/${build.deployment}/revisions/${build.revision}/interrupt`);
+    await api.json('POST', `/v2/deployments/${build.deployment}/revisions/${build.revision}/interrupt`);
     await ends(build, 'INTERRUPTED');
     await eventually(async () => expect(await containersOf(build)).toEqual([]));
     open();
@@ -186,7 +184,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     expect(await ends(build, 'BUILD_FAILED')).toMatch(
       /^The container engine stopped answering while `echo begun .*` ran \(.*\)\. Start it, and redeploy the revision\.$/,
     );
-    expect((await fetch(`${url}/health`)).status).toBe(200);
+    expect((await fetch(`${api.url}/health`)).status).toBe(200);
     open();
     await mustPodman(['rm', '--force', ...(await containersOf(build))]);
   });
@@ -217,35 +215,20 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     };
   }
 
-  function call(method: string, path: string, body?: unknown): Promise<Response> {
-    return fetch(url + path, {
-      method,
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  }
-
-  async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await call(method, path, body);
-    const text = await response.text();
-    expect(response.status, text).toBeLessThan(300);
-    return JSON.parse(text) as T;
-  }
-
   /** Creates a deployment, and requests a revision of it. */
   async function release(
     name: string,
     sources: Readonly<Record<string, string>>,
     buildCommand?: string,
   ): Promise<Build> {
-    const { id } = await json<{ id: string }>('POST', '/v2/deployments', {
+    const { id } = await api.json<{ id: string }>('POST', '/v2/deployments', {
       name,
       source: 'internal_source',
       source_config: { build_command: buildCommand },
       source_revision_config: { graph_config_path: 'graph.json' },
       secrets: [],
     });
-    const upload = await json<{
+    const upload = await api.json<{
       upload_url: string;
       object_path: string;
       upload_headers: Record<string, string>;
@@ -253,7 +236,7 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     const archive = archiveOf(Object.entries(sources).map(([path, content]) => ({ path, content })));
     const put = { method: 'PUT', body: new Uint8Array(archive), headers: upload.upload_headers };
     expect((await fetch(upload.upload_url, put)).status).toBe(200);
-    const { latest_revision_id: revision } = await json<{ latest_revision_id: string }>(
+    const { latest_revision_id: revision } = await api.json<{ latest_revision_id: string }>(
       'PATCH',
       `/v2/deployments/${id}`,
       { source_revision_config: { source_tarball_path: upload.object_path } },
@@ -272,17 +255,17 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
   /** Waits for the revision's end, and returns its reason. */
   async function ends(build: Build, expected: string): Promise<string> {
     return await eventually(async () => {
-      const { status, status_message: why } = await json<{ status: string; status_message: string | null }>(
-        'GET',
-        pathOf(build),
-      );
+      const { status, status_message: why } = await api.json<{
+        status: string;
+        status_message: string | null;
+      }>('GET', pathOf(build));
       expect(`${status} ${why ?? ''}`).toMatch(new RegExp(`^${expected} `));
       return why ?? '';
     }, 120_000);
   }
 
   async function linesOf(build: Build): Promise<string[]> {
-    const { logs: lines } = await json<{ logs: { message: string }[] }>('GET', `${pathOf(build)}/logs`);
+    const { logs: lines } = await api.json<{ logs: { message: string }[] }>('GET', `${pathOf(build)}/logs`);
     return lines.map(({ message }) => message);
   }
 

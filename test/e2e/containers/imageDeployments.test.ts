@@ -8,6 +8,7 @@ import { BUILT_COMMAND } from '../../support/builtCommand.ts';
 import { type Process, slipway } from '../processes.ts';
 import { eventually } from '../stack.ts';
 import { mustPodman, podman } from './engine.ts';
+import { PlatformApi } from './platformApi.ts';
 
 const NODE = `docker.io/library/node:${process.versions.node}-bookworm-slim`;
 const IMAGE = 'localhost/slipway-test/intruder';
@@ -83,8 +84,7 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
   vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
   let home: string;
   let platform: Process;
-  let url = '';
-  let apiKey = '';
+  let api: PlatformApi;
 
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'slipway-images-'));
@@ -98,9 +98,7 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
       ['platform', '--json', '--port', '0', '--home', join(home, 'home'), '--isolation', 'container'],
       { env: { SLIPWAY_DOCKER: 'podman' } },
     );
-    const ready = await platform.ready();
-    url = String(ready['controlPlane']);
-    apiKey = String(ready['apiKey']);
+    api = new PlatformApi(await platform.ready());
   });
 
   afterAll(async () => {
@@ -145,34 +143,19 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
   });
 
   it('does not reach listeners on the machine’s loopback, such as the platform', async () => {
-    const { host } = new URL(url);
+    const { host } = new URL(api.url);
     const { reached } = await probed(await deploy('loopback'), [host]);
     expect(reached).toEqual({ [host]: 'ECONNREFUSED' });
   });
 
   it('leaves no container after its deletion', async () => {
     const id = await deploy('deleted');
-    expect((await call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
+    expect((await api.call('DELETE', `/v2/deployments/${id}`)).status).toBe(204);
     await eventually(async () => expect(await containersOf(id)).toEqual([]));
   });
 
-  function call(method: string, path: string, body?: unknown): Promise<Response> {
-    return fetch(url + path, {
-      method,
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  }
-
-  async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await call(method, path, body);
-    const text = await response.text();
-    expect(response.status, text).toBeLessThan(300);
-    return JSON.parse(text) as T;
-  }
-
   async function deploy(name: string): Promise<string> {
-    const { id, latest_revision_id: revision } = await json<{ id: string; latest_revision_id: string }>(
+    const { id, latest_revision_id: revision } = await api.json<{ id: string; latest_revision_id: string }>(
       'POST',
       '/v2/deployments',
       {
@@ -184,10 +167,10 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
       },
     );
     await eventually(async () => {
-      const { status, status_message: why } = await json<{ status: string; status_message: string | null }>(
-        'GET',
-        `/v2/deployments/${id}/revisions/${revision}`,
-      );
+      const { status, status_message: why } = await api.json<{
+        status: string;
+        status_message: string | null;
+      }>('GET', `/v2/deployments/${id}/revisions/${revision}`);
       expect(`${status} ${why ?? ''}`).toMatch(/^DEPLOYED/);
     }, 120_000);
     return id;
@@ -196,7 +179,7 @@ describe.skipIf(missing !== undefined)('a deployment of an image, with --isolati
   /** What the agent could do, asked for through the gateway. */
   async function probed(id: string, targets: readonly string[] = []): Promise<Probe> {
     const query = targets.map((target) => `reach=${encodeURIComponent(target)}`).join('&');
-    return await json<Probe>('GET', `/agents/${id}/probe?${query}`);
+    return await api.json<Probe>('GET', `/agents/${id}/probe?${query}`);
   }
 
   /** The names of its containers: the image's, and the one whose network that uses. */

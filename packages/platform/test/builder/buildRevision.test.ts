@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { CAN_READ_MEMORY } from '../../src/builder/resourceWatch.ts';
 import { useFreshFolder } from '../folders.ts';
 import { isRunning, until } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
+import { withDependency } from './dependency.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 
 const BUILDER = fileURLToPath(new URL('fixtures/builder.ts', import.meta.url));
@@ -54,38 +54,9 @@ async function reasonFor(
   return result.ok ? '' : result.reason;
 }
 
-/** A source that contains its one dependency as a tarball: npm really installs it, without a registry. */
-function withDependency(postinstall?: string): Record<string, string | Buffer> {
-  const dependencyManifest = { name: 'dep', version: '1.0.0', type: 'module', scripts: { postinstall } };
-  const dependency = archiveOf([
-    { path: 'package/package.json', content: JSON.stringify(dependencyManifest) },
-    { path: 'package/index.js', content: 'export const answer = 42;' },
-  ]);
-  const integrity = `sha512-${createHash('sha512').update(dependency).digest('base64')}`;
-  const manifest = { name: 'agent', version: '1.0.0', dependencies: { dep: 'file:dep-1.0.0.tgz' } };
-  return {
-    ...AGENT,
-    'dep-1.0.0.tgz': dependency,
-    'package.json': JSON.stringify(manifest),
-    'package-lock.json': JSON.stringify({
-      name: 'agent',
-      version: '1.0.0',
-      lockfileVersion: 3,
-      requires: true,
-      packages: {
-        '': manifest,
-        'node_modules/dep': {
-          ...{ version: '1.0.0', resolved: 'file:dep-1.0.0.tgz', integrity },
-          hasInstallScript: postinstall !== undefined,
-        },
-      },
-    }),
-  };
-}
-
 describe('a source that builds', () => {
   it('is installed by npm, and from the cache if nothing has changed, with a copy for each revision', async () => {
-    const first = await build(withDependency(), { workspace: join(home, 'one') });
+    const first = await build(withDependency(AGENT), { workspace: join(home, 'one') });
     expect(log.join('\n')).toContain('npm ci --prefer-offline --no-audit --no-fund');
     expect(first).toEqual({ ok: true, agentDir: join(home, 'one'), graphConfigPath: 'graph.json' });
     const installed = join(home, 'one/node_modules/dep/index.js');
@@ -93,7 +64,7 @@ describe('a source that builds', () => {
 
     await writeFile(installed, 'changed while it ran');
     const second = await build(
-      { ...withDependency(), 'agent.js': 'export const graph = { other: true };' },
+      { ...withDependency(AGENT), 'agent.js': 'export const graph = { other: true };' },
       { workspace: join(home, 'two') },
     );
     expect(second.ok).toBe(true);
@@ -108,7 +79,7 @@ describe('a source that builds', () => {
     const elsewhere = join(home, 'elsewhere');
     await mkdir(join(elsewhere, 'node_modules/secret'), { recursive: true });
     await writeFile(join(elsewhere, 'package.json'), '{}');
-    const source = withDependency(`cd "$INIT_CWD/.." && mv one two && ln -s '${elsewhere}' one`);
+    const source = withDependency(AGENT, `cd "$INIT_CWD/.." && mv one two && ln -s '${elsewhere}' one`);
     const tree = Object.entries(source).map(([path, content]) => [`apps/one/${path}`, content] as const);
     await build(Object.fromEntries(tree), { graphConfigPath: 'apps/one/graph.json' });
     expect(log).toContain('$ npm ci --prefer-offline --no-audit --no-fund');
@@ -180,7 +151,7 @@ describe('a source that builds', () => {
 
 describe('a source that does not build', () => {
   it('has npm’s own message if the installation fails', async () => {
-    const source = withDependency();
+    const source = withDependency(AGENT);
     const lock = String(source['package-lock.json']).replace(/sha512-...../, 'sha512-WRONG');
     const reason = await reasonFor({ ...source, 'package-lock.json': lock });
     expect(reason).toContain(

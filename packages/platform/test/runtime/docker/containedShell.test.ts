@@ -78,7 +78,7 @@ describe('a command of a build', () => {
 
   it('has of the platform’s environment only the registry’s address', async () => {
     vi.stubEnv('PLATFORM_MASTER_KEY', 'master-of-all');
-    vi.stubEnv('npm_config_userconfig', '/root/.npmrc');
+    vi.stubEnv('npm_config_userconfig', '/home/operator/.npmrc');
     vi.stubEnv('npm_config_registry', 'https://registry.example');
     await run();
     const input = calls.find(({ args }) => args[0] === 'run')?.input ?? '';

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { BUILT_COMMAND } from '../../../../../test/support/builtCommand.ts';
 import { startByCommand } from '../../simplePlatform.ts';
+import { PROBES } from './probes.ts';
 
 /*
  * Agents in containers of a real engine. SLIPWAY_TEST_ENGINE names its command, such as `podman`. Skipped without it,
@@ -29,18 +30,12 @@ const INTRUDER_IMAGE = 'localhost/slipway-test/intruder:latest';
 const NODE_MODULES = fileURLToPath(new URL('../../../../../node_modules', import.meta.url));
 
 /** An agent that tries forbidden actions, and reports how each try ended. */
-const INTRUDER = `
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+const INTRUDER = `${PROBES}
+import { readdirSync, writeFileSync } from 'node:fs';
 import { Annotation, StateGraph } from '@langchain/langgraph';
 import pg from 'pg';
 
 const State = Annotation.Root({ aims: Annotation(), tried: Annotation() });
-const connected = (to) => new Promise((resolve, reject) => {
-  const socket = connect({ ...to, timeout: 3000 }, () => { socket.destroy(); resolve('connected'); });
-  socket.once('error', reject);
-  socket.once('timeout', () => { socket.destroy(); reject(new Error('timeout')); });
-});
 const query = async (text) => {
   const [, url] = /SLIPWAY_AGENT_DATABASE_URL=([^\\0]+)/.exec(readFileSync('/proc/self/environ', 'utf8'));
   const client = new pg.Client({ connectionString: url });
@@ -92,29 +87,12 @@ export const graph = new StateGraph(State)
 `;
 
 /** The server of an image that tries forbidden actions: `GET /tries` answers how each try ended. */
-const IMAGE_INTRUDER = `
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import { connect } from 'node:net';
+const IMAGE_INTRUDER = `${PROBES}
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 
-const connected = (to) => new Promise((resolve, reject) => {
-  const socket = connect({ ...to, timeout: 3000 }, () => { socket.destroy(); resolve('connected'); });
-  socket.once('error', reject);
-  socket.once('timeout', () => { socket.destroy(); reject(new Error('timeout')); });
-});
-const proxied = (url) => new Promise((resolve, reject) => {
-  const { hostname, port } = new URL(process.env.HTTP_PROXY);
-  const asked = request({ hostname, port, path: url, headers: { host: new URL(url).host } }, async (answer) => {
-    let text = '';
-    for await (const chunk of answer) text += chunk;
-    if (answer.statusCode === 200) resolve(text); else reject(new Error(answer.statusCode + ' ' + text));
-  });
-  asked.once('error', reject);
-  asked.end();
-});
-const status = (name) => new RegExp('^' + name + ':\\\\s+(\\\\S+)', 'm').exec(readFileSync('/proc/self/status', 'utf8'))[1];
 async function attempt(work) {
   try { return { done: await work() }; } catch (error) { return { refused: String(error) }; }
 }
@@ -158,7 +136,10 @@ describe.skipIf(!canRun)('an agent in a container', () => {
   let url = '';
   let apiKey = '';
 
+  let leftBefore: readonly string[];
+
   beforeAll(async () => {
+    leftBefore = await left();
     home = await mkdtemp(join(tmpdir(), 'slipway-isolation-'));
     allowed.listen(0, '127.0.0.2');
     await once(allowed, 'listening');
@@ -344,8 +325,13 @@ describe.skipIf(!canRun)('an agent in a container', () => {
   it('leaves nothing behind when its platform stops', async () => {
     child.kill('SIGTERM');
     await once(child, 'exit');
-    const { stdout } = spawnSync(ENGINE, ['ps', '--all', '--format', '{{.Names}}'], { encoding: 'utf8' });
-    expect(stdout).not.toMatch(/^slipway-/m);
-    expect((await readdir(tmpdir())).filter((name) => /^slipway-\w{6}$/.test(name))).toEqual([]);
+    expect(await left()).toEqual(leftBefore);
   });
+
+  /** The containers and folders of platforms on this machine. */
+  async function left(): Promise<readonly string[]> {
+    const { stdout } = spawnSync(ENGINE, ['ps', '--all', '--format', '{{.Names}}'], { encoding: 'utf8' });
+    const names = [...stdout.split('\n'), ...(await readdir(tmpdir()))];
+    return names.filter((name) => /^slipway-(?:\w{6}$|[0-9a-f]{8}-)/.test(name)).sort();
+  }
 });
