@@ -39,7 +39,7 @@ afterAll(() => stack.stop());
 // Run concurrently: each test spends most of its time waiting for a service that does not answer.
 
 it.concurrent('a worker that cannot load its workflow code reports it, and ends', async () => {
-  const map = 'sourceMappingURL=data:application/json;charset=utf-8;base64,';
+  const map = 'sourceMappingURL=data:application/json;base64,';
   const broken = await installVariant(join(stack.folder, 'broken'), [{ from: map, to: `${map}AAAA` }]);
   const worker = new Process(process.execPath, [broken, 'worker'], { env: stack.env });
   expect(await worker.exited).toBe(3);
