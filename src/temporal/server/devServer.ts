@@ -31,10 +31,12 @@ const HOST = '127.0.0.1';
 
 /**
  * Makes a dev server about twice as fast as its defaults: a write-ahead log, eager activities (returned to the worker
- * that scheduled them), and task queues that are polled as soon as they contain something.
+ * that scheduled them), and task queues that are polled as soon as they contain something. SQLite keeps 64 MiB of pages in
+ * memory, and moves the log into the file each 64 MiB instead of each 4, so that pages written often are moved once.
  */
 const TUNING = [
   ...['--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal'],
+  ...['--sqlite-pragma', 'cache_size=-65536', '--sqlite-pragma', 'wal_autocheckpoint=16384'],
   ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
 ];
