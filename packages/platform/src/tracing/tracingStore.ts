@@ -230,7 +230,7 @@ function json(value: unknown): string | null {
 /** The migrations of the tables. Never edit a released one: add the next. */
 const MIGRATIONS: readonly Migration[] = [
   {
-    name: '001 feedback and its links',
+    name: '001 the first release',
     sql: [
       'create schema if not exists slipway_tracing',
       `create table slipway_tracing.feedback_tokens (
@@ -256,11 +256,7 @@ const MIGRATIONS: readonly Migration[] = [
         updated_at timestamptz not null default now()
       )`,
       'create index feedback_of_run on slipway_tracing.feedback (run_id)',
-    ],
-  },
-  {
-    name: '002 a role of a deployment sees its rows alone',
-    sql: [
+      // A role of a deployment sees its rows alone.
       ...rowsOf('slipway_tracing.feedback_tokens', `deployment_id = ${DEPLOYMENT_OF_ROLE}`),
       ...rowsOf(
         'slipway_tracing.feedback',
