@@ -48,12 +48,15 @@ describe('a release of Slipway', () => {
     expect(lines('pack')).toContain('npm sbom --omit=dev --sbom-format cyclonedx');
     expect(lines('pack')).toContain('npm run --silent licenses');
     expect(lines('publish')).toContain('--provenance');
+    expect(lines('image')).toContain('--sbom=true --provenance=mode=max');
+    expect(lines('notes')).toContain('reports/sbom.cdx.json reports/licenses.txt');
   });
 
   it('is published by a job with an identity, which runs no code of the packages', () => {
     expect(jobs['publish']?.permissions).toEqual({ 'id-token': 'write' });
     expect(lines('publish')).not.toMatch(/npm (?:ci|install|run)/);
     expect(lines('publish')).toContain('--ignore-scripts');
+    expect(lines('notes')).not.toMatch(/\bn(?:pm|ode)\b/);
   });
 });
 

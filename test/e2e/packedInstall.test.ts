@@ -16,6 +16,10 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Names of packages, one per line: what CI downloads for a release. */
 const LIST = new URL('installed.txt', import.meta.url);
 
+const { version: VERSION } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
+
 let folder: string;
 let packed: string;
 let registry: LockedRegistry;
@@ -31,7 +35,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
       registry = await startLockedRegistry();
       await npm(ROOT, 'pack', '--workspaces', '--include-workspace-root', '--pack-destination', packed);
       await writeFile(join(folder, 'package.json'), '{ "private": true }');
-      await install('slipway-0.1.0.tgz', 'slipway-contract-0.1.0.tgz');
+      await install(`slipway-${VERSION}.tgz`, `slipway-contract-${VERSION}.tgz`);
     });
 
     afterAll(async () => {
@@ -61,7 +65,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
     );
 
     it('run a platform if it is installed too', async () => {
-      await install('slipway-platform-0.1.0.tgz');
+      await install(`slipway-platform-${VERSION}.tgz`);
       const platform = start('platform', '--port', '0', '--home', join(folder, 'home'), '--json');
       const exited = once(platform, 'exit');
       const [line] = (await once(createInterface({ input: platform.stdout! }), 'line')) as [string];
