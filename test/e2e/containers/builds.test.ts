@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -157,6 +158,8 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     await platform.kill();
     const [left, ...more] = await containersOf(build);
     expect(more).toEqual([]);
+    const socketsLeft = await socketsOf(left!);
+    expect(existsSync(socketsLeft)).toBe(true);
     expect(await mustPodman(['inspect', '--format', '{{.State.Status}}', left!])).toBe('running');
     open();
     await start();
@@ -166,6 +169,8 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
     const now = await containersOf(build);
     expect(now).toHaveLength(1);
     expect(now).not.toContain(left);
+    expect(existsSync(socketsLeft)).toBe(false);
+    expect(existsSync(await socketsOf(now[0]!))).toBe(true);
   });
 
   it('fails with the reason if the engine goes away, and the platform goes on', async () => {
@@ -271,6 +276,12 @@ describe.skipIf(missing !== undefined)('a build, with --isolation container', ()
 
   async function logs(build: Build, line: string): Promise<void> {
     await eventually(async () => expect(await linesOf(build)).toContain(line), 120_000);
+  }
+
+  /** The folder of a container's sockets. */
+  function socketsOf(container: string): Promise<string> {
+    const format = '{{range .Mounts}}{{if eq .Destination "/run/slipway"}}{{.Source}}{{end}}{{end}}';
+    return mustPodman(['inspect', '--format', format, container]);
   }
 
   async function containersOf({ revision }: Build): Promise<string[]> {

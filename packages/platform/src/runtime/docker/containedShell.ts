@@ -74,7 +74,7 @@ async function runInContainer(
   user: string,
 ): Promise<CommandEnd> {
   const name = nameOf(owner);
-  const sockets = await openEgressSocket(egress());
+  const sockets = await openEgressSocket(egress(), owner);
   let last = 'it printed nothing';
   try {
     const run = await docker({

@@ -28,7 +28,7 @@ import {
   releaseImages,
   requireEngine,
 } from './dockerCommand.ts';
-import { openSockets } from './sockets.ts';
+import { openSockets, removeLeftSockets } from './sockets.ts';
 
 /** A revision's image to run. See {@link StartContainerOptions}. */
 export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner' | 'contained'> {
@@ -103,7 +103,7 @@ export function createContainers(options: { command: string; platform: string; c
         onNotRemoved: (name) => void notRemoved.add(name),
       }),
     /**
-     * Removes containers that earlier processes of the platform left running, because a killed process removes none,
+     * Removes containers and sockets that earlier processes of the platform left, because a killed process removes none,
      * and those of builds that this process could not remove, because the engine did not answer. Returns how many
      * there were; undefined if the engine does not answer.
      */
@@ -121,6 +121,7 @@ export function createContainers(options: { command: string; platform: string; c
       for (const ids of [agents ?? [], doors ?? []]) {
         if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
       }
+      await removeLeftSockets(owner);
       return left.length;
     },
     /** Removes a deployment's image names. */
@@ -237,7 +238,7 @@ async function startDoor(
   cores: number | undefined,
 ): Promise<Door> {
   await haveImage(docker, contained.image, log, signal);
-  const sockets = await openSockets(undefined, contained.egress());
+  const sockets = await openSockets(undefined, contained.egress(), owner);
   const name = `${ofName}${DOOR}`;
   const container = new Container(docker, name, { env: {}, log, signal, readyTimeoutMs: 0 });
   const close = async (): Promise<void> => {
@@ -276,7 +277,7 @@ async function startBuilt(options: StartBuiltOptions): Promise<RunningAgent> {
   await requireEngine(docker, signal);
   await haveImage(docker, image, options.log, signal);
   const { cores } = await readEngine(docker, signal);
-  const sockets = await openSockets(options.env['SLIPWAY_AGENT_DATABASE_URL'] ?? '', options.egress);
+  const sockets = await openSockets(options.env['SLIPWAY_AGENT_DATABASE_URL'] ?? '', options.egress, owner);
   const name = nameOf(owner);
   const env = containedEnvironment(options.env);
   const container = new Container(docker, name, { ...options, env });

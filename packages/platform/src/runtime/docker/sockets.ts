@@ -1,10 +1,14 @@
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { SOCKETS, STORAGE_SOCKET } from '../containedNetwork.ts';
 import { listenAt, startRelay } from '../relay.ts';
+import type { ContainerOwner } from './containerRequest.ts';
+
+/** The process of a platform. */
+type SocketOwner = Pick<ContainerOwner, 'platform' | 'process'>;
 
 /** The sockets of a container without a network: to the agent, to its database and to the proxy. */
 export interface Sockets {
@@ -16,9 +20,9 @@ export interface Sockets {
 }
 
 /** Opens the socket of a container without a network that only connects out, through `egress`. */
-export async function openEgressSocket(egress: Server): Promise<Omit<Sockets, 'url'>> {
+export async function openEgressSocket(egress: Server, owner: SocketOwner): Promise<Omit<Sockets, 'url'>> {
   // Only this user may enter the outer folder.
-  const above = await mkdtemp(join(tmpdir(), 'slipway-'));
+  const above = await mkdtemp(join(tmpdir(), ofProcess(owner)));
   const folder = join(above, 'sockets');
   await mkdir(folder);
   await listenAt(egress, { path: join(folder, SOCKETS.egress) });
@@ -36,8 +40,12 @@ export async function openEgressSocket(egress: Server): Promise<Omit<Sockets, 'u
  * container needs no network and reaches nothing else.
  * @param databaseUrl - the agent's database; `undefined` if it has none.
  */
-export async function openSockets(databaseUrl: string | undefined, egress: Server): Promise<Sockets> {
-  const { folder, close } = await openEgressSocket(egress);
+export async function openSockets(
+  databaseUrl: string | undefined,
+  egress: Server,
+  owner: SocketOwner,
+): Promise<Sockets> {
+  const { folder, close } = await openEgressSocket(egress, owner);
   // The agent creates its socket here. The image chooses its user, so every user may write.
   await chmod(folder, 0o777);
   const storage =
@@ -55,6 +63,29 @@ export async function openSockets(databaseUrl: string | undefined, egress: Serve
       await close();
     },
   };
+}
+
+/**
+ * Removes the folders of earlier processes of a platform: a killed process removes none. They have ended, because its
+ * home has one owner at a time (`lockHome`).
+ */
+export async function removeLeftSockets(owner: SocketOwner): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(ofPlatform(owner)) || name.startsWith(ofProcess(owner))) continue;
+    const path = join(tmpdir(), name);
+    // Everyone may write in this place.
+    const { uid } = await lstat(path);
+    if (uid === process.getuid?.()) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** The beginning of folder names. Short: systems limit a socket's path to about 100 characters. */
+function ofPlatform({ platform }: SocketOwner): string {
+  return `slipway-${platform.slice(0, 8)}-`;
+}
+
+function ofProcess(owner: SocketOwner): string {
+  return `${ofPlatform(owner)}${owner.process.slice(0, 4)}-`;
 }
 
 /** The address of a database URL's server. As in `pg`, `host` in the query is a folder of sockets. */

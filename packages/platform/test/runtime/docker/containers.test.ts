@@ -1,7 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { type Containers, createContainers, type ImageRun } from '../../../src/runtime/docker/containers.ts';
+import { openEgressSocket, removeLeftSockets } from '../../../src/runtime/docker/sockets.ts';
 import type { RunningAgent } from '../../../src/runtime/agentStart.ts';
+import { FROM_SOURCE } from '../../../../../test/support/fromSource.ts';
 import { isRunning } from '../liveness.ts';
 import { EngineStandIn } from './engineStandIn.ts';
 
@@ -187,5 +196,28 @@ describe('containers that a killed platform left', () => {
     expect(await next.removeLeft()).toBe(1);
     await left.exited;
     expect(await engine.containers()).toEqual([]);
+  });
+});
+
+describe('the sockets of containers', () => {
+  it('that a killed platform left are removed by the next process of the same platform, and by no other', async () => {
+    const program = fileURLToPath(new URL('fixtures/openSockets.ts', import.meta.url));
+    const killed = spawn(process.execPath, [...FROM_SOURCE, program, 'this-platform']);
+    const [folder] = (await once(createInterface({ input: killed.stdout }), 'line')) as [string];
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+    await createContainers({ command: engine.command, platform: 'another' }).removeLeft();
+    expect(existsSync(folder)).toBe(true);
+    await createContainers({ command: engine.command, platform: 'this-platform' }).removeLeft();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('of the same process stay until it closes them', async () => {
+    const owner = { platform: 'this-platform', process: 'this' };
+    const { folder, close } = await openEgressSocket(createServer(), owner);
+    await removeLeftSockets(owner);
+    expect(existsSync(folder)).toBe(true);
+    await close();
+    expect(existsSync(folder)).toBe(false);
   });
 });
