@@ -37,7 +37,6 @@ import { ItemStore } from './store/itemStore.ts';
 import { ProcessStore } from './store/processStore.ts';
 import { RunEnds } from './store/runEnds.ts';
 import { RunFootprint } from './store/runFootprint.ts';
-import { RunRecords } from './store/runRecords.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
 import { type AgentSpans, traceRequests } from './traces/agentSpans.ts';
@@ -135,26 +134,24 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const { processId } = processes;
     const deployment = { db: database.kysely, deploymentId, processId };
     const runs = new RunStore(deployment);
-    const records = new RunRecords(deployment);
     const footprint = new RunFootprint(deployment);
     const events = new EventStore(deployment);
     const threads = new ThreadStore(deployment);
     const assistants = new Assistants(graphs, new AssistantStore(deployment));
     const lease = new ProcessLease({ processes, leaseMs, onExpired: () => service.stopLostRuns(), log });
     const items = new ItemStore(deployment);
-    const stores = { checkpoints, longTerm: new GraphStore({ items, isLeaseHeld: () => lease.isHeld }) };
+    const stores = { checkpoints, longTerm: new GraphStore(items, lease) };
     const states = new ThreadStates({ threads, assistants, stores });
     const runGraphs = new RunGraphs(assistants, stores);
     const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
     let url = '';
     const service = new RunService({
       runs,
-      records,
       ends: new RunEnds(deployment),
       lease,
       checkpoints,
       footprint,
-      remoteRunEnds: pollRunEnds(records, log),
+      remoteRunEnds: pollRunEnds(runs, log),
       outcomes,
       execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
       createFeedbackLinks: (runId, keys) =>
@@ -170,7 +167,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       maxAttempts: options.maxAttempts,
       log,
     });
-    const parts = { threads, runs, records, events, checkpoints, service, states, webhooks, assistants, log };
+    const parts = { threads, runs, events, checkpoints, service, states, webhooks, assistants, log };
     const ownership = new RunOwnership({ ...parts, processes, items, lease });
 
     const { spans } = options;
@@ -195,7 +192,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       }),
     );
     const changes = pollThreadChanges(threads, log);
-    const history = new CheckpointHistory(database.pool, deploymentId);
+    const history = new CheckpointHistory(deployment);
     const removal = new ThreadRemoval({ ...parts, history });
     const { keepAliveMs } = options;
     app.route('/', assistantRoutes(assistants, removal));

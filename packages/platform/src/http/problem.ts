@@ -7,7 +7,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Logger } from 'pino';
 
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
-import { isDatabaseUnavailable } from '../store/databaseUnavailable.ts';
+import { isDatabaseUnavailable } from '../store/databaseOutage.ts';
 
 /**
  * An error answer that a handler throws, and {@link respondWithProblem} sends: `{"detail": "…"}`, or `{"detail":

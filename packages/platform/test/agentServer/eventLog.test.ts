@@ -30,7 +30,7 @@ async function openLog(memory: ReturnType<typeof storeInMemory>, attempt = 1, ke
   const log = await EventLog.open({
     store: memory.store,
     fence: { runId: 'r', attempt, owner: 'o' },
-    isLeaseHeld: () => true,
+    lease: { isHeld: true },
     onRunLost: () => lost++,
     sendToReaders: (event) => delivered.push(event),
     maxStoredBytes: keptBytes,
@@ -61,7 +61,7 @@ describe('the log of a resumable run', () => {
     const log = await EventLog.open({
       store: memory.store,
       fence: { runId: 'r', attempt: 2, owner: 'o' },
-      isLeaseHeld: () => true,
+      lease: { isHeld: true },
       onRunLost: () => undefined,
       sendToReaders: ({ id }) => delivered.push(id),
       lastSentId: () => sent,

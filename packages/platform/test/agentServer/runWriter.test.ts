@@ -11,7 +11,7 @@ function writerUnderTest(startsAsPlainly: boolean) {
   let lost = 0;
   const fence = { runId: 'r', attempt: 1, owner: 'o' };
   const writer = new RunWriter(
-    { fence, isLeaseHeld: () => true, onRunLost: () => lost++, isThreadEmpty: true },
+    { fence, lease: { isHeld: true }, onRunLost: () => lost++, isThreadEmpty: true },
     (rows) =>
       new Promise((answer) => {
         const ids = [...rows.checkpoints.map(({ id }) => id), ...rows.writes.map(({ taskId }) => taskId)];

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HttpProblem } from '../../src/http/problem.ts';
 import { type AgentDatabase, openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { RunEnds } from '../../src/agentServer/store/runEnds.ts';
-import { RunRecords } from '../../src/agentServer/store/runRecords.ts';
 import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
 import { useTestDatabase } from '../testDatabase.ts';
@@ -15,18 +14,12 @@ const server = useTestDatabase();
 let database: AgentDatabase;
 let threads: ThreadStore;
 let runs: RunStore;
-let records: RunRecords;
 let ends: RunEnds;
 
 beforeAll(async () => {
   database = await openAgentDatabase(server.connectionString, () => undefined);
   const options = { db: database.kysely, deploymentId: 'd', processId: 'p' };
-  [threads, runs, records, ends] = [
-    new ThreadStore(options),
-    new RunStore(options),
-    new RunRecords(options),
-    new RunEnds(options),
-  ];
+  [threads, runs, ends] = [new ThreadStore(options), new RunStore(options), new RunEnds(options)];
 });
 
 afterAll(async () => {
@@ -64,7 +57,7 @@ describe('a thread', () => {
         ),
       );
       expect(finished).toEqual([true, true, true, true]);
-      expect(await records.activeRuns(threadId)).toEqual([]);
+      expect(await runs.activeRuns(threadId)).toEqual([]);
       expect((await threads.get(threadId)).status).toBe('idle');
     }
   });
@@ -77,7 +70,7 @@ describe('a thread', () => {
       ),
     );
     expect(answers.filter((answer) => answer === 409)).toHaveLength(7);
-    expect(await records.activeRuns(threadId)).toHaveLength(1);
+    expect(await runs.activeRuns(threadId)).toHaveLength(1);
     await expect(runs.accept(newRun(randomUUID(), 'reject'))).rejects.toBeInstanceOf(HttpProblem);
   });
 

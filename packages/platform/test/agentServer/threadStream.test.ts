@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { EventChannel } from '../../src/agentServer/runs/eventChannel.ts';
 import { type ThreadSource, ThreadStream } from '../../src/agentServer/runs/threadStream.ts';
-import type { RunRecord } from '../../src/agentServer/store/runRecords.ts';
+import type { RunRecord } from '../../src/agentServer/store/agentDatabase.ts';
 
 const MIB = 1_048_576;
 

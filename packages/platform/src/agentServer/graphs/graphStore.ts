@@ -13,7 +13,7 @@ import { StorableObject } from '@slipway/contract/scalars';
 import type { z } from 'zod';
 
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import { retryDuringOutage } from '../store/databaseRetry.ts';
+import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { ItemStore, StoredItem } from '../store/itemStore.ts';
 import type { Kwargs } from '../runs/newRun.ts';
 import type { Assistants } from './assistants.ts';
@@ -27,12 +27,12 @@ import type { CompiledGraph } from './compiledGraph.ts';
  */
 export class GraphStore extends BaseStore {
   readonly #items: ItemStore;
-  readonly #isLeaseHeld: () => boolean;
+  readonly #lease: Lease;
 
-  constructor(options: { items: ItemStore; isLeaseHeld: () => boolean }) {
+  constructor(items: ItemStore, lease: Lease) {
     super();
-    this.#items = options.items;
-    this.#isLeaseHeld = options.isLeaseHeld;
+    this.#items = items;
+    this.#lease = lease;
   }
 
   /** Reads run before the writes of the same batch, as in LangGraph's own stores. */
@@ -41,12 +41,12 @@ export class GraphStore extends BaseStore {
     const results = await Promise.all(
       operations.map(async (operation) => (isPut(operation) ? undefined : this.#read(operation))),
     );
-    if (changes.length > 0) await retryDuringOutage(() => this.#items.change(changes), this.#isLeaseHeld);
+    if (changes.length > 0) await retryDuringOutage(this.#lease, () => this.#items.change(changes));
     return results as OperationResults<Op>;
   }
 
   #read(operation: Exclude<Operation, PutOperation>): Promise<unknown> {
-    return retryDuringOutage(async () => {
+    return retryDuringOutage(this.#lease, async () => {
       if ('namespacePrefix' in operation) {
         return (await this.#items.search(searchOf(operation))).map(itemOf);
       }
@@ -55,7 +55,7 @@ export class GraphStore extends BaseStore {
         return found === undefined ? null : itemOf(found);
       }
       return this.#items.namespaces(namespacesOf(operation));
-    }, this.#isLeaseHeld);
+    });
   }
 }
 

@@ -16,7 +16,7 @@ import { type LiveRun, type RunEnding, RunMovedError } from '../runs/liveRun.ts'
 import { planRun, type RunPlan } from '../runs/newRun.ts';
 import type { RunService } from '../runs/runService.ts';
 import type { EventStore } from '../store/eventStore.ts';
-import { ACTIVE, isActive, type RunRecord, type RunRecords } from '../store/runRecords.ts';
+import { ACTIVE, isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
@@ -30,7 +30,6 @@ export interface RunRouteParts {
   readonly assistants: Assistants;
   readonly threads: ThreadStore;
   readonly runs: RunStore;
-  readonly records: RunRecords;
   readonly events: EventStore;
   readonly service: RunService;
   readonly log: Logger;
@@ -42,7 +41,7 @@ type RunIds = z.infer<typeof RunPath>;
 
 /** Runs: create, follow, read, cancel (contract 001, "Endpoints"). */
 export function runRoutes(parts: RunRouteParts): Hono {
-  const { threads, records, runs, service } = parts;
+  const { threads, runs, service } = parts;
   const app = new Hono();
   const serve = serveOn(app);
 
@@ -50,8 +49,8 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const { thread_id: threadId, run_ids: runIds, status } = body;
     const found =
       threadId != null
-        ? await records.activeRuns(threadId, runIds ?? [])
-        : await records.withStatus(status == null || status === 'all' ? ACTIVE : [status]);
+        ? await runs.activeRuns(threadId, runIds ?? [])
+        : await runs.withStatus(status == null || status === 'all' ? ACTIVE : [status]);
     const canceled = await service.cancel(found, query.action);
     if (canceled === 0) throw new HttpProblem(404, 'No active run matches.');
   });
@@ -94,7 +93,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   serve(ENDPOINTS.listRuns, async ({ params, query: { select, ...page } }) => {
     await threads.get(params.thread_id);
-    const found = await records.list(params.thread_id, page);
+    const found = await runs.list(params.thread_id, page);
     return found.map((run) => pickFields(wireRun(run), select));
   });
 
@@ -133,7 +132,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   // The public client follows a stateless run by its id alone.
   serve(ENDPOINTS.joinStatelessRunStream, async ({ params: { run_id: runId }, query }, c) => {
-    const run = await records.findById(runId);
+    const run = await runs.findById(runId);
     if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
     return streamOf(c, run, query);
   });
@@ -193,7 +192,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
   }
 
   async function runOf({ thread_id: threadId, run_id: runId }: RunIds): Promise<RunRecord> {
-    return records.get(threadId, runId);
+    return runs.get(threadId, runId);
   }
 
   /** The run to follow. If it executes here, it is not read from the database. */

@@ -7,7 +7,7 @@ import { encodeEvent, type EventReader, readGenerated } from '../../http/serverS
 import { metadataFrame, type RunEnding } from '../runs/liveRun.ts';
 import type { RunService } from '../runs/runService.ts';
 import type { EventStore } from '../store/eventStore.ts';
-import type { RunRecord } from '../store/runRecords.ts';
+import type { RunRecord } from '../store/agentDatabase.ts';
 
 /**
  * The stream of an existing run. It delivers what comes from now on (contract 001: "output produced before the join

@@ -17,8 +17,7 @@ import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import { type ThreadSource, ThreadStream } from '../runs/threadStream.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { EventStore } from '../store/eventStore.ts';
-import type { RunRecords } from '../store/runRecords.ts';
-import { threadNotFound } from '../store/runStore.ts';
+import { type RunStore, threadNotFound } from '../store/runStore.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { pickFields, requireStorable, wireThread } from './wire.ts';
@@ -182,7 +181,7 @@ function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
 
 interface ThreadStreamParts {
   readonly threads: ThreadStore;
-  readonly records: RunRecords;
+  readonly runs: RunStore;
   readonly states: ThreadStates;
   readonly events: EventStore;
   readonly service: RunService;
@@ -206,7 +205,7 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
   return app;
 
   async function createThreadSource(threadId: string): Promise<ThreadSource> {
-    const { threads, records, service, events, states } = parts;
+    const { threads, runs, service, events, states } = parts;
     const versionNow = async () => (await threads.versions([threadId])).get(threadId);
     let version = await versionNow();
     if (version === undefined) throw threadNotFound(threadId);
@@ -216,11 +215,11 @@ export function threadStreamRoutes(parts: ThreadStreamParts): Hono {
         return () => service.newRuns.off(threadId, hearer);
       },
       newestSequence: async () => {
-        const [run] = await records.list(threadId, { limit: 1, offset: 0 });
+        const [run] = await runs.list(threadId, { limit: 1, offset: 0 });
         return BigInt(run?.sequence ?? 0);
       },
-      activeRuns: () => records.activeRuns(threadId),
-      runsAfter: (sequence) => records.runsAfter(threadId, sequence),
+      activeRuns: () => runs.activeRuns(threadId),
+      runsAfter: (sequence) => runs.runsAfter(threadId, sequence),
       openRunStream: (run, lastEventId) =>
         joinStream({ service, events }, run, { lastEventId, modes: undefined }),
       waitForChange: async (signal) => {

@@ -1,5 +1,5 @@
 import { invalid } from '../../http/problem.ts';
-import type { RunRecord } from '../store/runRecords.ts';
+import type { RunRecord } from '../store/agentDatabase.ts';
 import type { ThreadRecord } from '../store/threadStore.ts';
 
 /** A run as the contract shows it (contract 001, "Run"), with its `attempt` and, if it failed, `error`. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-import type { RunRecords } from '../store/runRecords.ts';
+import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { RunMovedError } from './liveRun.ts';
 
@@ -94,10 +94,10 @@ export function jittered(milliseconds: number): number {
 }
 
 /** Waits for the ends of runs in other processes, by run id. */
-export function pollRunEnds(records: RunRecords, log: Logger): ChangePoller {
+export function pollRunEnds(runs: RunStore, log: Logger): ChangePoller {
   return new ChangePoller({
     findChangedKeys: async (runIds) => {
-      const active = await records.filterActive(runIds);
+      const active = await runs.filterActive(runIds);
       return runIds.filter((runId) => !active.has(runId));
     },
     movedError: (runId) => new RunMovedError(`Run ${runId}`),

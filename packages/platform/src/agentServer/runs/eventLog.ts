@@ -1,12 +1,11 @@
-import { retryDuringOutage } from '../store/databaseRetry.ts';
+import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import type { Fence } from '../store/fencedWrites.ts';
 
 export interface EventLogOptions {
   readonly store: EventStore;
   readonly fence: Fence;
-  /** Whether this process still holds its lease, as far as it knows. */
-  readonly isLeaseHeld: () => boolean;
+  readonly lease: Lease;
   /** Called when events can no longer be stored because another process owns the run. */
   readonly onRunLost: () => void;
   /** Sends a stored event to the readers in this process. */
@@ -49,7 +48,7 @@ export class EventLog {
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { runId, attempt } = options.fence;
     if (attempt <= 1) return new EventLog(options, []);
-    const kept = await retryDuringOutage(() => options.store.storedSizes(runId), options.isLeaseHeld);
+    const kept = await retryDuringOutage(options.lease, () => options.store.storedSizes(runId));
     const log = new EventLog(options, kept);
     if (options.lastSentId !== undefined) return log;
     log.publish('metadata', JSON.stringify({ run_id: runId, attempt }));
@@ -97,7 +96,7 @@ export class EventLog {
       this.#storedSizes.push({ id, bytes });
       this.#storedBytes += bytes;
     }
-    const { store, fence, isLeaseHeld, maxStoredBytes: keptBytes = 8 * 1_048_576 } = this.#options;
+    const { store, fence, lease, maxStoredBytes: keptBytes = 8 * 1_048_576 } = this.#options;
     let dropThrough = 0;
     while (this.#storedBytes > keptBytes) {
       const oldest = this.#storedSizes.shift();
@@ -107,7 +106,7 @@ export class EventLog {
     }
     const kept = batch.filter(({ id }) => id > dropThrough);
     try {
-      return await retryDuringOutage(() => store.append(fence, kept, dropThrough), isLeaseHeld);
+      return await retryDuringOutage(lease, () => store.append(fence, kept, dropThrough));
     } catch {
       return false;
     }

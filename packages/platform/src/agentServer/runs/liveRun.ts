@@ -1,9 +1,7 @@
 import { HttpProblem } from '../../http/problem.ts';
 import { encodeEvent } from '../../http/serverSentEvents.ts';
-import type { RunFailure } from '../store/agentDatabase.ts';
-import { isDatabaseUnavailable, retryDuringOutage } from '../store/databaseRetry.ts';
+import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { StreamEvent } from '../store/eventStore.ts';
-import type { RunRecord } from '../store/runRecords.ts';
 import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
 
@@ -188,18 +186,4 @@ export class RunMovedError extends HttpProblem {
 /** The first event of a stream. */
 export function metadataFrame(runId: string, attempt: number): Uint8Array {
   return encodeEvent('metadata', JSON.stringify({ run_id: runId, attempt }));
-}
-
-/** Retries while the database is away and the lease holds; after that, the run is lost. @throws what the work throws */
-export async function retryWhileLeaseHeld<T>(
-  live: LiveRun,
-  lease: { readonly isHeld: boolean },
-  operation: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await retryDuringOutage(operation, () => lease.isHeld);
-  } catch (error) {
-    if (isDatabaseUnavailable(error)) live.stop('lost');
-    throw error;
-  }
 }

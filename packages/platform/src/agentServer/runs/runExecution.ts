@@ -10,7 +10,8 @@ import type { RunFailure } from '../store/agentDatabase.ts';
 import { ATTEMPT_KEY, type CheckpointStore } from '../store/checkpointStore.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import { EventLog } from './eventLog.ts';
-import { type LiveRun, retryWhileLeaseHeld } from './liveRun.ts';
+import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
+import type { LiveRun } from './liveRun.ts';
 import type { RunGraphs } from '../graphs/graphStore.ts';
 import { type ExecutionOutcome, toRunFailure, type RunOutcomes } from './runOutcome.ts';
 import type { CheckpointTuple } from '@langchain/langgraph-checkpoint';
@@ -24,7 +25,7 @@ interface RunExecutionParts {
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
   readonly events: EventStore;
-  readonly lease: { readonly isHeld: boolean };
+  readonly lease: Lease;
 }
 
 /** Executes runs: configures the graph, publishes its events, stops it. */
@@ -46,11 +47,8 @@ export class RunExecution {
     // Decision: each attempt gets the whole timeout, because the number of attempts is limited as well.
     const timer = setTimeout(() => live.stop('timeout'), kwargs.timeout * 1_000);
     const { run_id: runId, attempt, owner } = live.record;
-    const writeGuard = {
-      fence: { runId, attempt, owner },
-      isLeaseHeld: () => lease.isHeld,
-      onRunLost: () => live.stop('lost'),
-    };
+    const onRunLost = () => live.stop('lost');
+    const writeGuard = { fence: { runId, attempt, owner }, lease, onRunLost };
     const writer = checkpoints.openWriter(live.threadId, { ...writeGuard, isThreadEmpty });
     let result: ExecutionResult | undefined;
     let failure: RunFailure | undefined;
@@ -60,8 +58,10 @@ export class RunExecution {
       if (live.resumable || live.record.followed) live.log = await EventLog.open(log);
       else live.logLater = () => EventLog.open({ ...log, lastSentId: () => live.channel.lastId });
       const graph = await graphs.resolveGraph(kwargs);
-      const entry = await retryWhileLeaseHeld(live, lease, () =>
-        chooseEntry(live, kwargs, graph, this.#parts),
+      const entry = await retryDuringOutage(
+        lease,
+        () => chooseEntry(live, kwargs, graph, this.#parts),
+        onRunLost,
       );
       writer.usesDefaultStart = entry === 'start' && kwargs.command === null && usesDefaultStart(graph);
       if (entry !== 'over')

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 
+import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
+import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import { retryDuringOutage } from '../store/databaseRetry.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import type { RunEnds } from '../store/runEnds.ts';
-import { isActive, type RunRecord, type RunRecords } from '../store/runRecords.ts';
 import type { BegunRun, RunStore } from '../store/runStore.ts';
 import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
 import type { RunExecution } from './runExecution.ts';
@@ -18,9 +18,8 @@ const ATTEMPTS_MAX = 3;
 
 export interface RunLifecycleParts {
   readonly runs: RunStore;
-  readonly records: RunRecords;
   readonly ends: RunEnds;
-  readonly lease: { readonly isHeld: boolean };
+  readonly lease: Lease;
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
   readonly execution: RunExecution;
@@ -84,7 +83,7 @@ export class RunLifecycle {
       if (releaseSlot === undefined) return this.#endWithoutExecuting(live);
       try {
         live.isExecuting = true;
-        const begun = await this.#retryDuringOutage(() => this.#parts.runs.begin(live.record));
+        const begun = await this.#retry(() => this.#parts.runs.begin(live.record));
         if (begun !== undefined) {
           live.record = begun.run;
           return await this.#execute(live, begun);
@@ -93,13 +92,11 @@ export class RunLifecycle {
       } finally {
         releaseSlot();
       }
-      const current = await this.#retryDuringOutage(() =>
-        this.#parts.records.find(live.threadId, live.runId),
-      );
+      const current = await this.#retry(() => this.#parts.runs.find(live.threadId, live.runId));
       if (current === undefined) return REMOVED_ENDING;
       // Another process ended or claimed it while it waited.
       if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST_ENDING;
-      const active = await this.#retryDuringOutage(() => this.#parts.records.activeRuns(live.threadId));
+      const active = await this.#retry(() => this.#parts.runs.activeRuns(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
     }
   }
@@ -131,13 +128,13 @@ export class RunLifecycle {
     const { ends, runs } = this.#parts;
     if (ending.status === 'lost') return ending;
     if (ending.status === 'handed_over') {
-      await this.#retryDuringOutage(() => runs.release(live.record));
+      await this.#retry(() => runs.release(live.record));
       return ending;
     }
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
     const output = live.stateless ? values : undefined;
-    const stored = await this.#retryDuringOutage(() =>
+    const stored = await this.#retry(() =>
       ends.finish(live.record, { status, thread, error: failure, output }),
     );
     if (stored) {
@@ -156,7 +153,7 @@ export class RunLifecycle {
 
   /** The stored cancel of a run that this process still owns in the attempt it knows. */
   async #findStoredCancel(live: LiveRun): Promise<StopReason | undefined> {
-    const current = await this.#retryDuringOutage(() => this.#parts.records.find(live.threadId, live.runId));
+    const current = await this.#retry(() => this.#parts.runs.find(live.threadId, live.runId));
     if (current === undefined || !isActive(current)) return undefined;
     const { owner, attempt } = live.record;
     if (current.owner !== owner || current.attempt !== attempt) return undefined;
@@ -166,11 +163,9 @@ export class RunLifecycle {
   /** Rolls back a run: its checkpoints, its record, and its changes to the thread. */
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
-    if (!live.stateless && !(await this.#retryDuringOutage(() => footprint.rollBack(live.record))))
-      return LOST_ENDING;
+    if (!live.stateless && !(await this.#retry(() => footprint.rollBack(live.record)))) return LOST_ENDING;
     const { ending, thread } = await outcomes.readOutcome(live, undefined);
-    if (!(await this.#retryDuringOutage(() => ends.finishRolledBack(live.record, thread))))
-      return LOST_ENDING;
+    if (!(await this.#retry(() => ends.finishRolledBack(live.record, thread)))) return LOST_ENDING;
     await this.#removeLeftovers(live, false);
     return ending;
   }
@@ -191,8 +186,8 @@ export class RunLifecycle {
     return live.record.lost_attempts >= (this.#parts.maxAttempts ?? ATTEMPTS_MAX);
   }
 
-  async #retryDuringOutage<T>(operation: () => Promise<T>): Promise<T> {
-    return retryDuringOutage(operation, () => this.#parts.lease.isHeld);
+  #retry<T>(operation: () => Promise<T>): Promise<T> {
+    return retryDuringOutage(this.#parts.lease, operation);
   }
 }
 

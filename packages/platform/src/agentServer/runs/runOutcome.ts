@@ -3,12 +3,11 @@ import type { Logger } from 'pino';
 import type { StateSnapshot } from '../graphs/compiledGraph.ts';
 import type { ExecutionResult } from '../graphs/graphExecution.ts';
 import { interruptsByTask } from '../graphs/threadStates.ts';
-import type { RunFailure } from '../store/agentDatabase.ts';
+import { isDatabaseUnavailable, type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
+import type { RunFailure, RunRecord } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import { isDatabaseUnavailable } from '../store/databaseRetry.ts';
 import type { ThreadOutcome } from '../store/runEnds.ts';
-import type { RunRecord } from '../store/runRecords.ts';
-import { type LiveRun, retryWhileLeaseHeld, type RunEnding } from './liveRun.ts';
+import type { LiveRun, RunEnding } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
 import type { RunGraphs } from '../graphs/graphStore.ts';
 import { toWireJson } from './wireJson.ts';
@@ -25,7 +24,7 @@ export interface ExecutionOutcome {
 interface RunOutcomesParts {
   readonly graphs: RunGraphs;
   readonly checkpoints: CheckpointStore;
-  readonly lease: { readonly isHeld: boolean };
+  readonly lease: Lease;
   readonly log: Logger;
 }
 
@@ -55,7 +54,11 @@ export class RunOutcomes {
     let values = 'null';
     try {
       if (!live.stateless || result === undefined) {
-        snapshot = await retryWhileLeaseHeld(live, this.#parts.lease, () => this.#snapshot(live));
+        snapshot = await retryDuringOutage(
+          this.#parts.lease,
+          () => this.#snapshot(live),
+          () => live.stop('lost'),
+        );
       }
       const answerValues =
         snapshot === undefined

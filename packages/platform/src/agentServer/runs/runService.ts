@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { isActive, type RunRecord } from '../store/runRecords.ts';
+import { isActive, type RunRecord } from '../store/agentDatabase.ts';
 import type { AcceptedRun } from '../store/runStore.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import {
@@ -201,7 +201,7 @@ export class RunService {
     const ending = await this.#live.get(record.run_id)?.ended;
     if (ending !== undefined && !continuesElsewhere(ending)) return ending;
     await this.#waitForEnd(record, signal);
-    const current = await this.#parts.records.find(record.thread_id, record.run_id);
+    const current = await this.#parts.runs.find(record.thread_id, record.run_id);
     return current === undefined ? REMOVED_ENDING : storedEnding(current, this.#parts.outcomes);
   }
 

@@ -1,7 +1,7 @@
 import { HttpProblem } from '../../http/problem.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
-import type { RunRecords } from '../store/runRecords.ts';
+import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import type { RunService } from './runService.ts';
 
@@ -10,7 +10,7 @@ const BATCH = 100;
 
 interface ThreadRemovalParts {
   readonly threads: ThreadStore;
-  readonly records: RunRecords;
+  readonly runs: RunStore;
   readonly service: RunService;
   readonly checkpoints: CheckpointStore;
   readonly history: CheckpointHistory;
@@ -27,7 +27,7 @@ export class ThreadRemoval {
   /** @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
     await this.#parts.threads.get(threadId);
-    const active = await this.#parts.records.activeRuns(threadId);
+    const active = await this.#parts.runs.activeRuns(threadId);
     await this.#parts.service.cancel(active, 'interrupt');
     await Promise.all(active.map((run) => this.#parts.service.waitForEnding(run)));
     await this.#parts.threads.remove(threadId);

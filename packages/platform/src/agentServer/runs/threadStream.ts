@@ -1,6 +1,6 @@
 import type { ThreadStreamMode } from '@slipway/contract/runApi/stream';
 import { encodeEvent, eventNameOf, type EventReader, withId } from '../../http/serverSentEvents.ts';
-import type { RunRecord } from '../store/runRecords.ts';
+import type { RunRecord } from '../store/agentDatabase.ts';
 import { READER_BUFFER_MAX_BYTES, slowReaderFrame } from './eventChannel.ts';
 import type { LiveRun } from './liveRun.ts';
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
+import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
 
 /** The tables of agent servers that have a deployment's id. */
 const BY_DEPLOYMENT = ['runs', 'threads', 'processes', 'assistants', 'store_items'].map(

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresDialect } from 'kysely';
+import {
+  type ColumnType,
+  type Generated,
+  type JSONColumnType,
+  Kysely,
+  PostgresDialect,
+  type Selectable,
+} from 'kysely';
 import pg from 'pg';
 
 import { migrate } from '../../store/migrate.ts';
@@ -26,7 +33,7 @@ export interface ThreadsTable {
 }
 
 /** A run (contract 001, "Run"), and what its execution needs. */
-export interface RunsTable {
+interface RunsTable {
   run_id: string;
   deployment_id: string;
   /** The order in which the runs of a thread were accepted. */
@@ -56,6 +63,16 @@ export interface RunsTable {
   /** The final values of a stateless run, which has no thread to read them from. */
   output: Json<unknown> | null;
   error: Json<RunFailure> | null;
+}
+
+/** A stored run. */
+export type RunRecord = Selectable<RunsTable>;
+
+/** The statuses of runs that have not ended. */
+export const ACTIVE = ['pending', 'running'];
+
+export function isActive(run: Pick<RunRecord, 'status'>): boolean {
+  return ACTIVE.includes(run.status);
 }
 
 interface ProcessesTable {
@@ -125,14 +142,6 @@ export abstract class DeploymentStore {
     this.db = db;
     this.deploymentId = deploymentId;
   }
-}
-
-/** The Postgres schema that holds the checkpoints of every deployment of a platform. */
-export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
-
-/** A thread's id in {@link CHECKPOINT_SCHEMA}, whose tables have no column for the deployment. */
-export function storedThreadId(deploymentId: string, threadId: string): string {
-  return `${deploymentId}/${threadId}`;
 }
 
 /** An agent server's connections to its database. */

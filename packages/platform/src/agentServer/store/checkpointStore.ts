@@ -14,7 +14,7 @@ import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import type { Pool } from 'pg';
 
 import { UnserializableValue } from '../runs/wireJson.ts';
-import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
+import { CHECKPOINT_SCHEMA, storedThreadId } from './checkpointTables.ts';
 import { type CheckpointRows, writeCheckpoints } from './fencedWrites.ts';
 import { RunWriter, type RunWriterOptions } from './runWriter.ts';
 

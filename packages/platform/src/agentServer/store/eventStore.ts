@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 
-import { DeploymentStore } from './agentDatabase.ts';
+import { ACTIVE, DeploymentStore } from './agentDatabase.ts';
 import type { Fence } from './fencedWrites.ts';
-import { ACTIVE } from './runRecords.ts';
 
 /** One event of a run's stream. `id` counts from 1 within the run, over all of its attempts. */
 export interface StreamEvent {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-import { CHECKPOINT_SCHEMA } from './agentDatabase.ts';
+import { CHECKPOINT_SCHEMA } from './checkpointTables.ts';
 
 /** The fencing token of an attempt: its writes count only while this owner has the run in this attempt. */
 export interface Fence {

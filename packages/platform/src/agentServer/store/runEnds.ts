@@ -1,7 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 
-import { DeploymentStore, type ProcessOfDeployment, type RunFailure } from './agentDatabase.ts';
-import type { RunRecord } from './runRecords.ts';
+import {
+  DeploymentStore,
+  type ProcessOfDeployment,
+  type RunFailure,
+  type RunRecord,
+} from './agentDatabase.ts';
 
 /** The state in which an ended run leaves its thread. */
 export interface ThreadOutcome {

@@ -1,7 +1,14 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 
-import { type AgentTables, CHECKPOINT_SCHEMA, DeploymentStore, storedThreadId } from './agentDatabase.ts';
-import { ACTIVE, type RunRecord } from './runRecords.ts';
+import { ACTIVE, type AgentTables, DeploymentStore, type RunRecord } from './agentDatabase.ts';
+import {
+  CHECKPOINT_SCHEMA,
+  CHECKPOINTS,
+  dropUnusedBlobs,
+  newestCheckpoints,
+  storedThreadId,
+  WRITES,
+} from './checkpointTables.ts';
 
 /**
  * Rolls back a run's changes to its thread's checkpoints: the checkpoints it made, and its writes to earlier ones (a
@@ -31,12 +38,7 @@ export class RunFootprint extends DeploymentStore {
       );
       await restorePendingWrites(transaction, { key, runId, only: sql`true` });
       await sql`DELETE FROM ${SAVED_WRITES} WHERE run_id = ${runId}::uuid`.execute(transaction);
-      await sql`
-        DELETE FROM ${BLOBS} b WHERE b.thread_id = ${key} AND NOT EXISTS (
-          SELECT 1 FROM ${CHECKPOINTS} c
-          WHERE c.thread_id = b.thread_id AND c.checkpoint_ns = b.checkpoint_ns
-            AND c.checkpoint->'channel_versions'->>b.channel = b.version)
-      `.execute(transaction);
+      await dropUnusedBlobs(transaction, key);
     });
   }
 
@@ -91,19 +93,10 @@ export function isThreadEmpty(deploymentId: string, threadId: string): RawBuilde
   return sql<boolean>`NOT EXISTS (SELECT 1 FROM ${CHECKPOINTS} WHERE thread_id = ${key})`;
 }
 
-const CHECKPOINTS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoints`);
-const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
-const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);
 const SAVED_WRITES = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
 
 /** LangGraph's names for what a command leaves pending: answers to interrupts, and writes of no task. */
 const COMMAND_WRITES = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
-
-/** The newest checkpoint of each namespace of a thread. Checkpoint ids sort by time. */
-function newestCheckpoints(key: string) {
-  return sql`SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
-    FROM ${CHECKPOINTS} WHERE thread_id = ${key} GROUP BY checkpoint_ns`;
-}
 
 /** Restores the pending writes of the newest checkpoints to the kept ones, as far as `only` matches. */
 async function restorePendingWrites(

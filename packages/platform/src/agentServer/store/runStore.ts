@@ -1,9 +1,14 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { type AgentTables, DeploymentStore, type ProcessOfDeployment } from './agentDatabase.ts';
+import {
+  ACTIVE,
+  type AgentTables,
+  DeploymentStore,
+  type ProcessOfDeployment,
+  type RunRecord,
+} from './agentDatabase.ts';
 import { isThreadEmpty, savePendingWrites } from './runFootprint.ts';
-import { ACTIVE, RunRecords, type RunRecord } from './runRecords.ts';
 
 /** The fields of a new run. */
 export interface NewRun {
@@ -43,8 +48,11 @@ const STOPPING_STRATEGIES = ['interrupt', 'rollback'];
 /** The most runs that one query claims: after a crash, a process spreads its claims over several queries. */
 const CLAIM_MAX = 200;
 
+/** The most runs that {@link RunStore.runsAfter} returns. */
+const RUNS_AFTER_MAX = 100;
+
 /**
- * Runs until they end: accept, begin, claim, cancel, remove. Each change is one transaction.
+ * Finds runs, and changes them until they end: accept, begin, claim, cancel, remove. Each change is one transaction.
  *
  * A run belongs to the process in `owner` while that process is listed (`ProcessStore`). A claimed run is `pending`
  * again and begins as another attempt, which fences its writes.
@@ -55,6 +63,64 @@ export class RunStore extends DeploymentStore {
   constructor(of: ProcessOfDeployment) {
     super(of);
     this.#processId = of.processId;
+  }
+
+  async find(threadId: string, runId: string): Promise<RunRecord | undefined> {
+    return this.#ofThread(threadId).where('run_id', '=', runId).executeTakeFirst();
+  }
+
+  /** @throws HttpProblem 404 */
+  async get(threadId: string, runId: string): Promise<RunRecord> {
+    const run = await this.find(threadId, runId);
+    if (run === undefined) throw new HttpProblem(404, `Run ${runId} of thread ${threadId} not found.`);
+    return run;
+  }
+
+  async findById(runId: string): Promise<RunRecord | undefined> {
+    return this.#ofDeployment().where('run_id', '=', runId).executeTakeFirst();
+  }
+
+  /** A thread's runs, newest first. */
+  async list(
+    threadId: string,
+    options: { limit?: number; offset: number; status?: string },
+  ): Promise<RunRecord[]> {
+    let query = this.#ofThread(threadId);
+    if (options.status !== undefined) query = query.where('status', '=', options.status);
+    if (options.limit !== undefined) query = query.limit(options.limit);
+    return query.orderBy('sequence', 'desc').offset(options.offset).execute();
+  }
+
+  /** The deployment's runs with these statuses, oldest first. */
+  async withStatus(statuses: readonly string[]): Promise<RunRecord[]> {
+    return this.#ofDeployment().where('status', 'in', statuses).orderBy('sequence').execute();
+  }
+
+  /** A thread's active runs, oldest first; only those in `runIds` if given. */
+  async activeRuns(threadId: string, runIds?: readonly string[]): Promise<RunRecord[]> {
+    const active = this.#activeOfThread(threadId);
+    if (runIds === undefined) return active.execute();
+    return active.where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`).execute();
+  }
+
+  /** A thread's runs after a sequence, oldest first: at most {@link RUNS_AFTER_MAX}. */
+  async runsAfter(threadId: string, sequence: bigint): Promise<RunRecord[]> {
+    return this.#ofThread(threadId)
+      .where('sequence', '>', String(sequence))
+      .orderBy('sequence')
+      .limit(RUNS_AFTER_MAX)
+      .execute();
+  }
+
+  /** The given runs that are still active, in any process. */
+  async filterActive(runIds: readonly string[]): Promise<Set<string>> {
+    const rows = await this.db
+      .selectFrom('slipway_agent.runs')
+      .select('run_id')
+      .where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`)
+      .where('status', 'in', ACTIVE)
+      .execute();
+    return new Set(rows.map((row) => row.run_id));
   }
 
   /**
@@ -76,8 +142,7 @@ export class RunStore extends DeploymentStore {
       const thread = await sql`UPDATE slipway_agent.threads SET ${this.#threadUpdate(run)}
         WHERE ${this.#threadCondition(run)} RETURNING 1`.execute(db);
       if (thread.rows.length === 0) throw threadNotFound(run.threadId);
-      const records = new RunRecords({ db, deploymentId: this.deploymentId });
-      const earlierRuns = await records.activeRuns(run.threadId);
+      const earlierRuns = await this.#activeOfThread(run.threadId, db).execute();
       const [active] = earlierRuns;
       if (active !== undefined && run.multitaskStrategy === 'reject') {
         throw new HttpProblem(
@@ -194,6 +259,18 @@ export class RunStore extends DeploymentStore {
       .returning('thread_id')
       .execute();
     return rows.map((row) => row.thread_id);
+  }
+
+  #ofDeployment(db = this.db) {
+    return db.selectFrom('slipway_agent.runs').selectAll().where('deployment_id', '=', this.deploymentId);
+  }
+
+  #ofThread(threadId: string, db = this.db) {
+    return this.#ofDeployment(db).where('thread_id', '=', threadId);
+  }
+
+  #activeOfThread(threadId: string, db = this.db) {
+    return this.#ofThread(threadId, db).where('status', 'in', ACTIVE).orderBy('sequence');
   }
 
   /** Inserts a run for each row that `thread` returns: none or one. */

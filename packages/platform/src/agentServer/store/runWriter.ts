@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { isDatabaseUnavailable, retryDuringOutage } from './databaseRetry.ts';
+import { type Lease, retryDuringOutage } from '../../store/databaseOutage.ts';
 import type { CheckpointRows, Fence } from './fencedWrites.ts';
 
 export interface RunWriterOptions {
   readonly fence: Fence;
-  /** Whether this process still holds its lease, as far as it knows. Until then, failed writes are retried. */
-  readonly isLeaseHeld: () => boolean;
-  /** Called when another process owns the run. */
+  /** While it holds, writes and reads are retried during a database outage; after that, the run is lost. */
+  readonly lease: Lease;
+  /** Called when another process owns the run, or may own it. */
   readonly onRunLost: () => void;
   /** Whether its thread has no checkpoint, so that nothing needs to be read before the first write. */
   readonly isThreadEmpty: boolean;
@@ -64,7 +64,7 @@ export class RunWriter {
   async read<T>(work: () => Promise<T>): Promise<T | undefined> {
     if (this.#isThreadEmpty) return undefined;
     await this.#stored;
-    return this.#retryDuringOutage(work);
+    return retryDuringOutage(this.#options.lease, work, this.#options.onRunLost);
   }
 
   /** Resolves when no write is pending, with the error if one failed. */
@@ -87,8 +87,8 @@ export class RunWriter {
       values: batch.flatMap(({ values }) => values),
       writes: batch.flatMap(({ writes }) => writes),
     };
-    const { fence, onRunLost } = this.#options;
-    if (await this.#retryDuringOutage(() => this.#write(rows, fence))) return;
+    const { fence, lease, onRunLost } = this.#options;
+    if (await retryDuringOutage(lease, () => this.#write(rows, fence), onRunLost)) return;
     onRunLost();
     throw new Error(`Run ${fence.runId} is executed elsewhere now; nothing more of it is stored here.`);
   }
@@ -100,15 +100,5 @@ export class RunWriter {
     const after =
       checkpoint?.isInput === true ? checkpoint.id : (checkpoint?.parentId ?? write?.checkpointId);
     return after !== undefined && after === this.#inputId;
-  }
-
-  /** Retries while the database is away and the lease holds; after that, the run is lost. */
-  async #retryDuringOutage<T>(operation: () => Promise<T>): Promise<T> {
-    try {
-      return await retryDuringOutage(operation, this.#options.isLeaseHeld);
-    } catch (error) {
-      if (isDatabaseUnavailable(error)) this.#options.onRunLost();
-      throw error;
-    }
   }
 }

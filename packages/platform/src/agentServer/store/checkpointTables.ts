@@ -1,0 +1,30 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+
+import type { AgentTables } from './agentDatabase.ts';
+
+/** The Postgres schema that holds the checkpoints of every deployment of a platform. */
+export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
+
+export const CHECKPOINTS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoints`);
+export const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
+export const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);
+
+/** A thread's id in these tables, which have no column for the deployment. */
+export function storedThreadId(deploymentId: string, threadId: string): string {
+  return `${deploymentId}/${threadId}`;
+}
+
+/** The newest checkpoint of each namespace of a thread. Checkpoint ids sort by time. */
+export function newestCheckpoints(key: string): RawBuilder<unknown> {
+  return sql`SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
+    FROM ${CHECKPOINTS} WHERE thread_id = ${key} GROUP BY checkpoint_ns`;
+}
+
+/** Drops the values of a thread that no checkpoint refers to. */
+export async function dropUnusedBlobs(transaction: Transaction<AgentTables>, key: string): Promise<void> {
+  await sql`
+    DELETE FROM ${BLOBS} b WHERE b.thread_id = ${key} AND NOT EXISTS (
+      SELECT 1 FROM ${CHECKPOINTS} c
+      WHERE c.thread_id = b.thread_id AND c.checkpoint_ns = b.checkpoint_ns
+        AND c.checkpoint->'channel_versions'->>b.channel = b.version)`.execute(transaction);
+}
