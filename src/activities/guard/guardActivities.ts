@@ -6,6 +6,7 @@ import { askHttpMetric } from '../../clients/metrics/httpMetric.ts';
 import { meanOfPrometheus, type MetricValue, queryPrometheus } from '../../clients/metrics/prometheus.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { secretFor } from '../../config/secretOrigins.ts';
+import { cutText } from '../../domain/bounds.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import {
   type GuardedInput,
@@ -18,6 +19,7 @@ import {
   breachText,
   EMPTY_TALLY,
   judgeRound,
+  type Measured,
   measuredText,
   type Measurement,
   type Tally,
@@ -29,6 +31,7 @@ import { notYet } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import { knownBefore, noteProgress, reportProgress } from '../heartbeat.ts';
+import { scrubTexts } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
 /** The limit for one request, in milliseconds. */
@@ -73,7 +76,8 @@ export function guardActivities(outside: GuardOutside): Untracked<Pick<Activitie
       if (breach !== null)
         return { verdict: 'worse', note: `${breachText(breach)}; measured: ${found}`, breach };
       if (isLast) return { verdict: 'passed', note: `measured last: ${found}` };
-      reportProgress(found, { says: found, before, tally } satisfies Known);
+      const shown = { at: new Date(now).toISOString(), values: shortened(measured) };
+      reportProgress(found, { says: found, before, tally, measured: shown } satisfies Known);
       throw notYet('SLIPWAY_STEP_TIMED_OUT', found, Math.min(policy.everyMs, until - now));
     },
   };
@@ -86,6 +90,21 @@ interface Known {
   /** The mean of the hour before by metric; `null` if that hour has no data. Absent: not known yet. */
   readonly before: Readonly<Record<string, number | null>>;
   readonly tally: Tally;
+  /** For people. Absent: nothing was measured, or a worker of an earlier version did. */
+  readonly measured?: Measured;
+}
+
+/** The longest reason for missing data, as JSON. */
+const MISSING_MAX_BYTES = 200;
+
+/** Measurements without secrets, and with short reasons. */
+function shortened(measured: readonly Measurement[]): readonly Measurement[] {
+  return scrubTexts(measured).map((measurement) => {
+    const { missing } = measurement;
+    return missing === undefined
+      ? measurement
+      : { ...measurement, missing: cutText(missing, MISSING_MAX_BYTES) };
+  });
 }
 
 function readKnown(raw: unknown): Known {

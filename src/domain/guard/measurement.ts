@@ -1,5 +1,5 @@
 import type { AllowedChange, GuardMetric, GuardPolicy } from './guardPolicy.ts';
-import type { WholeNumber } from '../scalars.ts';
+import type { Instant, WholeNumber } from '../scalars.ts';
 
 /** What a metric was at one moment. */
 export interface Measurement {
@@ -12,6 +12,12 @@ export interface Measurement {
   readonly missing?: string;
   /** There is no data yet, because too few scores were given. That alone is no failure before the guard ends. */
   readonly isEarly?: true;
+}
+
+/** What a guard measured last. */
+export interface Measured {
+  readonly at: Instant;
+  readonly values: readonly Measurement[];
 }
 
 /** Why a revision is worse: the limit that a metric is beyond. */
@@ -121,6 +127,6 @@ function measurementText({ metric, value, missing, before }: Measurement): strin
 const DIGITS = 4;
 
 /** A number in four digits: 0.12, 1234, 0.00001235. */
-function figure(value: number): string {
+export function figure(value: number): string {
   return String(Number(value.toPrecision(DIGITS)));
 }

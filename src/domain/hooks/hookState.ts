@@ -75,6 +75,18 @@ export interface HookEvents {
   readonly rows: readonly HookRow[];
   /** How many earlier events had each decision. */
   readonly past: Readonly<Partial<Record<HookDecision['state'], WholeNumber>>>;
+  /** By {@link tallyKey}. Absent: the worker is of an earlier version. */
+  readonly tallies?: Readonly<Record<string, HookCount>>;
+}
+
+/** A rule's past on a target, for people. Times are milliseconds since 1970. */
+export interface HookCount {
+  /** The events that counted towards `atLeast` when the last one arrived. */
+  readonly counted: WholeNumber;
+  /** When the last of them arrived. Absent: none counts. */
+  readonly countedAt?: number;
+  /** When the rule last acted. Absent: never, or not recorded. */
+  readonly actedAt?: number;
 }
 
 export const EMPTY_HOOK: HookState = { rows: [], past: [], tallies: {}, orders: {}, queue: [], asks: [] };

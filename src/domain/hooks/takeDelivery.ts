@@ -169,9 +169,18 @@ function readPast(past: string): readonly [id: string, became: readonly string[]
 }
 
 /** The events that people look at. */
-export function eventsOf({ rows, past }: HookState): HookEvents {
+export function eventsOf({ rows, past, tallies }: HookState): HookEvents {
   const counts = new Map<string, number>();
   for (const became of past.flatMap((line) => readPast(line)[1]))
     counts.set(became, (counts.get(became) ?? 0) + 1);
-  return { rows, past: Object.fromEntries(counts) };
+  return {
+    rows,
+    past: Object.fromEntries(counts),
+    tallies: Object.fromEntries(
+      Object.entries(tallies).map(([key, { counted, actedAt }]) => [
+        key,
+        { counted: counted.length, countedAt: counted.at(-1), actedAt },
+      ]),
+    ),
+  };
 }

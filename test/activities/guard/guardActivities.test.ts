@@ -115,7 +115,19 @@ describe('a round of a guard, of Prometheus', () => {
   it('goes on if it is not, and reports what it measured', async () => {
     const { call, activities } = await round({ routes: { [QUERY]: answers(200, vector('0.01')) } });
     expect(await failureOf(call)).toMatchObject({ message: 'errors 0.01', nonRetryable: false });
-    expect(activities.heartbeats.at(-1)).toMatchObject({ says: 'errors 0.01' });
+    expect(activities.heartbeats.at(-1)).toMatchObject({
+      says: 'errors 0.01',
+      known: { measured: { values: [{ metric: 'errors', value: 0.01, before: null }] } },
+    });
+  });
+
+  it('reports no secret that a service repeats in its error', async () => {
+    const repeats = answers(400, { status: 'error', errorType: 'bad_data', error: `no ${TOKEN} here` });
+    const { call, activities } = await round({ routes: { [QUERY]: repeats } });
+    await failureOf(call);
+    const text = JSON.stringify(activities.heartbeats.at(-1));
+    expect(text).toContain('"missing":"');
+    expect(text).not.toContain(TOKEN);
   });
 
   it('ends well with its time, and judges the last moment of the guard even if it is late', async () => {

@@ -274,15 +274,16 @@ describe('a hook', () => {
       const rules = `      - { name: many, do: hold, targets: [production], atLeast: { count: 30, within: 1h } }`;
       const hook = hooks.make({ target, rules });
       await hook.start(20);
+      let sent = 1;
       const startsAt = '2026-01-01T00:00:00Z';
       await hook.send([{ fingerprint: 'first', startsAt }]);
-      for (let number = 0; (await hook.histories()).length < 3; number++)
-        await hook.send([{ fingerprint: `fp-${number}`, startsAt }]);
+      for (; (await hook.histories()).length < 3; sent++)
+        await hook.send([{ fingerprint: `fp-${sent}`, startsAt }]);
       const { events } = await hook.send([{ fingerprint: 'first', startsAt }]);
       expect(events).toMatchObject([
         { disposition: 'duplicate', decisions: [{ note: 'event 1 of 30 within 1h00m' }] },
       ]);
-      expect(await hook.foundBy(target)).toBeDefined();
+      expect(await hook.foundBy(target)).toMatchObject({ counts: { many: { counted: sent } } });
     });
 
     test('answers each delivery of a flood, keeps what it took once, and looks at the target seldom', async () => {

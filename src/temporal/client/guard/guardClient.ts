@@ -1,14 +1,56 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
-import { guardWorkflowId } from '../../../domain/guard/guardPolicy.ts';
+import { type GuardPolicy, guardWorkflowId } from '../../../domain/guard/guardPolicy.ts';
 import type { GuardReport } from '../../../domain/guard/guarding.ts';
-import type { RunningCall } from '../../../domain/heartbeat.ts';
-import type { Instant } from '../../../domain/scalars.ts';
+import type { Measured } from '../../../domain/guard/measurement.ts';
+import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
+import { type Instant, isRecord } from '../../../domain/scalars.ts';
 import type { GuardInput, GuardResult } from '../../../messages/workflowTypes.ts';
 import { fetchFirstInput } from '../../history/fetchHistories.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { runningCallOf } from '../release/pastReleases.ts';
+import { heartbeatsOf, runningCallOf } from '../release/pastReleases.ts';
 import { temporalError } from '../temporalError.ts';
+
+/** What a running guard measures. */
+export interface GuardWatched {
+  /** What it measured last, in a line. `null`: nothing yet. */
+  readonly says: string | null;
+  /** The same in numbers. `null`: nothing yet, or its worker is of an earlier version. */
+  readonly measured: Measured | null;
+}
+
+/**
+ * What a guard measured last, from the heartbeats that Temporal keeps. Needs no worker.
+ *
+ * @throws what Temporal's client throws.
+ */
+export async function readMeasured(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<GuardWatched> {
+  const described = await client.workflow.getHandle(workflowId).describe();
+  const [heartbeat] = await heartbeatsOf(settings, described);
+  const details = heartbeat?.details;
+  const known = isRecord(details) && isRecord(details['known']) ? details['known'] : {};
+  return {
+    says: readHeartbeat(details)?.says ?? null,
+    measured: (known['measured'] as Measured | undefined) ?? null,
+  };
+}
+
+/**
+ * What a guard compares with which limits. Needs no worker.
+ *
+ * @returns `undefined` if Temporal does not have the guard any longer.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function readGuardPolicy(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<GuardPolicy | undefined> {
+  const first = await fetchFirstInput(temporal, workflowId);
+  return (first?.input as GuardInput | undefined)?.policy;
+}
 
 /** The guard of a release, as Temporal keeps it. */
 export interface GuardSeen {

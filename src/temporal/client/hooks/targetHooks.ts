@@ -1,21 +1,44 @@
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { HookDecision, HookRow } from '../../../domain/hooks/hookState.ts';
+import { tallyKey } from '../../../domain/hooks/hookEvent.ts';
+import type { HookCount, HookDecision, HookEvents, HookRow } from '../../../domain/hooks/hookState.ts';
 import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { listRunning } from '../listRunning.ts';
 import { viewHookEvents } from './hookClient.ts';
 
-/** The events of one hook that concern one target. */
-export interface TargetHook {
+/** A running hook. */
+export interface ListedHook {
   /** Its name in its `slipway.yaml`. */
   readonly name: string;
   readonly workflowId: string;
-  /** Oldest first, each with its decisions on this target. `null`: the hook does not answer. */
+  /** The workflow ids of the targets that its rules may control. */
+  readonly targets: readonly string[];
+}
+
+/** What one hook has to do with one target. */
+export interface TargetHook extends Pick<ListedHook, 'name' | 'workflowId'> {
+  /** The events that concern the target, oldest first, each with its decisions on it. `null`: the hook does not answer. */
   readonly rows: readonly HookRow[] | null;
+  /** How many earlier events had each decision, on any target. */
+  readonly past: HookEvents['past'];
+  /** The past of each rule on the target, by the rule's name. */
+  readonly counts: Readonly<Record<string, HookCount>>;
 }
 
 /**
- * The events of all hooks that concern a target. Temporal's list of hooks is up to a few seconds late.
+ * The running hooks. Temporal's list is up to a few seconds late. Needs no worker.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export function listHooks(temporal: TemporalConnection): Promise<readonly ListedHook[]> {
+  return listRunning(temporal, WORKFLOW_TYPES.hook, ({ workflowId, memo }) => {
+    const targets = memo?.['targets'];
+    return Array.isArray(targets) ? { name: hookNameOf(workflowId), workflowId, targets } : undefined;
+  });
+}
+
+/**
+ * The events of all hooks that concern a target.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
@@ -23,22 +46,38 @@ export async function viewTargetHooks(
   temporal: TemporalConnection,
   targetId: string,
 ): Promise<readonly TargetHook[]> {
-  const workflowIds = await listRunning(temporal, WORKFLOW_TYPES.hook, ({ workflowId, memo }) => {
-    const targets = memo?.['targets'];
-    return Array.isArray(targets) && targets.includes(targetId) ? workflowId : undefined;
-  });
+  const hooks = (await listHooks(temporal)).filter(({ targets }) => targets.includes(targetId));
   return Promise.all(
-    workflowIds.sort().map(async (workflowId): Promise<TargetHook> => {
-      const name = hookNameOf(workflowId);
+    inOrder(hooks).map(async (hook): Promise<TargetHook> => {
       try {
-        const { rows } = (await viewHookEvents(temporal, { workflowId })) ?? { rows: [] };
-        return { name, workflowId, rows: rowsOfTarget(rows, targetId) };
+        return hookOfTarget(hook, (await viewHookEvents(temporal, hook)) ?? { rows: [], past: {} }, targetId);
       } catch (error) {
         if (!(error instanceof SlipwayError)) throw error;
-        return { name, workflowId, rows: null };
+        return hookOfTarget(hook, null, targetId);
       }
     }),
   );
+}
+
+/** What a hook has to do with a target. @param events - `null`: the hook does not answer. */
+export function hookOfTarget(
+  { name, workflowId }: Pick<ListedHook, 'name' | 'workflowId'>,
+  events: HookEvents | null,
+  targetId: string,
+): TargetHook {
+  if (events === null) return { name, workflowId, rows: null, past: {}, counts: {} };
+  const rows = rowsOfTarget(events.rows, targetId);
+  const rules = rows.flatMap(({ decisions }) => decisions);
+  const counts = rules.flatMap(({ rule, target }) => {
+    const count = events.tallies?.[tallyKey(rule, { target })];
+    return count === undefined ? [] : [[rule, count] as const];
+  });
+  return { name, workflowId, rows, past: events.past, counts: Object.fromEntries(counts) };
+}
+
+/** Hooks in an order that stays. */
+export function inOrder<T extends Pick<ListedHook, 'workflowId'>>(hooks: readonly T[]): readonly T[] {
+  return [...hooks].sort((one, other) => (one.workflowId < other.workflowId ? -1 : 1));
 }
 
 /** An event that waits for a person's approval on a target. */

@@ -6,6 +6,7 @@ import type { WorkFact } from '../../../domain/audit/facts.ts';
 import type { SlipwayError } from '../../../domain/errors.ts';
 import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
 import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
+import type { Instant } from '../../../domain/scalars.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
 import { NO_KEYS } from '../../codec/payloadCipher.ts';
@@ -102,17 +103,30 @@ export async function readRunningCall(
 
 /** The same for a workflow that was already described. */
 export async function runningCallOf(
-  { codec = NO_KEYS }: Pick<TemporalSettings, 'codec'>,
-  { raw }: Described,
+  settings: Pick<TemporalSettings, 'codec'>,
+  described: Described,
 ): Promise<RunningCall | undefined> {
-  for (const { heartbeatDetails, expirationTime } of raw.pendingActivities ?? []) {
-    const [payload] = await codec.decode(heartbeatDetails?.payloads ?? []);
-    const said =
-      payload === undefined ? undefined : readHeartbeat(defaultPayloadConverter.fromPayload(payload));
-    if (said === undefined) continue;
-    return { ...said, until: expirationTime == null ? null : tsToDate(expirationTime).toISOString() };
+  for (const { details, until } of await heartbeatsOf(settings, described)) {
+    const said = readHeartbeat(details);
+    if (said !== undefined) return { ...said, until };
   }
   return undefined;
+}
+
+/** The details of the last heartbeats of a described workflow's activities, and the deadlines of these activities. */
+export function heartbeatsOf(
+  { codec = NO_KEYS }: Pick<TemporalSettings, 'codec'>,
+  { raw }: Described,
+): Promise<readonly { readonly details: unknown; readonly until: Instant | null }[]> {
+  return Promise.all(
+    (raw.pendingActivities ?? []).map(async ({ heartbeatDetails, expirationTime }) => {
+      const [payload] = await codec.decode(heartbeatDetails?.payloads ?? []);
+      return {
+        details: payload === undefined ? undefined : defaultPayloadConverter.fromPayload<unknown>(payload),
+        until: expirationTime == null ? null : tsToDate(expirationTime).toISOString(),
+      };
+    }),
+  );
 }
 
 const TIMEOUT_MS = 5_000;

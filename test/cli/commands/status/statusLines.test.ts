@@ -112,9 +112,10 @@ describe('the status of a target', () => {
       at: AN_HOUR_AGO,
       deliveries: 1,
     } as const;
+    const hook = { past: {}, counts: {} };
     const hooks = [
-      { name: 'alerts', workflowId: 'hook:alerts:1', rows: [{ ...row, decisions: [asked, done] }] },
-      { name: 'prompts', workflowId: 'hook:prompts:1', rows: null },
+      { ...hook, name: 'alerts', workflowId: 'hook:alerts:1', rows: [{ ...row, decisions: [asked, done] }] },
+      { ...hook, name: 'prompts', workflowId: 'hook:prompts:1', rows: null },
     ];
     const shown = lines({ view: { state: EMPTY_TARGET, running: null }, hooks });
     expect(shown.slice(2, 5)).toEqual([
