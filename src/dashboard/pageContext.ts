@@ -1,3 +1,4 @@
+import type { HookOfFile } from './hooks/hookRules.ts';
 import type { LiveRooms } from './live/liveRooms.ts';
 import type { TargetWatches } from './live/targetWatches.ts';
 import type { RecordOnPage } from './metrics/pageMetrics.ts';
@@ -9,6 +10,8 @@ export interface PageContext extends ReadContext {
   readonly files: PageFiles;
   readonly watches: TargetWatches;
   readonly rooms: LiveRooms;
+  /** The hooks of the `slipway.yaml` that the page was started with. Empty: it knows only their events. */
+  readonly hooksOfFile: readonly HookOfFile[];
   /** Absent: nothing is measured. */
   readonly record?: RecordOnPage;
 }

@@ -4,6 +4,7 @@ import type { Hono } from 'hono';
 import type { TemporalConnection } from '../temporal/client/connection.ts';
 import type { AccessSettings } from './access/accessSettings.ts';
 import { createApp } from './app.ts';
+import type { HookOfFile } from './hooks/hookRules.ts';
 import { listen, type Listening } from './listen.ts';
 import { LiveRooms } from './live/liveRooms.ts';
 import { TargetWatches } from './live/targetWatches.ts';
@@ -24,8 +25,8 @@ export interface DashboardOptions {
   readonly access: AccessSettings;
   /** Where metrics are served, on a separate listener. Default: they are not. */
   readonly metrics?: { readonly host: string; readonly port: number };
-  /** Other routes that are served at the same address, to everyone. Default: none. */
-  readonly hooks?: Hono;
+  /** Hooks whose listener is served at the same address, to everyone. Default: none. */
+  readonly hooks?: { readonly routes: Hono; readonly ofFile: readonly HookOfFile[] };
   /** The folder of the files for browsers. Default: the build's output folder. */
   readonly filesFolder?: string;
 }
@@ -43,7 +44,7 @@ export interface Dashboard {
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { host, port, filesFolder, metrics: place, ...context } = options;
+  const { host, port, filesFolder, metrics: place, hooks, ...context } = options;
   const files = await loadPageFiles(filesFolder);
   const rooms = new LiveRooms();
   const watches = new TargetWatches(context);
@@ -61,7 +62,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       record = metrics.record;
       listeners.push(await listen(metrics.listener, { ...place, option: '--metrics' }));
     }
-    const app = createApp({ ...context, files, watches, rooms, record });
+    const hooksOfFile = hooks?.ofFile ?? [];
+    const app = createApp({ ...context, files, watches, rooms, record, hooksOfFile, hooks: hooks?.routes });
     const answer = getRequestListener(app.fetch);
     const page = await listen((request, response) => void answer(request, response), {
       host,

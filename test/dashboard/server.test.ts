@@ -52,7 +52,7 @@ it('accepts hooks without a sign-in, and shows them nothing else', async () => {
     port: 0,
     filesFolder: folder,
     access: { signIn: { way: 'key', key: 'a key that a small team shares' } },
-    hooks: listener.app,
+    hooks: { routes: listener.app, ofFile: [] },
   });
   try {
     const send = (path: string, token: string): Promise<Response> => {

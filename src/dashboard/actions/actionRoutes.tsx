@@ -15,9 +15,10 @@ import { Layout, type PartName } from '../page/layout.tsx';
 import type { ActionOutcome, PageAction } from '../metrics/pageMetrics.ts';
 import type { PageContext } from '../pageContext.ts';
 import type { ActionSubject } from './actionSubject.ts';
-import { TARGET_ACTIONS } from './actionAddresses.ts';
+import { HOOK_ANSWERS, TARGET_ACTIONS } from './actionAddresses.ts';
 import { ActionPage, REASON_MAX_CHARACTERS } from './actionPage.tsx';
 import { actionResultAddress } from './actionResult.tsx';
+import { hookSubject } from './hookSubject.ts';
 import { promotionSubject } from './promotionSubject.ts';
 import { releaseSubject } from './releaseSubject.ts';
 import { senderOf } from './sender.ts';
@@ -92,6 +93,12 @@ export function actionRoutes(context: PageContext): Hono<PageEnv> {
     add(`/targets/:target/${action}`, action, 'Targets', (c) =>
       targetSubject(context, c.req.param('target') ?? '', action),
     );
+  }
+  for (const answer of HOOK_ANSWERS) {
+    add(`/targets/:target/events/:hook/:event/${answer}`, answer, 'Targets', (c) => {
+      const { target: targetId = '', hook: hookId = '', event = '' } = c.req.param();
+      return hookSubject(context, { targetId, hookId, event, answer });
+    });
   }
   for (const kind of INTERVENTION_KINDS) {
     add(`/releases/:target/:release/${kind}`, kind, 'Targets', (c) => {

@@ -1,8 +1,10 @@
 import type { RunningCall } from '../../domain/heartbeat.ts';
 import type { Progress } from '../../domain/release/release.ts';
 import type { TargetView } from '../../messages/target.ts';
+import type { TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import type { KeptTarget } from '../../temporal/history/keptTarget.ts';
 import type { DeploymentSeen } from '../../inspection/deployment/seeDeployment.ts';
+import type { GuardOnPage } from './guardWatch.ts';
 
 /** The known state of a target at one moment. */
 export interface TargetSnapshot {
@@ -21,6 +23,10 @@ export interface TargetSnapshot {
    * What Temporal knows of a target that has never answered. Absent: it has answered, or Temporal was not read yet.
    */
   readonly kept?: KeptTarget;
+  /** The hooks whose rules have asked it, or may. Those that were not read yet are missing. */
+  readonly hooks: readonly TargetHook[];
+  /** The guard of its view. Absent: it has none, or that was not read yet. */
+  readonly guard?: GuardOnPage;
   /** What serves according to the control plane; a sentence if it could not be read. `undefined`: not read yet. */
   readonly deployment: DeploymentSeen | string | undefined;
   /** Why the target does not answer, and since when (milliseconds since 1970). Absent: it answers. */
@@ -39,6 +45,7 @@ export function unreadTarget({
     progress: undefined,
     call: null,
     buildLog: [],
+    hooks: [],
     deployment: undefined,
   };
 }

@@ -12,6 +12,8 @@ import { progressQuery } from '../../messages/release.ts';
 import { viewQuery } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
 import type { FirstReads } from './firstReads.ts';
+import { GuardWatch } from './guardWatch.ts';
+import type { HookWatches } from './hookWatches.ts';
 import { type TargetSnapshot, unreadTarget } from './targetSnapshot.ts';
 
 /** The shortest time between two reads of one workflow, in milliseconds. */
@@ -43,24 +45,31 @@ export class TargetWatch {
   readonly #context: ReadContext;
   readonly #onChange: (snapshot: TargetSnapshot) => void;
   readonly #firstReads: FirstReads;
+  readonly #hooks: HookWatches;
   readonly #stopping = new AbortController();
+  readonly #guard: GuardWatch;
   #watched: string | undefined;
   #deploymentSeenAt = 0;
   #buildLogReadAt = 0;
   #keptReadAt = 0;
+  #followsHooks = false;
 
   /**
    * @param onChange - called at each change, and once at the first answer.
    * @param firstReads - shared by all watches.
+   * @param hooks - shared by all watches.
    */
   constructor(
     context: ReadContext,
     target: Pick<TargetSnapshot, 'workflowId' | 'name'>,
     onChange: (snapshot: TargetSnapshot) => void,
     firstReads: FirstReads,
+    hooks: HookWatches,
   ) {
     this.#context = context;
     this.#firstReads = firstReads;
+    this.#hooks = hooks;
+    this.#guard = new GuardWatch(context, (guard) => this.#change({ guard }), this.#stopping.signal);
     this.#snapshot = unreadTarget(target);
     this.#onChange = onChange;
     void this.#watchTarget();
@@ -83,6 +92,7 @@ export class TargetWatch {
       const answered = await this.#readTarget();
       isRead();
       await this.#firstReads.over();
+      this.#lookAround();
       if (answered) await news.wait(TARGET_WAIT_MS, signal);
       else await pause(SILENT_PAUSE_MS, signal);
     }
@@ -104,6 +114,17 @@ export class TargetWatch {
     } catch {
       return this.#explainSilence();
     }
+  }
+
+  /** Follows the target's hooks and its guard. */
+  #lookAround(): void {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    this.#guard.see(this.#snapshot.view?.state.guard);
+    if (this.#followsHooks) return;
+    this.#followsHooks = true;
+    const end = this.#hooks.follow(this.#snapshot.workflowId, (hooks) => this.#change({ hooks }));
+    signal.addEventListener('abort', end, { once: true });
   }
 
   /** Queries once more, in a way that finds out why there is no answer. */

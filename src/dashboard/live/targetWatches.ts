@@ -4,6 +4,7 @@ import { findTarget, type ListedTarget, listTargets } from '../../temporal/clien
 import type { TargetView } from '../../messages/target.ts';
 import type { ReadContext } from '../readContext.ts';
 import { FirstReads } from './firstReads.ts';
+import { HookWatches } from './hookWatches.ts';
 import type { TargetSnapshot } from './targetSnapshot.ts';
 import { TargetWatch } from './targetWatch.ts';
 
@@ -34,7 +35,8 @@ export class TargetWatches {
 
   constructor(context: ReadContext) {
     const firstReads = new FirstReads();
-    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange, firstReads);
+    const hooks = new HookWatches(context);
+    this.#makeWatch = (target, onChange) => new TargetWatch(context, target, onChange, firstReads, hooks);
     this.#list = () => listTargets(context.temporal);
     this.#find = (workflowId) => findTarget(context.temporal, workflowId);
   }

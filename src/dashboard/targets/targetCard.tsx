@@ -1,4 +1,5 @@
 import type { Viewer } from '../access/viewer.ts';
+import { EventApprovals } from '../hooks/hooksView.tsx';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { targetAddress } from '../../domain/dashboard/addresses.ts';
 import { elementId } from '../page/elementId.ts';
@@ -37,6 +38,7 @@ export function TargetCard({ snapshot, viewer, now }: TargetCardProps) {
         <p class="place quiet">{`${view.state.spec.deployment} on ${hostOf(view.state.spec.controlPlane)}`}</p>
       )}
       <Alarm snapshot={snapshot} />
+      <EventApprovals snapshot={snapshot} viewer={viewer} />
       <Running snapshot={snapshot} viewer={viewer} />
       {view === undefined ? null : (
         <section>

@@ -3,6 +3,9 @@ import type { KnownRevision } from '../../domain/release/release.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
 import { TargetActions } from '../actions/actionLinks.tsx';
 import type { Viewer } from '../access/viewer.ts';
+import { Guard } from '../guard/guardView.tsx';
+import type { HookOfFile } from '../hooks/hookRules.ts';
+import { EventApprovals, Hooks } from '../hooks/hooksView.tsx';
 import type { Fragments } from '../live/liveRooms.ts';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 import { releaseAddress } from '../../domain/dashboard/addresses.ts';
@@ -25,17 +28,20 @@ interface TargetProps {
   readonly viewer: Viewer;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** The hooks of the `slipway.yaml` that the page was started with. */
+  readonly hooksOfFile: readonly HookOfFile[];
   /** The target's workflow in Temporal's UI. `null`: not known. */
   readonly temporalPage: string | null;
 }
 
 /** One target: its state, its past releases, its known revisions. */
 export function TargetDetails(props: TargetProps) {
-  const { snapshot, temporalPage } = props;
+  const { snapshot, temporalPage, hooksOfFile } = props;
   const { view } = snapshot;
   return (
     <>
       <TargetNow {...props} />
+      <Hooks snapshot={snapshot} ofFile={hooksOfFile} />
       {view === undefined ? <div id="past"></div> : <TargetPast state={view.state} snapshot={snapshot} />}
       <TemporalLink address={temporalPage} />
     </>
@@ -44,13 +50,17 @@ export function TargetDetails(props: TargetProps) {
 
 /** The parts of the page that change. */
 export function targetFragments(props: TargetProps): Fragments {
-  const { view } = props.snapshot;
-  const now = ['now', renderText(<TargetNow {...props} />)] as const;
-  if (view === undefined) return new Map([now]);
-  return new Map([now, ['past', renderText(<TargetPast state={view.state} snapshot={props.snapshot} />)]]);
+  const { snapshot, hooksOfFile } = props;
+  const { view } = snapshot;
+  const fragments = new Map([
+    ['now', renderText(<TargetNow {...props} />)],
+    ['hooks', renderText(<Hooks snapshot={snapshot} ofFile={hooksOfFile} />)],
+  ]);
+  if (view === undefined) return fragments;
+  return fragments.set('past', renderText(<TargetPast state={view.state} snapshot={snapshot} />));
 }
 
-function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage'>) {
+function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage' | 'hooksOfFile'>) {
   const { workflowId, name, view } = snapshot;
   const { tone, words } = headlineOf(snapshot, now);
   const spec = view?.state.spec ?? null;
@@ -61,13 +71,16 @@ function TargetNow({ snapshot, viewer, now }: Omit<TargetProps, 'temporalPage'>)
         <Chip tone={tone}>{words}</Chip>
       </header>
       {spec === null ? null : <p class="place quiet">{`${spec.deployment} on ${spec.controlPlane}`}</p>}
+      <h2 class="unseen">Now</h2>
       <Alarm snapshot={snapshot} />
       {view === undefined ? null : <TargetActions workflowId={workflowId} view={view} viewer={viewer} />}
+      <EventApprovals snapshot={snapshot} viewer={viewer} />
       <Running snapshot={snapshot} viewer={viewer} />
       <section>
         <h2>Serves</h2>
         <Serving snapshot={snapshot} />
       </section>
+      <Guard snapshot={snapshot} />
       <Conditions snapshot={snapshot} now={now} />
       {view === undefined ? null : <Queue state={view.state} />}
     </div>

@@ -14,7 +14,7 @@ import { TargetDetails, targetFragments } from './targetPage.tsx';
 import { Targets, targetsFragments } from './targetsPage.tsx';
 
 /** The pages of targets, and their change streams. */
-export function targetRoutes({ temporal, files, watches, rooms }: PageContext): Hono<PageEnv> {
+export function targetRoutes({ temporal, files, watches, rooms, hooksOfFile }: PageContext): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
 
   routes.get('/', async (c) => {
@@ -49,6 +49,7 @@ export function targetRoutes({ temporal, files, watches, rooms }: PageContext): 
 
   const propsOf = (snapshot: TargetSnapshot) => ({
     snapshot,
+    hooksOfFile,
     now: Date.now(),
     temporalPage: workflowPage(temporal.settings, snapshot.workflowId),
   });

@@ -1,5 +1,6 @@
 import { frozenAt } from '../../domain/freeze/freeze.ts';
 import type { Frozen } from '../../domain/freeze/freeze.ts';
+import { approvalsOf, type TargetHook } from '../../temporal/client/hooks/targetHooks.ts';
 import type { Tone } from '../page/marks.tsx';
 import type { TargetSnapshot } from '../live/targetSnapshot.ts';
 
@@ -24,6 +25,12 @@ export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
   if (waiting?.for === 'decision') return { tone: 'bad', words: 'waits for a decision' };
   if (waiting?.for === 'approval') return { tone: 'warn', words: 'waits for approval' };
   if (waiting?.for === 'resume') return { tone: 'warn', words: 'paused' };
+  const events = eventsThatWait(snapshot.hooks);
+  if (events > 0)
+    return {
+      tone: 'warn',
+      words: events === 1 ? 'an event waits for approval' : `${events} events wait for approval`,
+    };
   if (waiting?.for === 'freeze') return { tone: 'warn', words: 'waits for a freeze to end' };
   if (running !== null) {
     const isBack = running.kind === 'rollback' || progress?.steps.some(({ restoring }) => restoring) === true;
@@ -32,6 +39,11 @@ export function headlineOf(snapshot: TargetSnapshot, now: number): Headline {
   if (state.hold !== null) return { tone: 'warn', words: 'on hold' };
   if (frozenOf(snapshot, now) !== null) return { tone: 'quiet', words: 'frozen' };
   return { tone: 'good', words: state.activeRevisionId === null ? 'never released' : 'serving' };
+}
+
+/** How many events wait for approval. One with several rules counts once, because one answer is for all of them. */
+function eventsThatWait(hooks: readonly TargetHook[]): number {
+  return hooks.reduce((sum, hook) => sum + new Set(approvalsOf([hook]).map(({ id }) => id)).size, 0);
 }
 
 /** The freeze that applies to the next release, as the newest request declared it. */

@@ -6,6 +6,7 @@ import { inject } from 'vitest';
 import type { SignIn } from '../../../src/dashboard/access/accessSettings.ts';
 import { startTemporalServer } from '../../support/temporalServer.ts';
 import { type Harness, openHarness } from '../../workflows/harness.ts';
+import { HooksUnderTest } from '../../workflows/hooks/hooksUnderTest.ts';
 import { PromotionsUnderTest } from '../../workflows/promotion/promotionsUnderTest.ts';
 import { DashboardUnderTest } from './dashboardUnderTest.ts';
 
@@ -13,6 +14,7 @@ import { DashboardUnderTest } from './dashboardUnderTest.ts';
 export interface Stage {
   readonly harness: Harness;
   readonly promotions: PromotionsUnderTest;
+  readonly hooks: HooksUnderTest;
   readonly dashboard: DashboardUnderTest;
   close(): Promise<void>;
 }
@@ -31,13 +33,16 @@ export async function openStage(signIn?: SignIn): Promise<Stage> {
     nameWorld: (number) => `world-${id.slice(0, 8)}-${number}`,
   });
   const promotions = await PromotionsUnderTest.open(address, taskQueue);
+  const hooks = await HooksUnderTest.open(address, taskQueue);
   const dashboard = await DashboardUnderTest.open(address, taskQueue, signIn);
   return {
     harness,
     promotions,
+    hooks,
     dashboard,
     close: async () => {
       await dashboard.close();
+      await hooks.close();
       await promotions.close();
       await harness.close();
       await server.close();

@@ -52,7 +52,7 @@ export async function runDashboardCommand(
         port,
         access,
         metrics,
-        hooks: hooks?.routes(connection),
+        hooks: hooks && { routes: hooks.routes(connection), ofFile: hooks.hooks },
       });
       output.event({ event: 'ready', dashboard: dashboard.url });
       output.print(`The dashboard is at ${access.publicUrl?.origin ?? dashboard.url}`);

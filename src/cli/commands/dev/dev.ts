@@ -6,7 +6,7 @@ import type { CommandContext } from '../../context.ts';
 import { onInterruption, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
-import { type LocalStack, PLATFORM_PORT, startLocalStack } from './localStack.ts';
+import { type LocalStack, type LocalStackOptions, PLATFORM_PORT, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './supervisor.ts';
 
 /** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */
@@ -43,7 +43,7 @@ export async function runDevCommand(
         dashboard: options.dashboardPort,
         hooks: options.hooksPort,
       },
-      hooksFile: await fileWithHooks(),
+      ...(await fileWithHooks()),
       onProgress: (line) => output.progress(output.style.faint(line)),
       onEvent: (event) => printEvent(output, event),
       signal: interruption.signal,
@@ -101,10 +101,13 @@ async function tellNextStep(output: Output, home: string): Promise<void> {
 }
 
 /** The `slipway.yaml` that the other commands find, if it is right and has hooks. */
-async function fileWithHooks(): Promise<string | undefined> {
-  if (!(await isConfigured())) return undefined;
+async function fileWithHooks(): Promise<Pick<LocalStackOptions, 'hooksFile' | 'pageHooksFile'>> {
+  if (!(await isConfigured())) return {};
   const { file, config } = await lintConfig();
-  return config === undefined || Object.keys(config.hooks).length === 0 ? undefined : file;
+  if (config === undefined || Object.keys(config.hooks).length === 0) return {};
+  // The page starts beside the control plane, which alone knows the names of deployments with an id.
+  const hasNames = Object.values(config.targets).every(({ deployment }) => deployment !== undefined);
+  return { hooksFile: file, ...(hasNames ? { pageHooksFile: file } : {}) };
 }
 
 /** Whether the other commands find a `slipway.yaml` from the working folder. */

@@ -16,7 +16,7 @@ import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
 
 /** How everything is started on one machine. */
-interface LocalStackOptions {
+export interface LocalStackOptions {
   /** Where all state is kept. */
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -30,6 +30,8 @@ interface LocalStackOptions {
   };
   /** The `slipway.yaml` whose hooks are listened for. Absent: none. */
   readonly hooksFile?: string;
+  /** The same file, if its hooks can be read without a control plane: then the page shows their rules. */
+  readonly pageHooksFile?: string;
   /** A line about the way there. */
   readonly onProgress: (line: string) => void;
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -246,7 +248,7 @@ async function startDashboard(
   settings: TemporalSettings,
   apiKey: string,
 ): Promise<CommandService['ready']> {
-  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
+  const { home, environment, ports, pageHooksFile, logs, services, onProgress, onEvent, signal } = start;
   const port = await choosePort({
     option: '--dashboard-port',
     asked: ports.dashboard,
@@ -261,6 +263,7 @@ async function startDashboard(
         args: [
           ...['dashboard', '--home', home, '--port', String(port)],
           ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
+          ...(pageHooksFile === undefined ? [] : ['--hooks', pageHooksFile]),
         ],
         environment: {
           ...environment,

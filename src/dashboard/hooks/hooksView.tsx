@@ -1,0 +1,151 @@
+import type { HookCount, HookDecision, HookRow } from '../../domain/hooks/hookState.ts';
+import { actionText } from '../../domain/hooks/hookText.ts';
+import { approvalsOf } from '../../temporal/client/hooks/targetHooks.ts';
+import { hasRole, type Viewer } from '../access/viewer.ts';
+import { hookAnswerAddress } from '../actions/actionAddresses.ts';
+import type { TargetSnapshot } from '../live/targetSnapshot.ts';
+import { Chip, ScrollTable, type Tone } from '../page/marks.tsx';
+import { Moment, Until } from '../page/times.tsx';
+import { type HookOfFile, type HookOnPage, hooksOnPage, type RuleOnPage } from './hookRules.ts';
+
+/** The newest events of a hook that a target's page shows. */
+const EVENTS_SHOWN = 20;
+
+interface HooksProps {
+  readonly snapshot: Pick<TargetSnapshot, 'workflowId' | 'hooks'>;
+  readonly ofFile: readonly HookOfFile[];
+}
+
+/** The hooks of a target: the rules, and the newest events with the decision about each. */
+export function Hooks({ snapshot: { workflowId, hooks }, ofFile }: HooksProps) {
+  const shown = hooksOnPage(workflowId, hooks, ofFile);
+  return (
+    <div id="hooks" class="stack">
+      {shown.length === 0 ? null : (
+        <section>
+          <h2>Hooks</h2>
+          {shown.map((hook) => (
+            <Hook hook={hook} />
+          ))}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Hook({ hook: { name, rows, past, rules } }: { readonly hook: HookOnPage }) {
+  const earlier = Object.entries(past).map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`);
+  return (
+    <section class="hook">
+      <h3>{name}</h3>
+      <ul class="lines">
+        {rules.map((rule) => (
+          <Rule rule={rule} />
+        ))}
+      </ul>
+      {rows === null ? <p class="condition">The hook does not answer.</p> : null}
+      {rows?.length === 0 ? <p class="quiet">No event has matched yet.</p> : null}
+      {rows === null || rows.length === 0 ? null : (
+        <ScrollTable label={`Events of ${name}`} headings={['Event', 'Outcome', 'Rule', 'Arrived', 'Why']}>
+          {rows
+            .slice(-EVENTS_SHOWN)
+            .reverse()
+            .flatMap((row) => row.decisions.map((decision) => <Event row={row} decision={decision} />))}
+        </ScrollTable>
+      )}
+      {earlier.length === 0 ? null : (
+        <p class="quiet small">{`Earlier events, on all targets: ${earlier.join(', ')}.`}</p>
+      )}
+    </section>
+  );
+}
+
+function Rule({ rule: { name, does, accepts, onlyIf, count } }: { readonly rule: RuleOnPage }) {
+  return (
+    <li>
+      <strong>{name}</strong>
+      {`: ${does}${accepts === undefined ? '' : ` on ${accepts}`}`}
+      {onlyIf.length === 0 ? '' : `, only if ${onlyIf.join('; ')}`}.
+      {count === undefined ? null : <Count count={count} />}
+    </li>
+  );
+}
+
+function Count({ count: { counted, countedAt, actedAt } }: { readonly count: HookCount }) {
+  return (
+    <span class="quiet">
+      {actedAt === undefined ? null : (
+        <>
+          {' Acted last '}
+          <Moment at={new Date(actedAt).toISOString()} />.
+        </>
+      )}
+      {countedAt === undefined ? null : (
+        <>
+          {` Has counted ${counted} ${counted === 1 ? 'event' : 'events'}, the last `}
+          <Moment at={new Date(countedAt).toISOString()} />.
+        </>
+      )}
+    </span>
+  );
+}
+
+const TONES: Readonly<Record<HookDecision['state'], Tone>> = {
+  waiting: 'active',
+  needs_approval: 'warn',
+  carried_out: 'good',
+  not_met: 'quiet',
+  rejected: 'quiet',
+  failed: 'warn',
+};
+
+function Event({ row, decision }: { readonly row: HookRow; readonly decision: HookDecision }) {
+  const { title, status, at, deliveries } = row;
+  return (
+    <tr>
+      <th scope="row">{status === 'resolved' ? `${title} (resolved)` : title}</th>
+      <td>
+        <Chip tone={TONES[decision.state]}>{decision.state.replaceAll('_', ' ')}</Chip>
+      </td>
+      <td>{decision.rule}</td>
+      <td>
+        <Moment at={at} />
+        {deliveries === 1 ? '' : `, delivered ${deliveries} times`}
+      </td>
+      <td class="why">{decision.note}</td>
+    </tr>
+  );
+}
+
+/** The events that wait for a person's approval on a target, with the ways to answer. */
+export function EventApprovals({
+  snapshot: { workflowId, hooks },
+  viewer,
+}: {
+  readonly snapshot: Pick<TargetSnapshot, 'workflowId' | 'hooks'>;
+  readonly viewer: Viewer;
+}) {
+  return (
+    <>
+      {hooks.flatMap((hook) =>
+        approvalsOf([hook]).map(({ id, title, note, until, ...decision }) => (
+          <section class="notice warn">
+            <h3>{`Waits for approval: ${actionText(decision)}`}</h3>
+            <p>{`After “${title}” (hook ${hook.name}, rule ${decision.rule}): ${note}.`}</p>
+            {until === undefined ? null : (
+              <p class="facts">
+                <Until at={until} />
+              </p>
+            )}
+            {!hasRole(viewer, 'release') ? null : (
+              <nav class="actions" aria-label={`Answer to ${title}, ${decision.rule}`}>
+                <a href={hookAnswerAddress(workflowId, hook.workflowId, id, 'approve')}>Approve …</a>
+                <a href={hookAnswerAddress(workflowId, hook.workflowId, id, 'reject')}>Reject …</a>
+              </nav>
+            )}
+          </section>
+        )),
+      )}
+    </>
+  );
+}
