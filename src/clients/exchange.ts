@@ -163,6 +163,8 @@ export class Exchange {
     }
     // The parser's error quotes the answer, so it is not kept as a cause.
     if (isNotHttp(cause)) return this.badAnswer('not HTTP');
+    const redirect = REFUSED_REDIRECTS[codeOf(cause)];
+    if (redirect !== undefined) return this.badAnswer(redirect);
     return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause });
   }
 
@@ -333,8 +335,12 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CLOSED: 'the client is closed',
   UND_ERR_DESTROYED: 'the client is closed',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'it ended before its end',
-  UND_ERR_INVALID_ARG: 'it redirects in a circle',
-  [REFUSED_REDIRECT]: 'it redirects to an address without https',
+};
+
+/** Redirects that the dispatcher does not follow. Undici has no code of its own for a circle. */
+const REFUSED_REDIRECTS: Readonly<Record<string, string>> = {
+  UND_ERR_INVALID_ARG: 'a redirect in a circle',
+  [REFUSED_REDIRECT]: 'a redirect to an address without https',
 };
 
 function transportReason(cause: unknown, idleTimeoutMs: number): string {

@@ -26,7 +26,7 @@ describe('a download', () => {
   });
 
   it.each<[string, (n: number) => string, number, string]>([
-    ['in a circle', () => '/', 1, 'SLIPWAY_NO_ANSWER'],
+    ['in a circle', () => '/', 1, 'SLIPWAY_BAD_ANSWER'],
     ['six times', (n) => `/${n}`, 6, 'SLIPWAY_BAD_ANSWER'],
   ])('ends if it is redirected %s', async (_, location, requests, code) => {
     const service = await startService((_request, response) => {
@@ -34,7 +34,7 @@ describe('a download', () => {
     });
     const error = await errorOf(download(new URL(service.url), 100));
     expect(error).toMatchObject({ code });
-    expect(error.message).toMatch(/it redirects in a circle|answered with 302/);
+    expect(error.message).toMatch(/is a redirect in a circle|answered with 302/);
     expect(service.requests).toHaveLength(requests);
   });
 

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
 import { isRecord } from '../../../domain/scalars.ts';
+import { type JsonLine, jsonLines } from '../../../judge/jsonLines.ts';
 
 /** One line of a log file. */
 export interface FileLine {
@@ -24,20 +24,10 @@ export async function logFileLines(
   about: readonly string[],
 ): Promise<readonly FileLine[]> {
   const lines: FileLine[] = [];
-  const input = createReadStream(logFileOf(home, service), 'utf8');
-  try {
-    for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-      if (about.some((text) => line.includes(text))) lines.push(readLine(line));
-    }
-  } finally {
-    input.destroy();
+  for await (const line of jsonLines(createReadStream(join(home, 'logs', `${service}.log`)))) {
+    if (about.some((text) => line.text.includes(text))) lines.push(readLine(line));
   }
   return lines;
-}
-
-/** Where `slipway dev` keeps the log of a service. */
-function logFileOf(home: string, service: 'worker' | 'platform'): string {
-  return join(home, 'logs', `${service}.log`);
 }
 
 /** Fields that every line has, or that only programs need. */
@@ -62,9 +52,8 @@ const UNSHOWN: ReadonlySet<string> = new Set([
   'trace_id',
 ]);
 
-function readLine(line: string): FileLine {
-  const said = parsed(line);
-  if (said === undefined) return { message: line, timestamp: null, revisionId: null };
+function readLine({ text, value: said }: JsonLine): FileLine {
+  if (!isRecord(said)) return { message: text, timestamp: null, revisionId: null };
   const { msg, time, err, revision } = said;
   const fields = Object.entries(said).flatMap(([name, value]) =>
     UNSHOWN.has(name) || (typeof value === 'object' && value !== null) ? [] : [`${name}=${String(value)}`],
@@ -75,14 +64,4 @@ function readLine(line: string): FileLine {
     timestamp: typeof time === 'string' ? time : null,
     revisionId: typeof revision === 'string' ? revision : null,
   };
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
