@@ -2,29 +2,23 @@
 export const INTERRUPTED = 130;
 
 /**
- * Handles SIGINT and SIGTERM: the first one ends the command gracefully, a second one ends the process at once.
- *
- * @param onSecond - called before the process ends at once.
- * @returns an abort signal for the first one, and a function that removes the handlers.
+ * Runs work that the first SIGINT or SIGTERM ends gracefully: it aborts the work's signal. A second one ends the process at
+ * once.
  */
-export function onInterruption(onSecond: () => void = () => undefined) {
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const take = (): void => {
-    if (controller.signal.aborted) {
-      onSecond();
-      process.exit(INTERRUPTED);
-    }
+    if (controller.signal.aborted) process.exit(INTERRUPTED);
     controller.abort();
   };
   process.on('SIGINT', take);
   process.on('SIGTERM', take);
-  return {
-    signal: controller.signal,
-    release: (): void => {
-      process.off('SIGINT', take);
-      process.off('SIGTERM', take);
-    },
-  };
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off('SIGINT', take);
+    process.off('SIGTERM', take);
+  }
 }
 
 /**

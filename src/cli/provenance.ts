@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Actor } from '../domain/actor.ts';
 import { ciRun } from './ci/ciRun.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs git in a folder; `undefined` if it fails: no git, no repository, nothing configured. */
 export type Git = (...args: readonly string[]) => Promise<string | undefined>;

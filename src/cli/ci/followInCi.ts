@@ -6,7 +6,14 @@ import type { Ending } from '../../temporal/client/release/follow.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import { type Followed, type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
-import { type Asked, endingExitCode, type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
+import {
+  type Asked,
+  endedOf,
+  endingExitCode,
+  type Links,
+  onPageLines,
+  OUTCOME_WORDS,
+} from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
@@ -55,7 +62,7 @@ async function tellRun(
   { asked, targetName: target, workflowId }: Followed,
   ending: Ending,
 ): Promise<void> {
-  const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
+  const { releaseId, outcome, reason } = endedOf(ending);
   const exitCode = endingExitCode(asked, ending);
   annotateEnd(context, exitCode, `${releaseId} on ${target}: ${OUTCOME_WORDS[outcome]}`, reason);
   const { settings } = temporal;
@@ -68,7 +75,7 @@ async function tellRun(
 
 /** The outputs of `action.yml`. */
 function outputs(ending: Ending): Outputs {
-  const { releaseId, outcome, servingRevisionId } = ending.from === 'result' ? ending.result : ending.row;
+  const { releaseId, outcome, servingRevisionId } = endedOf(ending);
   const agentUrl = ending.from === 'result' ? ending.result.agentUrl : null;
   return {
     'release-id': releaseId,
@@ -89,7 +96,7 @@ interface Summarized extends Links {
  * How a release ended, as Markdown: outcome, restored revisions and why, steps with times, checks with answers, links.
  */
 export function jobSummary({ asked, target, ending, ...links }: Summarized): string {
-  const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
+  const { releaseId, outcome, reason } = endedOf(ending);
   const mark = endingExitCode(asked, ending) === 0 ? MARKS.done : MARKS.failed;
   const lines = [
     `## ${mark} ${releaseId} on ${cell(target)}: ${OUTCOME_WORDS[outcome]}`,

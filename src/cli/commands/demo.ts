@@ -15,7 +15,7 @@ import type { ReleaseResult } from '../../domain/release/release.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
 import { withControlPlane } from '../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../context.ts';
-import { INTERRUPTED, onInterruption, untilAborted } from '../interruption.ts';
+import { INTERRUPTED, interruptible, untilAborted } from '../interruption.ts';
 import { MARKS } from '../ui/style.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
@@ -42,29 +42,27 @@ const RUN_TIMEOUT_MS = 30_000;
  * @throws SlipwayError SLIPWAY_DEMO_FAILED, which names what did not happen; the errors of starting a service.
  */
 export async function runDemoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
-  const interruption = onInterruption();
   const startedAt = Date.now();
   await requireExamples();
   const home = await mkdtemp(join(tmpdir(), 'slipway-demo-'));
-  try {
-    await withStack({ ...context, home }, interruption.signal, async (demo, stack) => {
-      await demo.narrate(startedAt, interruption.signal);
-      for (const line of lastLines(stack.state.dashboard, options.keep === true)) context.output.print(line);
-      if (options.keep !== true) return;
-      await untilAborted(interruption.signal);
-    });
-    return 0;
-  } catch (error) {
-    if (interruption.signal.aborted && !isCodedError(error)) {
-      context.output.event({ event: 'stopped' });
-      context.output.note('stopped; nothing is left running');
+  const { output } = context;
+  return interruptible(async (signal) => {
+    try {
+      await withStack({ ...context, home }, signal, async (demo, stack) => {
+        await demo.narrate(startedAt, signal);
+        for (const line of lastLines(stack.state.dashboard, options.keep === true)) output.print(line);
+        if (options.keep === true) await untilAborted(signal);
+      });
+      return 0;
+    } catch (error) {
+      if (!signal.aborted || isCodedError(error)) throw error;
+      output.event({ event: 'stopped' });
+      output.note('stopped; nothing is left running');
       return INTERRUPTED;
+    } finally {
+      await rm(home, { recursive: true, force: true, maxRetries: 5 });
     }
-    throw error;
-  } finally {
-    await rm(home, { recursive: true, force: true, maxRetries: 5 });
-    interruption.release();
-  }
+  });
 }
 
 /** The last lines of the demo; they name the page if it keeps running. */
@@ -181,20 +179,9 @@ class Demo {
     wanted: Outcome,
     signal: AbortSignal,
   ): Promise<ReleaseResult> {
-    const { ending } = await releaseTarget(
-      this.#context,
-      this.#temporal,
-      {
-        config: await this.#configOf(example),
-        target: undefined,
-        reason,
-        overrideHold: false,
-        strict: false,
-        wait: true,
-        timeoutMs: RELEASE_TIMEOUT_MS,
-      },
-      signal,
-    );
+    const file = await this.#fileOf(example);
+    const order = { file, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
+    const { ending } = await releaseTarget(this.#context, this.#temporal, order, signal);
     signal.throwIfAborted();
     if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);
     if (ending.result.outcome !== wanted) {
@@ -204,7 +191,7 @@ class Demo {
   }
 
   /** The example's `slipway.yaml`, with this demo's control plane instead of the default one. */
-  async #configOf(example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
+  async #fileOf(example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
     const { config, folder } = await loadConfig(join(EXAMPLES, example, 'slipway.yaml'));
     const targets = Object.entries(config.targets).map(([name, target]) => [
       name,

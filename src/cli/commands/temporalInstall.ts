@@ -1,6 +1,6 @@
 import { installTemporal } from '../../temporal/server/installation/installation.ts';
 import type { CommandContext } from '../context.ts';
-import { onInterruption } from '../interruption.ts';
+import { interruptible } from '../interruption.ts';
 
 /**
  * `slipway temporal install`: finds the `temporal` executable, or installs it into the user's cache directory.
@@ -9,20 +9,17 @@ import { onInterruption } from '../interruption.ts';
  * @throws SlipwayError SLIPWAY_TEMPORAL_NOT_INSTALLED.
  */
 export async function runTemporalInstallCommand({ output, environment }: CommandContext): Promise<number> {
-  const interruption = onInterruption();
-  try {
+  return interruptible(async (signal) => {
     const { path, origin } = await installTemporal({
       onProgress: (line) => {
         output.event({ event: 'progress', message: line });
         output.progress(line);
       },
-      signal: interruption.signal,
+      signal,
       env: environment,
     });
     output.event({ event: 'installed', path, origin });
     output.print(`${path} (${origin})`);
     return 0;
-  } finally {
-    interruption.release();
-  }
+  });
 }

@@ -6,8 +6,8 @@ import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../context.ts';
 import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';
-import { onInterruption } from '../interruption.ts';
-import { openTemporal } from '../openTemporal.ts';
+import { interruptible } from '../interruption.ts';
+import { withTemporal } from '../openTemporal.ts';
 import { chooseTargetSpec } from './target/targetAccess.ts';
 
 /** The options of `slipway watch [TARGET]`. */
@@ -36,39 +36,35 @@ export async function runWatchCommand(
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const workflowId = targetWorkflowId(spec);
   const deadline = Date.now() + options.timeout;
-  const interruption = onInterruption();
-  const { signal } = interruption;
-  const temporal = await openTemporal(context);
-  try {
-    const before = await viewTarget(temporal, workflowId);
-    const ended = new Set(before?.state.history.map(({ releaseId }) => releaseId));
-    let watched = underWay(before, ended);
-    if (watched === undefined) {
-      output.event({ event: 'idle', target: name });
-      output.info(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
-    }
-    while (watched === undefined && Date.now() < deadline && !signal.aborted) {
-      await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
-      watched = underWay(await viewTarget(temporal, workflowId), ended);
-    }
-    if (watched === undefined) {
-      output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
-      output.print(output.style.warn(`stopped watching: nothing ran on ${name}`));
-      return GAVE_UP;
-    }
-    output.info(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
-    const followed = {
-      ...watched,
-      targetName: name,
-      spec,
-      workflowId,
-      timeoutMs: Math.max(deadline - Date.now(), LOOK_MS),
-    };
-    return (await followToEnd(context, temporal, followed, signal)).exitCode;
-  } finally {
-    interruption.release();
-    await temporal.close();
-  }
+  return interruptible((signal) =>
+    withTemporal(context, async (temporal) => {
+      const before = await viewTarget(temporal, workflowId);
+      const ended = new Set(before?.state.history.map(({ releaseId }) => releaseId));
+      let watched = underWay(before, ended);
+      if (watched === undefined) {
+        output.event({ event: 'idle', target: name });
+        output.info(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
+      }
+      while (watched === undefined && Date.now() < deadline && !signal.aborted) {
+        await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+        watched = underWay(await viewTarget(temporal, workflowId), ended);
+      }
+      if (watched === undefined) {
+        output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
+        output.print(output.style.warn(`stopped watching: nothing ran on ${name}`));
+        return GAVE_UP;
+      }
+      output.info(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
+      const followed = {
+        ...watched,
+        targetName: name,
+        spec,
+        workflowId,
+        timeoutMs: Math.max(deadline - Date.now(), LOOK_MS),
+      };
+      return (await followToEnd(context, temporal, followed, signal)).exitCode;
+    }),
+  );
 }
 
 /** Outcomes of releases that never ran, so there is nothing to follow. */

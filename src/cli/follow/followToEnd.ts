@@ -5,10 +5,10 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import { type Ending, follow } from '../../temporal/client/release/follow.ts';
-import { type TemporalSettings, workflowPage } from '../../temporal/client/temporalSettings.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
-import { type Asked, endingExitCode, endingLines, type Links } from '../ui/endingText.ts';
+import { type Asked, endedOf, endingExitCode, endingLines, type Links } from '../ui/endingText.ts';
 import { tailBuildLog } from './buildLog.ts';
 import { FollowView } from './followView.ts';
 
@@ -72,7 +72,11 @@ export async function followToEnd(
       if (event.kind === 'ended') {
         const { ending } = event;
         const exitCode = endingExitCode(asked, ending);
-        const links = endingLinks(temporal.settings, { workflowId, child, ending });
+        const { settings } = temporal;
+        const links = {
+          dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, endedOf(ending).releaseId)),
+          workflowUrl: workflowPage(settings, child ?? workflowId),
+        };
         await onEnd?.(ending);
         tellEnding(output, ending, exitCode, links);
         for (const line of endingLines(asked, ending, links, output.style)) output.print(line);
@@ -81,12 +85,8 @@ export async function followToEnd(
       if (event.kind === 'gave_up') {
         const { why } = event;
         const said = why === 'stopped' ? await onStopped?.() : undefined;
-        const gaveUp = tellGaveUp(
-          output,
-          why,
-          `slipway status ${targetName}`,
-          said ?? `the ${asked} continues`,
-        );
+        const became = said ?? `the ${asked} continues`;
+        const gaveUp = tellGaveUp(output, why, `slipway status ${targetName}`, became);
         return { exitCode: GAVE_UP, ending: undefined, gaveUp };
       }
     }
@@ -98,21 +98,8 @@ export async function followToEnd(
   }
 }
 
-/** @param of - `workflowId` is the target's; `child` is the release's, if it was seen running. */
-function endingLinks(
-  settings: TemporalSettings,
-  of: { readonly workflowId: string; readonly child: string | undefined; readonly ending: Ending },
-): Links {
-  const { workflowId, child, ending } = of;
-  const { releaseId } = ending.from === 'result' ? ending.result : ending.row;
-  return {
-    dashboardUrl: pageLink(settings.dashboard, releaseAddress(workflowId, releaseId)),
-    workflowUrl: workflowPage(settings, child ?? workflowId),
-  };
-}
-
 function tellEnding(output: Output, ending: Ending, exitCode: number, links: Links): void {
-  const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
+  const { releaseId, outcome, reason } = endedOf(ending);
   output.event({
     event: 'ended',
     releaseId,
@@ -124,6 +111,9 @@ function tellEnding(output: Output, ending: Ending, exitCode: number, links: Lin
     row: ending.from === 'history' ? ending.row : null,
   });
 }
+
+/** The fields of `ended` for a release that was not followed. */
+export const UNFOLLOWED = { workflowUrl: null, dashboardUrl: null, result: null, row: null } as const;
 
 const GAVE_UP_BECAUSE = {
   timeout: 'timed out',

@@ -36,7 +36,7 @@ export function commandTable(
   onExit: (exitCode: number) => void,
 ): CommandTable {
   const group = (name: string, description: string): Command =>
-    program.command(name).description(description).exitOverride().configureOutput(SILENT);
+    program.command(name).description(description);
   return {
     program,
     version,
@@ -77,6 +77,3 @@ export function withOutputOptions(command: Command): Command {
     .option('-q, --quiet', 'print only the result and errors')
     .option('--verbose', 'show stacks and causes of errors');
 }
-
-/** Commander prints no usage errors: the caller reports them like all other errors. */
-export const SILENT = { outputError: () => undefined } as const;

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 
 import type { HookAnswerOptions } from '../commands/hooks/hookAnswer.ts';
-import { HOOKS_PORT } from '../commands/hooks/hooksPort.ts';
-import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
+import { HOOKS_PORT } from '../usualPorts.ts';
+import { type CommandTable, withOutputOptions } from './commandTable.ts';
 import { configOption, numberOption, portOption } from './options.ts';
 
 /** Adds `slipway hooks`, and below it `list`, `try`, `approve` and `reject`. */
@@ -22,11 +22,7 @@ export function addHookCommands({ command, runs }: CommandTable): void {
     .action(runs(async () => (await import('../commands/hooks/hooks.ts')).runHooksCommand));
 
   const below = (name: string, description: string) =>
-    withOutputOptions(hooks.command(name))
-      .description(description)
-      .addOption(configOption())
-      .exitOverride()
-      .configureOutput(SILENT);
+    withOutputOptions(hooks.command(name)).description(description).addOption(configOption());
 
   below('list [hook]', 'List the events that hooks received, and their decisions')
     .option('--last <count>', 'how many of each hook', numberOption, 20)

@@ -1,15 +1,14 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 
 import type { CompletionOptions } from '../commands/completion/completion.ts';
 import { CI_KINDS } from '../commands/init/ciKinds.ts';
 import type { InitOptions } from '../commands/init/init.ts';
 import { loadPlatform } from '../commands/platform/loadPlatform.ts';
-import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platformCommand.ts';
+import { addPlatformCommand } from '../commands/platform/platformCommand.ts';
 import { traceVariables } from '../../traces/trace.ts';
 import { jsonLine } from '../output.ts';
-import { DASHBOARD_PORT } from '../commands/dashboard/dashboardPort.ts';
-import { HOOKS_PORT } from '../commands/hooks/hooksPort.ts';
-import { type CommandTable, type Runs, SILENT, withOutputOptions } from './commandTable.ts';
+import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } from '../usualPorts.ts';
+import { type CommandTable, type Runs, withOutputOptions } from './commandTable.ts';
 import { configOption, isolationOption, metricsOption, percentageOption, portOption } from './options.ts';
 
 /** The options of `slipway agent`. */
@@ -47,10 +46,14 @@ function addDevelopmentCommands({ command, runs }: CommandTable): void {
       `the control plane's port (default: ${PLATFORM_PORT}, or a free one)`,
       portOption,
     )
-    .option('--temporal-port <port>', "Temporal's port (default: 7233, or a free one)", portOption)
+    .option(
+      '--temporal-port <port>',
+      `Temporal's port (default: ${TEMPORAL_PORT}, or a free one)`,
+      portOption,
+    )
     .option(
       '--temporal-ui-port <port>',
-      "the port of Temporal's UI (default: 8233, or a free one)",
+      `the port of Temporal's UI (default: ${TEMPORAL_UI_PORT}, or a free one)`,
       portOption,
     )
     .option(
@@ -161,8 +164,6 @@ function addRolloutCommand(worker: Command, runs: Runs): void {
     )
     .option('--no-replay', 'change the routing without replaying the running targets and promotions first')
     .addHelpText('after', ROLLOUT_EXAMPLES)
-    .exitOverride()
-    .configureOutput(SILENT)
     .action(runs(async () => (await import('../commands/worker/rollout.ts')).runRolloutCommand));
 }
 
@@ -239,11 +240,7 @@ function addInstallationCommands({ program, command, group, runs }: CommandTable
     );
 
   const temporal = group('temporal', 'Temporal on this machine');
-  temporal.addCommand(
-    withOutputOptions(new Command('install'))
-      .description("Find the temporal command, or install it into the user's cache")
-      .exitOverride()
-      .configureOutput(SILENT)
-      .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand)),
-  );
+  withOutputOptions(temporal.command('install'))
+    .description("Find the temporal command, or install it into the user's cache")
+    .action(runs(async () => (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand));
 }

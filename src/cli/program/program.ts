@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 
-import { commandTable, SILENT } from './commandTable.ts';
+import { commandTable } from './commandTable.ts';
 import { addHookCommands } from './hookCommands.ts';
 import { addJudgeCommand } from './judgeCommand.ts';
 import { addLookCommands } from './lookCommands.ts';
@@ -28,7 +28,8 @@ export function buildProgram({ version, versionText = version, onExit }: Program
     .version(versionText)
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput(SILENT)
+    // The caller reports usage errors like all other errors. Subcommands inherit this and the exit override.
+    .configureOutput({ outputError: () => undefined })
     .addHelpText('after', EXIT_CODES);
   const table = commandTable(program, version, onExit);
   program.commandsGroup('Release, roll back, inspect:');

@@ -10,7 +10,7 @@ export type Asked = 'release' | 'rollback';
 
 /** The command's exit code for an ending (design, "The command"). */
 export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
-  const { outcome, code = null } = ended(ending);
+  const { outcome, code = null } = endedOf(ending);
   // A rollback that stopped a release before any change: the requested revision never stopped serving.
   const stoppedInTime =
     asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
@@ -25,7 +25,7 @@ export function endingLines(
   { dashboardUrl, workflowUrl }: Links,
   style: Style,
 ): readonly string[] {
-  const { releaseId, outcome, reason } = ended(ending);
+  const { releaseId, outcome, reason } = endedOf(ending);
   const exitCode = endingExitCode(asked, ending);
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const elapsed = ending.from === 'result' ? ` in ${formatDuration(durationOf(ending.result))}` : '';
@@ -62,9 +62,11 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   rejected: 'rejected',
 };
 
-function ended(
+/** The fields that both a result and a row of the history have. */
+export function endedOf(
   ending: Ending,
-): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason'> & Partial<Pick<ReleaseResult, 'code'>> {
+): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason' | 'servingRevisionId'> &
+  Partial<Pick<ReleaseResult, 'code'>> {
   return ending.from === 'result' ? ending.result : ending.row;
 }
 

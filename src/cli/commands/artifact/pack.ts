@@ -5,9 +5,9 @@ import { packSource } from '../../../artifact/pack.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { onInterruption } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { sizeText } from '../../ui/text.ts';
-import { type SourceToPack, sourceToPack } from './artifactOf.ts';
+import { sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
 
 /** The options of `slipway pack`. */
@@ -32,9 +32,7 @@ export async function runPackCommand(
   options: PackCommandOptions,
 ): Promise<number> {
   const source = await sourceToPack(await loadConfig(options.config));
-  const interruption = onInterruption();
-  try {
-    const { signal } = interruption;
+  return interruptible(async (signal) => {
     if (options.list === true) {
       for (const { path } of source.entries) {
         output.event({ event: 'entry', path });
@@ -42,31 +40,18 @@ export async function runPackCommand(
       }
     }
     await warnOfSecrets(output, source, options.strict ?? false, signal);
-    const { digest, sizeBytes, entries, file } = await pack(source, options.output, signal);
-    output.event({ event: 'packed', artifact: digest, sizeBytes, entries, file: file ?? null });
-    output.print(
-      `${digest} (${sizeText(sizeBytes)}, ${entries} files)${file === undefined ? '' : `: ${file}`}`,
-    );
-    return 0;
-  } finally {
-    interruption.release();
-  }
-}
-
-async function pack(
-  source: SourceToPack,
-  to: string | undefined,
-  signal: AbortSignal,
-): Promise<{ digest: string; sizeBytes: number; entries: number; file: string | undefined }> {
-  const packed = await packSource({ ...source, signal });
-  const { digest, sizeBytes, entries } = packed;
-  try {
-    const file = to === undefined ? undefined : resolve(to);
-    if (file !== undefined) await writeTo(file, packed.file);
-    return { digest, sizeBytes, entries, file };
-  } finally {
-    await packed.remove();
-  }
+    const packed = await packSource({ ...source, signal });
+    try {
+      const { digest, sizeBytes, entries } = packed;
+      const file = options.output === undefined ? null : resolve(options.output);
+      if (file !== null) await writeTo(file, packed.file);
+      output.event({ event: 'packed', artifact: digest, sizeBytes, entries, file });
+      output.print(`${digest} (${sizeText(sizeBytes)}, ${entries} files)${file === null ? '' : `: ${file}`}`);
+      return 0;
+    } finally {
+      await packed.remove();
+    }
+  });
 }
 
 async function writeTo(file: string, packed: string): Promise<void> {

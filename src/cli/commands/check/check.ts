@@ -18,7 +18,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import type { CheckResult } from '../../events/checks.ts';
 import { type ReadDatasets, readDatasets } from '../../datasets/readDatasets.ts';
-import { onInterruption } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { askRows, shownRun } from './askRows.ts';
 import { reportChecksInCi, resultLines } from './checkLines.ts';
@@ -56,52 +56,57 @@ export async function runCheckCommand(
       hint: 'add some below "checks"; docs/checks.md shows how',
     });
   }
-  const interruption = onInterruption();
-  const { checks, sources } = await readDatasets(
-    context,
-    { config, folder },
-    { checks: config.checks, checksBudget: config.checksBudget },
-    interruption.signal,
-  );
-  const address = await agentOf(context, config, wanted, options.apiKey);
-  const agent = createRunApiClient({ ...address, connections: mostAtOnce(checks, options.concurrency) + 1 });
-  const pool = createAgent();
-  const live = new LiveLines(output);
-  const results: CheckResult[] = [];
-  let rows = '';
-  live.show(() => [`${results.length} of ${checks.length} checks of ${address.baseUrl} are decided${rows}`]);
-  const began = performance.now();
-  try {
-    await askAll({
-      agent,
-      address,
-      checks,
-      sources,
-      budget: config.checksBudget,
-      evaluating: { pool, environment: context.environment },
-      concurrency: options.concurrency,
-      onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
-      signal: interruption.signal,
-      onResult: (result) => {
-        results.push(result);
-        output.event({ event: 'checked', ...result });
-        for (const line of resultLines(result, output.style)) live.say(line);
-      },
-      onLeft: (id) => output.note(`the thread ${id} of a check could not be removed from the agent`),
+  return interruptible(async (signal) => {
+    const { checks, sources } = await readDatasets(
+      context,
+      { config, folder },
+      { checks: config.checks, checksBudget: config.checksBudget },
+      signal,
+    );
+    const address = await agentOf(context, config, wanted, options.apiKey);
+    const agent = createRunApiClient({
+      ...address,
+      connections: mostAtOnce(checks, options.concurrency) + 1,
     });
-  } finally {
-    live.hide();
-    interruption.release();
-    await Promise.all([agent.close(), pool.close()]);
-  }
-  const inOrder = checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
-  if (options.junit !== undefined) {
-    await writeFile(options.junit, junitReport(address.baseUrl, inOrder, performance.now() - began));
-  }
-  const exitCode = exitCodeOf(inOrder);
-  output.event({ event: 'ended', exitCode });
-  await reportChecksInCi(context, address.baseUrl, inOrder, exitCode);
-  return exitCode;
+    const pool = createAgent();
+    const live = new LiveLines(output);
+    const results: CheckResult[] = [];
+    let rows = '';
+    live.show(() => [
+      `${results.length} of ${checks.length} checks of ${address.baseUrl} are decided${rows}`,
+    ]);
+    const began = performance.now();
+    try {
+      await askAll({
+        agent,
+        address,
+        checks,
+        sources,
+        budget: config.checksBudget,
+        evaluating: { pool, environment: context.environment },
+        concurrency: options.concurrency,
+        onRows: (text) => (rows = text === '' ? '' : `; ${text}`),
+        signal,
+        onResult: (result) => {
+          results.push(result);
+          output.event({ event: 'checked', ...result });
+          for (const line of resultLines(result, output.style)) live.say(line);
+        },
+        onLeft: (id) => output.note(`the thread ${id} of a check could not be removed from the agent`),
+      });
+    } finally {
+      live.hide();
+      await Promise.all([agent.close(), pool.close()]);
+    }
+    const inOrder = checks.flatMap(({ name }) => results.filter(({ check }) => check === name));
+    if (options.junit !== undefined) {
+      await writeFile(options.junit, junitReport(address.baseUrl, inOrder, performance.now() - began));
+    }
+    const exitCode = exitCodeOf(inOrder);
+    output.event({ event: 'ended', exitCode });
+    await reportChecksInCi(context, address.baseUrl, inOrder, exitCode);
+    return exitCode;
+  });
 }
 
 interface AskAll {

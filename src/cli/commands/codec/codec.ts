@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-
 import { PAYLOAD_KEYS } from '../../../config/payloadKeys.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
 import { isLoopback } from '../../../config/loopback.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { temporalSettings } from '../../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent, onInterruption } from '../../interruption.ts';
+import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { startCodecServer } from './codecServer.ts';
 
 /** The options of `slipway codec`. */
@@ -49,19 +47,16 @@ export async function runCodecCommand(
     });
   }
   const origins = (origin ?? (ui === null ? [] : [ui])).map(originOf);
-  const interruption = onInterruption();
   exitWithParent(environment);
-  try {
+  return interruptible(async (signal) => {
     const server = await startCodecServer({ codec, host, port, key, origins });
     output.event({ event: 'ready', codec: server.url });
     output.print(`The codec server is at ${server.url}`);
     output.print(`Pages that may ask: ${origins.length === 0 ? 'none' : origins.join(', ')}`);
-    if (!interruption.signal.aborted) await once(interruption.signal, 'abort');
+    await untilAborted(signal);
     await server.close();
     return 0;
-  } finally {
-    interruption.release();
-  }
+  });
 }
 
 function codecKey(environment: CommandContext['environment']): string | undefined {

@@ -1,15 +1,17 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
+import { getRequestListener } from '@hono/node-server';
 import type { Payload, PayloadCodec } from '@temporalio/common';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { cors } from 'hono/cors';
+import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
 
 import { sameSecret } from '../../../dashboard/access/sameSecret.ts';
+import { listen, type Listening } from '../../../dashboard/listen.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 
 /** Options of a codec server. */
-export interface CodecServerOptions {
+interface CodecServerOptions {
   readonly codec: PayloadCodec;
   readonly host: string;
   /** 0: any free port. */
@@ -18,13 +20,6 @@ export interface CodecServerOptions {
   readonly key?: string;
   /** The origins of pages that may call it from a browser: `https://temporal.example.com`. */
   readonly origins: readonly string[];
-}
-
-/** A running codec server. */
-export interface CodecServer {
-  /** `http://host:port`, without a trailing slash. */
-  readonly url: string;
-  close(): Promise<void>;
 }
 
 /** A page of Temporal's UI shows a few hundred payloads at most; the server itself takes 2 MB each. */
@@ -48,108 +43,78 @@ const PAYLOADS = z.object({
  *
  * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
-export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
-  const { host, port } = options;
-  const server = createServer((request, response) => void answer(options, request, response));
-  await listen(server, host, port);
-  const { port: listened } = server.address() as AddressInfo;
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${listened}`,
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+export async function startCodecServer(options: CodecServerOptions): Promise<Listening> {
+  const answer = getRequestListener(codecRoutes(options).fetch);
+  return listen((request, response) => void answer(request, response), {
+    host: options.host,
+    port: options.port,
+    option: '--port; --port 0 takes a free one',
+  });
+}
+
+function codecRoutes({ codec, key, origins }: CodecServerOptions): Hono {
+  const app = new Hono();
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) return c.json({ message: error.message }, error.status);
+    if (!(error instanceof SlipwayError)) return c.json({ message: 'the codec server failed' }, 500);
+    const { code, message, hint } = error;
+    return c.json({ code, message, hint }, 400);
+  });
+  app.use(async (c, next) => {
+    c.header('cache-control', 'no-store');
+    const origin = c.req.header('origin');
+    if (origin !== undefined && !origins.includes(origin))
+      throw refusal(403, `pages of ${origin} may not ask`);
+    await next();
+  });
+  // Browsers send no credentials with a preflight request, which this answers.
+  app.use(
+    cors({
+      origin: [...origins],
+      credentials: true,
+      allowMethods: ['POST', 'OPTIONS'],
+      allowHeaders: ['authorization', 'content-type', 'x-namespace'],
+    }),
+  );
+  const tooLarge = (): never => {
+    throw refusal(413, `the request is larger than ${MAX_BODY_BYTES} bytes`);
   };
+  app.use(async (c, next) => {
+    if (conversionOf(c) === undefined) throw refusal(404, 'there are /encode and /decode');
+    if (c.req.method !== 'POST') throw refusal(405, 'use POST');
+    const given = /^Bearer (.+)$/u.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
+    if (key !== undefined && !sameSecret(given, key))
+      throw refusal(401, 'the key is missing or wrong: Authorization: Bearer SLIPWAY_CODEC_KEY');
+    await next();
+  });
+  app.post('*', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }), async (c) => {
+    const payloads = await readPayloads(c);
+    const made = await codec[conversionOf(c) ?? 'decode'](payloads);
+    return c.json({ payloads: made.map(toJson) });
+  });
+  return app;
 }
 
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  server.listen(port, host);
+/** A UI may put its own path before it, for example the namespace. */
+function conversionOf(c: Context): 'encode' | 'decode' | undefined {
+  return (['encode', 'decode'] as const).find((conversion) => c.req.path.endsWith(`/${conversion}`));
+}
+
+async function readPayloads(c: Context): Promise<Payload[]> {
+  const body = await c.req.text();
   try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `${host}:${port} cannot be listened on`, {
-      place: `${host}:${port}`,
-      hint: 'choose another port: slipway codec --port 0 takes a free one',
-      cause: error,
-    });
-  }
-}
-
-async function answer(
-  options: CodecServerOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  try {
-    const { origin } = request.headers;
-    if (origin !== undefined) {
-      response.setHeader('vary', 'origin');
-      if (!options.origins.includes(origin)) throw new Refusal(403, `pages of ${origin} may not ask`);
-      response.setHeader('access-control-allow-origin', origin);
-      response.setHeader('access-control-allow-credentials', 'true');
-      response.setHeader('access-control-allow-methods', 'POST, OPTIONS');
-      response.setHeader('access-control-allow-headers', 'authorization, content-type, x-namespace');
-    }
-    // Browsers send no credentials with a preflight request.
-    if (request.method === 'OPTIONS') response.writeHead(204).end();
-    else send(response, 200, await converted(options, request));
-  } catch (error) {
-    if (error instanceof Refusal) send(response, error.status, { message: error.message });
-    else if (error instanceof SlipwayError)
-      send(response, 400, { code: error.code, message: error.message, hint: error.hint });
-    else send(response, 500, { message: 'the codec server failed' });
-  }
-}
-
-async function converted({ codec, key }: CodecServerOptions, request: IncomingMessage): Promise<unknown> {
-  const { pathname } = new URL(request.url ?? '/', 'http://codec');
-  // A UI may put its own path before it, for example the namespace.
-  const conversion = /\/(encode|decode)$/u.exec(pathname)?.[1];
-  if (conversion === undefined) throw new Refusal(404, 'there are /encode and /decode');
-  if (request.method !== 'POST') throw new Refusal(405, 'use POST');
-  const given = /^Bearer (.+)$/u.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  if (key !== undefined && !sameSecret(given, key)) {
-    throw new Refusal(401, 'the key is missing or wrong: Authorization: Bearer SLIPWAY_CODEC_KEY');
-  }
-  const payloads = await readPayloads(request);
-  const made = conversion === 'encode' ? await codec.encode(payloads) : await codec.decode(payloads);
-  return { payloads: made.map(toJson) };
-}
-
-async function readPayloads(request: IncomingMessage): Promise<Payload[]> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new Refusal(413, `the request is larger than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  try {
-    return PAYLOADS.parse(JSON.parse(Buffer.concat(chunks).toString())).payloads;
+    return PAYLOADS.parse(JSON.parse(body)).payloads;
   } catch {
-    throw new Refusal(400, 'expected {"payloads":[{"metadata":{"NAME":"BASE64"},"data":"BASE64"}]}');
+    throw refusal(400, 'expected {"payloads":[{"metadata":{"NAME":"BASE64"},"data":"BASE64"}]}');
   }
 }
 
-function toJson({ metadata, data }: Payload): unknown {
+function toJson({ metadata, data }: Payload) {
   const text = (value: Uint8Array): string => Buffer.from(value).toString('base64');
-  const named = Object.entries(metadata ?? {}).map(([name, value]) => [name, text(value)]);
-  return { metadata: Object.fromEntries(named) as unknown, data: text(data ?? new Uint8Array()) };
+  const named = Object.entries(metadata ?? {}).map(([name, value]) => [name, text(value)] as const);
+  return { metadata: Object.fromEntries(named), data: text(data ?? new Uint8Array()) };
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end(JSON.stringify(body));
-}
-
-/** An HTTP error response. */
-class Refusal extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
+function refusal(status: 400 | 401 | 403 | 404 | 405 | 413, message: string): HTTPException {
+  return new HTTPException(status, { message });
 }

@@ -2,7 +2,7 @@ import { readAccessSettings } from '../../../dashboard/access/accessSettings.ts'
 import { startDashboard } from '../../../dashboard/server.ts';
 import { readMetricsAddress } from '../../../metrics/exporter.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent, onInterruption, untilAborted } from '../../interruption.ts';
+import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { openHooks } from '../hooks/openHooks.ts';
 
@@ -35,13 +35,11 @@ export async function runDashboardCommand(
 ): Promise<number> {
   const { output, environment, home } = context;
   const metrics = address === '' ? undefined : readMetricsAddress(address, EXAMPLE);
-  const interruption = onInterruption();
   exitWithParent(environment);
-  try {
+  return interruptible(async (signal) => {
     const access = await readAccessSettings(environment, host);
-    const hooks =
-      hooksFile === undefined ? undefined : await openHooks(context, hooksFile, interruption.signal);
-    return await withTemporal(context, async (connection) => {
+    const hooks = hooksFile === undefined ? undefined : await openHooks(context, hooksFile, signal);
+    return withTemporal(context, async (connection) => {
       const { settings } = connection;
       const temporal = { ...connection, settings: { ...settings, ui: temporalUi ?? settings.ui } };
       const dashboard = await startDashboard({
@@ -64,11 +62,9 @@ export async function runDashboardCommand(
           'People sign in again after a restart. To keep their sessions: SLIPWAY_DASHBOARD_SECRET',
         );
       }
-      await untilAborted(interruption.signal);
+      await untilAborted(signal);
       await dashboard.close();
       return 0;
     });
-  } finally {
-    interruption.release();
-  }
+  });
 }

@@ -3,10 +3,11 @@ import { slipwayHome } from '../../../config/home.ts';
 import { lintConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { onInterruption, untilAborted } from '../../interruption.ts';
+import { interruptible, untilAborted } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
-import { type LocalStack, type LocalStackOptions, PLATFORM_PORT, startLocalStack } from './localStack.ts';
+import { PLATFORM_PORT } from '../../usualPorts.ts';
+import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './supervisor.ts';
 
 /** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */
@@ -31,39 +32,38 @@ export async function runDevCommand(
   { output, home, environment }: CommandContext,
   options: DevOptions,
 ): Promise<number> {
-  const interruption = onInterruption();
-  try {
-    const stack = await startLocalStack({
-      home,
-      environment: { ...environment, SLIPWAY_ISOLATION: options.isolation },
-      ports: {
-        platform: options.port,
-        temporal: options.temporalPort,
-        temporalUi: options.temporalUiPort,
-        dashboard: options.dashboardPort,
-        hooks: options.hooksPort,
-      },
-      ...(await fileWithHooks()),
-      onProgress: (line) => output.progress(output.style.faint(line)),
-      onEvent: (event) => printEvent(output, event),
-      signal: interruption.signal,
-    });
+  return interruptible(async (signal) => {
     try {
-      tellReady(output, stack, options.port);
-      await tellNextStep(output, home);
-      await untilAborted(interruption.signal);
-      output.note('stopping; running work gets a moment to finish (Ctrl-C again to stop immediately)');
-    } finally {
-      await stack.stop();
+      const stack = await startLocalStack({
+        home,
+        environment: { ...environment, SLIPWAY_ISOLATION: options.isolation },
+        ports: {
+          platform: options.port,
+          temporal: options.temporalPort,
+          temporalUi: options.temporalUiPort,
+          dashboard: options.dashboardPort,
+          hooks: options.hooksPort,
+        },
+        ...(await fileWithHooks()),
+        onProgress: (line) => output.progress(output.style.faint(line)),
+        onEvent: (event) => printEvent(output, event),
+        signal,
+      });
+      try {
+        tellReady(output, stack, options.port);
+        await tellNextStep(output, home);
+        await untilAborted(signal);
+        output.note('stopping; running work gets a moment to finish (Ctrl-C again to stop immediately)');
+      } finally {
+        await stack.stop();
+      }
+      output.event({ event: 'stopped' });
+      return 0;
+    } catch (error) {
+      if (signal.aborted) return 0;
+      throw error;
     }
-    output.event({ event: 'stopped' });
-    return 0;
-  } catch (error) {
-    if (interruption.signal.aborted) return 0;
-    throw error;
-  } finally {
-    interruption.release();
-  }
+  });
 }
 
 function tellReady(

@@ -8,9 +8,14 @@ import { type TemporalSettings, temporalSettings } from '../../../temporal/clien
 import { type DevServer, startDevServer } from '../../../temporal/server/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
 import { installTemporal } from '../../../temporal/server/installation/installation.ts';
-import { DASHBOARD_PORT } from '../dashboard/dashboardPort.ts';
-import { HOOKS_PORT } from '../hooks/hooksPort.ts';
 import { loadPlatform } from '../platform/loadPlatform.ts';
+import {
+  DASHBOARD_PORT,
+  HOOKS_PORT,
+  PLATFORM_PORT,
+  TEMPORAL_PORT,
+  TEMPORAL_UI_PORT,
+} from '../../usualPorts.ts';
 import { choosePort } from './ports.ts';
 import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
@@ -50,11 +55,6 @@ export interface LocalStack {
   /** Ends everything, the worker first. */
   stop(): Promise<void>;
 }
-
-/** The control plane's usual port: the one that the examples name. */
-export const PLATFORM_PORT = 4700;
-const TEMPORAL_PORT = 7233;
-const TEMPORAL_UI_PORT = 8233;
 
 /**
  * Starts Temporal (unless its own environment configuration names one), the platform, a worker and the dashboard, each
@@ -201,106 +201,99 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
   };
 }
 
-/** @returns its ready line. */
-async function startPlatform(start: Start): Promise<CommandService['ready']> {
-  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
-  const port = await choosePort({ option: '--port', asked: ports.platform, preferred: PLATFORM_PORT });
-  onProgress('starting the platform');
-  services.platform = await supervise({
-    name: 'the platform',
-    onEvent,
-    start: () =>
-      startCommand({
-        args: ['platform', '--home', home, '--port', String(port)],
-        // A DATABASE_URL of the shell belongs to the user's own project: here the database is the embedded one.
-        environment: { ...environment, ...WITHOUT_METRICS, DATABASE_URL: undefined },
-        logFile: join(logs, 'platform.log'),
-        readyTimeoutMs: 120_000,
-        stopTimeoutMs: 20_000,
-        signal,
-      }),
-  });
-  return services.platform.first.ready;
-}
-
-async function startWorker(start: Start, settings: TemporalSettings, apiKey: string): Promise<void> {
-  const { home, environment, logs, services, onProgress, onEvent, signal } = start;
-  onProgress('starting the worker');
-  services.worker = await supervise({
-    name: 'the worker',
-    onEvent,
-    start: () =>
-      startCommand({
-        args: ['worker', '--home', home],
-        environment: { ...environment, ...environmentOf(settings, apiKey) },
-        logFile: join(logs, 'worker.log'),
-        readyTimeoutMs: 60_000,
-        // What runs gets its grace (see `worker.ts`), and a little more.
-        stopTimeoutMs: 45_000,
-        signal,
-      }),
-  });
+/** A service that is a `slipway` command. */
+interface ServiceCommand {
+  readonly name: 'platform' | 'worker' | 'dashboard' | 'hooks';
+  /** Absent: it listens on none. */
+  readonly port?: { readonly option: string; readonly preferred: number };
+  readonly args?: readonly string[];
+  readonly environment: LocalStackOptions['environment'];
+  readonly readyTimeoutMs: number;
+  readonly stopTimeoutMs: number;
 }
 
 /** @returns its ready line. */
-async function startDashboard(
+async function startService(
+  { home, environment, ports, logs, services, onProgress, onEvent, signal }: Start,
+  { name, port: wish, args = [], ...command }: ServiceCommand,
+): Promise<CommandService['ready']> {
+  const asked = name === 'worker' ? undefined : ports[name];
+  const port = wish === undefined ? [] : ['--port', String(await choosePort({ ...wish, asked }))];
+  const title = `the ${name}`;
+  onProgress(`starting ${title}`);
+  const service = await supervise({
+    name: title,
+    onEvent,
+    start: () =>
+      startCommand({
+        args: [name, '--home', home, ...port, ...args],
+        environment: { ...environment, ...command.environment },
+        logFile: join(logs, `${name}.log`),
+        readyTimeoutMs: command.readyTimeoutMs,
+        stopTimeoutMs: command.stopTimeoutMs,
+        signal,
+      }),
+  });
+  services[name] = service;
+  return service.first.ready;
+}
+
+function startPlatform(start: Start): Promise<CommandService['ready']> {
+  return startService(start, {
+    name: 'platform',
+    port: { option: '--port', preferred: PLATFORM_PORT },
+    // A DATABASE_URL of the shell belongs to the user's own project: here the database is the embedded one.
+    environment: { ...WITHOUT_METRICS, DATABASE_URL: undefined },
+    readyTimeoutMs: 120_000,
+    stopTimeoutMs: 20_000,
+  });
+}
+
+function startWorker(
   start: Start,
   settings: TemporalSettings,
   apiKey: string,
 ): Promise<CommandService['ready']> {
-  const { home, environment, ports, pageHooksFile, logs, services, onProgress, onEvent, signal } = start;
-  const port = await choosePort({
-    option: '--dashboard-port',
-    asked: ports.dashboard,
-    preferred: DASHBOARD_PORT,
+  return startService(start, {
+    name: 'worker',
+    environment: environmentOf(settings, apiKey),
+    readyTimeoutMs: 60_000,
+    // What runs gets its grace (see `worker.ts`), and a little more.
+    stopTimeoutMs: 45_000,
   });
-  onProgress('starting the dashboard');
-  services.dashboard = await supervise({
-    name: 'the dashboard',
-    onEvent,
-    start: () =>
-      startCommand({
-        args: [
-          ...['dashboard', '--home', home, '--port', String(port)],
-          ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
-          ...(pageHooksFile === undefined ? [] : ['--hooks', pageHooksFile]),
-        ],
-        environment: {
-          ...environment,
-          ...WITHOUT_METRICS,
-          ...environmentOf(settings, apiKey),
-          // A team's address: this page is opened on this machine.
-          SLIPWAY_DASHBOARD_URL: undefined,
-        },
-        logFile: join(logs, 'dashboard.log'),
-        readyTimeoutMs: 60_000,
-        stopTimeoutMs: 10_000,
-        signal,
-      }),
+}
+
+function startDashboard(
+  start: Start,
+  settings: TemporalSettings,
+  apiKey: string,
+): Promise<CommandService['ready']> {
+  return startService(start, {
+    name: 'dashboard',
+    port: { option: '--dashboard-port', preferred: DASHBOARD_PORT },
+    args: [
+      ...(settings.ui === null ? [] : ['--temporal-ui', settings.ui]),
+      ...(start.pageHooksFile === undefined ? [] : ['--hooks', start.pageHooksFile]),
+    ],
+    // The address of the shell is a team's: this page is opened on this machine.
+    environment: { ...WITHOUT_METRICS, ...environmentOf(settings, apiKey), SLIPWAY_DASHBOARD_URL: undefined },
+    readyTimeoutMs: 60_000,
+    stopTimeoutMs: 10_000,
   });
-  return services.dashboard.first.ready;
 }
 
 /** @returns the address at which hooks are listened for; `null`: the file has none. */
 async function startHooks(start: Start, settings: TemporalSettings, apiKey: string): Promise<string | null> {
-  const { home, environment, ports, hooksFile, logs, services, onProgress, onEvent, signal } = start;
-  if (hooksFile === undefined) return null;
-  const port = await choosePort({ option: '--hooks-port', asked: ports.hooks, preferred: HOOKS_PORT });
-  onProgress('starting the hooks');
-  services.hooks = await supervise({
-    name: 'the hooks',
-    onEvent,
-    start: () =>
-      startCommand({
-        args: ['hooks', '--home', home, '--port', String(port), '--config', hooksFile],
-        environment: { ...environment, ...environmentOf(settings, apiKey) },
-        logFile: join(logs, 'hooks.log'),
-        readyTimeoutMs: 60_000,
-        stopTimeoutMs: 10_000,
-        signal,
-      }),
+  if (start.hooksFile === undefined) return null;
+  const ready = await startService(start, {
+    name: 'hooks',
+    port: { option: '--hooks-port', preferred: HOOKS_PORT },
+    args: ['--config', start.hooksFile],
+    environment: environmentOf(settings, apiKey),
+    readyTimeoutMs: 60_000,
+    stopTimeoutMs: 10_000,
   });
-  return String(services.hooks.first.ready['hooks']);
+  return String(ready['hooks']);
 }
 
 /** One process alone can serve metrics at an address: here the worker, which carries out releases. */

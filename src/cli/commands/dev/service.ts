@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { CodedError } from '@slipway/contract/codedError';
 
 import { SlipwayError } from '../../../domain/errors.ts';
+import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 
 /** A process that runs until it is stopped, or dies. */
 export interface Service {
@@ -95,9 +96,10 @@ async function readyLine(
     let said: CodedError | undefined;
     if (child.stdout !== null) {
       createInterface({ input: child.stdout }).on('line', (line) => {
-        const event = parseEvent(line);
-        if (event?.['event'] === 'error') said = errorOf(event);
-        if (event?.['event'] !== 'ready') return;
+        const event = parsedJson(line);
+        if (!isRecord(event)) return;
+        if (event['event'] === 'error') said = errorOf(event);
+        if (event['event'] !== 'ready') return;
         clearTimeout(timer);
         resolve(event);
       });
@@ -125,18 +127,6 @@ function killGroup(pid: number): void {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-function parseEvent(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }
 

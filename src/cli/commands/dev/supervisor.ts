@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { untilAborted } from '../../interruption.ts';
 import type { Service } from './service.ts';
 
 /** The events of a supervised service. */
@@ -54,7 +55,7 @@ export async function supervise<S extends Service>(options: SupervisorOptions<S>
     let delayMs = FIRST_DELAY_MS;
     for (;;) {
       if (service !== undefined) {
-        await Promise.race([service.exited, aborted(stopping.signal)]);
+        await Promise.race([service.exited, untilAborted(stopping.signal)]);
         if (isStopping()) return service.stop();
         if (now() - startedAt >= WELL_AFTER_MS) delayMs = FIRST_DELAY_MS;
         onEvent({ what: 'died', name, restartInMs: delayMs });
@@ -81,13 +82,6 @@ export async function supervise<S extends Service>(options: SupervisorOptions<S>
       await running;
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 async function waitFor(ms: number, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import { makeHome } from '../../../config/home.ts';
 import { listen } from '../../../dashboard/listen.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent, onInterruption, untilAborted } from '../../interruption.ts';
+import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { openHooks } from './openHooks.ts';
 
@@ -28,12 +28,11 @@ export async function runHooksCommand(
   { config: path, host, port }: HooksOptions,
 ): Promise<number> {
   const { output, environment, home } = context;
-  const interruption = onInterruption();
   exitWithParent(environment);
-  try {
-    const { hooks, routes } = await openHooks(context, path, interruption.signal);
+  return interruptible(async (signal) => {
+    const { hooks, routes } = await openHooks(context, path, signal);
     await makeHome(home);
-    return await withTemporal(context, async (temporal) => {
+    return withTemporal(context, async (temporal) => {
       const answer = getRequestListener(routes(temporal).fetch);
       const listening = await listen((request, response) => void answer(request, response), {
         host,
@@ -43,11 +42,9 @@ export async function runHooksCommand(
       output.event({ event: 'ready', hooks: listening.url, names: hooks.map(({ name }) => name) });
       for (const { name, config } of hooks)
         output.print(`${name} (${config.form}) listens at ${listening.url}/hooks/${name}`);
-      await untilAborted(interruption.signal);
+      await untilAborted(signal);
       await listening.close();
       return 0;
     });
-  } finally {
-    interruption.release();
-  }
+  });
 }

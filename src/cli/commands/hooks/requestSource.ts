@@ -2,12 +2,9 @@ import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import type { Actor } from '../../../domain/actor.ts';
 import type { RequestSource } from '../../../hooks/listeningHook.ts';
 import type { CommandContext } from '../../context.ts';
-import { readDatasets } from '../../datasets/readDatasets.ts';
-import { gitIn, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
-import { artifactOf } from '../artifact/artifactOf.ts';
-import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
-import { notifyOf, releaseRequest } from '../release/releaseRequest.ts';
+import { releaseRequest, sourceFacts } from '../release/releaseRequest.ts';
+import { storeArtifact } from '../release/storeArtifact.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /** A placeholder. The worker replaces it by the event. */
@@ -25,22 +22,12 @@ export function requestSource(
   return {
     release: shared(async (name) => {
       const { settings, spec } = await chooseTargetSpec(context, file.config, name);
-      const { environment, output } = context;
-      const git = gitIn(file.folder);
-      const [commit, ref, notify] = await Promise.all([
-        sourceCommit(environment, git),
-        sourceRef(environment, git),
-        notifyOf(settings.notify ?? [], environment, git),
-      ]);
-      const datasets = await readDatasets(context, file, settings, signal);
-      const prepared = await artifactOf(file, name, context, signal, (source) =>
-        warnOfSecrets(output, source, false, signal),
-      );
-      const committedAt = await sourceCommittedAt(git, commit);
-      await datasets.store();
+      const source = await sourceFacts(context.environment, file.folder, settings.notify);
+      const { prepared, checks } = await storeArtifact(context, file, { name, settings }, false, signal);
+      const { artifact, recordStore } = prepared;
       return releaseRequest(
-        { ...settings, checks: datasets.checks, notify },
-        { target: spec, ...prepared, requestedBy: BY, commit, committedAt, ref },
+        { ...settings, ...source, checks },
+        { target: spec, artifact, recordStore, requestedBy: BY },
       );
     }),
     promotion: shared(async (name) => {

@@ -1,15 +1,17 @@
-import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { stringify } from 'yaml';
 
 import type { ConfigProblem } from '../../../config/configPlace.ts';
+import { present } from '../../../config/fields.ts';
 import { CONFIG_FILE } from '../../../config/findConfig.ts';
 import { lintText } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { onInterruption } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
 import { printProblems } from '../lint/problemLines.ts';
@@ -98,29 +100,24 @@ async function answersOf(
       hint: 'without questions: slipway init --yes; set the rest with --target, --control-plane, --deployment and --ci',
     });
   }
-  const interruption = onInterruption();
-  const questions = terminalQuestions(terminal.input, terminal.output, interruption.signal);
-  try {
-    return await askAnswers(facts, questions.ask);
-  } catch (error) {
-    // readline handles Ctrl-C and Ctrl-D on a terminal, so the process gets no signal.
-    const isLeft = error instanceof Error && error.name === 'AbortError';
-    if (!isLeft && !interruption.signal.aborted) throw error;
-    throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
-  } finally {
-    questions.close();
-    interruption.release();
-  }
+  return interruptible(async (signal) => {
+    const questions = terminalQuestions(terminal.input, terminal.output, signal);
+    try {
+      return await askAnswers(facts, questions.ask);
+    } catch (error) {
+      // readline handles Ctrl-C and Ctrl-D on a terminal, so the process gets no signal.
+      const isLeft = error instanceof Error && error.name === 'AbortError';
+      if (!isLeft && !signal.aborted) throw error;
+      throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
+    } finally {
+      questions.close();
+    }
+  });
 }
 
 /** Options override detected values and answers. */
 function given({ ci, target, controlPlane, deployment }: InitOptions): Partial<InitAnswers> {
-  return {
-    ...(ci === undefined ? {} : { ci }),
-    ...(target === undefined ? {} : { target }),
-    ...(controlPlane === undefined ? {} : { controlPlane }),
-    ...(deployment === undefined ? {} : { deployment }),
-  };
+  return present({ ci, target, controlPlane, deployment });
 }
 
 /** An option's value may be invalid in the file. */
@@ -137,8 +134,7 @@ async function writeAll(
   files: readonly { readonly path: string; readonly text: string }[],
   force: boolean,
 ): Promise<void> {
-  const there: string[] = [];
-  for (const { path } of files) if (await isThere(join(folder, path))) there.push(path);
+  const there = files.map(({ path }) => path).filter((path) => existsSync(join(folder, path)));
   if (there.length > 0 && !force) {
     throw new SlipwayError('SLIPWAY_USAGE', `${there.join(' and ')} exists already`, {
       place: resolve(folder, there[0] ?? ''),
@@ -157,13 +153,6 @@ async function writeAll(
       });
     }
   }
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** A CI file. */

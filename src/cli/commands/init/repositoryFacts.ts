@@ -1,6 +1,8 @@
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
+import { isRecord, parsedJson } from '../../../domain/scalars.ts';
 import type { Git } from '../../provenance.ts';
 
 /** What is detected about a repository before any question. */
@@ -29,18 +31,15 @@ const LOCK_FILES: readonly (readonly [file: string, packageManager: string])[] =
 
 /** Inspects the repository in a folder. Changes nothing; a missing fact is no error. */
 export async function repositoryFacts(folder: string, git: Git): Promise<RepositoryFacts> {
-  const graphConfig = await firstThere(folder, GRAPH_CONFIGS);
-  const lockFile = await firstThere(
-    folder,
-    LOCK_FILES.map(([file]) => file),
-  );
+  const isThere = (file: string): boolean => existsSync(join(folder, file));
+  const graphConfig = GRAPH_CONFIGS.find(isThere);
   const remote = await git('remote', 'get-url', 'origin');
   const manifest = await jsonOf(join(folder, 'package.json'));
   const named = remoteName(remote) ?? (typeof manifest['name'] === 'string' ? manifest['name'] : undefined);
   return {
     graphConfig,
     graphs: graphConfig === undefined ? [] : await graphNames(join(folder, graphConfig)),
-    packageManager: LOCK_FILES.find(([file]) => file === lockFile)?.[1],
+    packageManager: LOCK_FILES.find(([file]) => isThere(file))?.[1],
     host: hostOf(remote),
     name: deploymentName(named ?? basename(folder)),
   };
@@ -65,29 +64,13 @@ function hostOf(remote: string | undefined): RepositoryFacts['host'] {
   return host === 'github' || host === 'gitlab' ? host : undefined;
 }
 
-async function firstThere(folder: string, files: readonly string[]): Promise<string | undefined> {
-  for (const file of files) {
-    const there = await access(join(folder, file)).then(
-      () => true,
-      () => false,
-    );
-    if (there) return file;
-  }
-  return undefined;
-}
-
 async function graphNames(file: string): Promise<readonly string[]> {
   const { graphs } = await jsonOf(file);
-  return typeof graphs === 'object' && graphs !== null ? Object.keys(graphs) : [];
+  return isRecord(graphs) ? Object.keys(graphs) : [];
 }
 
-/** A JSON object; empty if the file is missing or invalid. Later commands report that. */
+/** A JSON object; empty if the file is missing or invalid. `init` asks for what is missing, and later commands report it. */
 async function jsonOf(file: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    // `init` asks for what is missing.
-    return {};
-  }
+  const value = parsedJson(await readFile(file, 'utf8').catch(() => ''));
+  return isRecord(value) ? value : {};
 }

@@ -1,14 +1,16 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
+import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
+import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { withTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /** The options of the commands that control a running release. */
@@ -28,7 +30,7 @@ export interface InterventionOptions {
 
 /**
  * `slipway abort|pause|resume|approve|reject|retry|skip [TARGET]`: controls the running release. `abort` of a queued
- * release withdraws it.
+ * release withdraws it. With `--promotion`: controls a running promotion.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the command does not apply to the release now.
@@ -39,28 +41,38 @@ export async function runInterventionCommand(
   wanted: string | undefined,
   options: InterventionOptions,
 ): Promise<number> {
-  const { promotion, ...rest } = options;
-  if (kind === 'skip' && skipped(options).what === undefined) {
+  const said = skipped(options);
+  if (kind === 'skip' && said.what === undefined) {
     throw new SlipwayError('SLIPWAY_USAGE', 'name what to skip', {
       hint: 'name it: --check NAME, --soak, --judge, or --freeze',
     });
   }
-  if (promotion !== undefined) {
-    return runPromotionIntervention(context, kind, promotion, { ...rest, said: skipped(options) });
-  }
   const { output } = context;
-  const { config, folder } = await loadConfig(options.config);
-  const { name, spec, settings } = await chooseTargetSpec(context, config, wanted);
+  const file = await loadConfig(options.config);
+  const { config, folder } = file;
+  const promotion =
+    options.promotion === undefined
+      ? undefined
+      : promotionSettings(config, choosePromotion(config, options.promotion));
+  const { name, spec, settings } = await chooseTargetSpec(context, config, promotion?.to ?? wanted);
   const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { who, from, reason };
-  const workflowId = targetWorkflowId(spec);
-  const prove = commandProver(context, settings.approval, () => artifactStoreOf({ config, folder }, context));
+  const { approval } = promotion ?? settings;
+  const prove = commandProver(context, approval, () => artifactStoreOf(file, context));
   return withTemporal(context, async (temporal) => {
+    if (promotion !== undefined) {
+      const workflowId = promotionWorkflowId({ name: promotion.name, to: spec });
+      const taken = await intervenePromotion(temporal, workflowId, kind, { ...said, ...message }, prove);
+      output.event({ event: 'intervention', kind, promotion: promotion.name, ...taken });
+      output.print(`${kind} ${promotion.name}: ${taken.note}`);
+      return 0;
+    }
     const { release } = options;
+    const workflowId = targetWorkflowId(spec);
     const taking =
       kind === 'abort' && release !== undefined
         ? stopRelease(temporal, workflowId, release, message, prove)
-        : intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release, prove);
+        : intervene(temporal, workflowId, kind, { ...message, ...said }, release, prove);
     const taken = await taking.catch((error: unknown) => {
       const leading = Object.keys(config.promotions).filter((each) => config.promotions[each]?.to === name);
       throw release === undefined ? withPromotions(error, kind, leading) : error;

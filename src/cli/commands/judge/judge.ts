@@ -18,7 +18,7 @@ import { randomFrom, sample } from '../../../judge/random.ts';
 import { markdownReport, type ReportLine, textReport } from '../../../judge/writtenReport.ts';
 import type { CommandContext } from '../../context.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
-import { onInterruption } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
 import { ownArtifactStore } from '../artifact/artifactOf.ts';
@@ -71,7 +71,6 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
 export async function runJudgeCommand(context: CommandContext, options: JudgeOptions): Promise<number> {
   const settings = readSettings(options);
   const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
-  const interruption = onInterruption();
   const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) => keyOf(context, key));
   const [baseline, candidate] = [
     agentClient(options.baseline, keys[0], settings, '--api-key'),
@@ -80,44 +79,44 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   const feedback = createFeedbackClient();
   const pool = createAgent();
   const live = new LiveLines(context.output);
-  try {
-    const { signal } = interruption;
-    const from = options.inputs ?? 'recorded runs';
-    const inputs = ofFile ?? recordedInputs(baseline, settings.assistant, signal);
-    const chosen = await choose(inputs, settings, from);
-    let progress: Progress | undefined;
-    live.show(() => [
-      progress === undefined ? 'warming up' : `judging: ${progress.made} of ${progress.planned} runs`,
-    ]);
-    const judged = await judgeCandidate({
-      settings,
-      inputs: { from, chosen },
-      agents: {
-        baseline: { url: options.baseline, client: baseline },
-        candidate: { url: options.candidate, client: candidate },
-      },
-      feedback,
-      evaluators: { pool, environment: context.environment },
-      signal,
-      onTrial: (_, now) => {
-        progress = now;
-      },
-    });
-    live.hide();
-    // An agent's answer may contain its key.
-    const report = removeSecretsFromTexts(
-      judged,
-      keys.filter((key) => key !== undefined),
-    );
-    await keep(context, report);
-    if (options.markdown !== undefined) await writeFile(options.markdown, markdownReport(report));
-    printReport(context.output, report);
-    return EXIT_CODES[report.verdict];
-  } finally {
-    live.hide();
-    interruption.release();
-    await Promise.all([baseline.close(), candidate.close(), feedback.close(), pool.close()]);
-  }
+  return interruptible(async (signal) => {
+    try {
+      const from = options.inputs ?? 'recorded runs';
+      const inputs = ofFile ?? recordedInputs(baseline, settings.assistant, signal);
+      const chosen = await choose(inputs, settings, from);
+      let progress: Progress | undefined;
+      live.show(() => [
+        progress === undefined ? 'warming up' : `judging: ${progress.made} of ${progress.planned} runs`,
+      ]);
+      const judged = await judgeCandidate({
+        settings,
+        inputs: { from, chosen },
+        agents: {
+          baseline: { url: options.baseline, client: baseline },
+          candidate: { url: options.candidate, client: candidate },
+        },
+        feedback,
+        evaluators: { pool, environment: context.environment },
+        signal,
+        onTrial: (_, now) => {
+          progress = now;
+        },
+      });
+      live.hide();
+      // An agent's answer may contain its key.
+      const report = removeSecretsFromTexts(
+        judged,
+        keys.filter((key) => key !== undefined),
+      );
+      await keep(context, report);
+      if (options.markdown !== undefined) await writeFile(options.markdown, markdownReport(report));
+      printReport(context.output, report);
+      return EXIT_CODES[report.verdict];
+    } finally {
+      live.hide();
+      await Promise.all([baseline.close(), candidate.close(), feedback.close(), pool.close()]);
+    }
+  });
 }
 
 /** Validates the options by the schema of the file's `judge`. */

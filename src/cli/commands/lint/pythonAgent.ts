@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { parsedJson } from '../../../domain/scalars.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 
@@ -20,7 +21,7 @@ export async function pythonAgentProblems({
   for (const path of new Set(paths.filter((each) => each !== null))) {
     const file = join(root, path);
     const text = await readFile(file, 'utf8').catch(() => '{}');
-    const graph = pythonGraphOf(parsed(text));
+    const graph = pythonGraphOf(parsedJson(text));
     if (graph === undefined) continue;
     const lines = text.split('\n');
     const line = Math.max(
@@ -40,14 +41,4 @@ export async function pythonAgentProblems({
     });
   }
   return problems;
-}
-
-/** The builder rejects a file that is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -20,7 +20,7 @@ import {
   type RevisionOf,
 } from '../../../inspection/deployment/revisionLog.ts';
 import type { CommandContext } from '../../context.ts';
-import { onInterruption } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec, type ChosenTarget } from '../target/targetAccess.ts';
 import { logPrinter } from './printRevisionLog.ts';
@@ -57,21 +57,18 @@ export async function runLogsCommand(
 ): Promise<number> {
   const { config, folder } = await loadConfig(options.config);
   const target = await chooseTargetSpec(context, config, wanted);
-  const interruption = onInterruption();
-  try {
+  return interruptible(async (signal) => {
     if (options.release !== undefined) {
       const store = artifactStoreOf({ config, folder }, context);
       const asked = { target, store, release: options.release, tail: options.tail };
-      await printReleaseLog(context, asked, options.follow === true ? interruption.signal : undefined);
+      await printReleaseLog(context, asked, options.follow === true ? signal : undefined);
       return 0;
     }
     await withControlPlane(context, target.spec, (client) =>
-      tellLog(context, client, target, options, interruption.signal),
+      tellLog(context, client, target, options, signal),
     );
     return 0;
-  } finally {
-    interruption.release();
-  }
+  });
 }
 
 async function tellLog(

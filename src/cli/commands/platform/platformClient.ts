@@ -9,6 +9,7 @@ import type { ServiceOptions } from '../../../clients/service.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { readDevState } from '../../../temporal/server/devState.ts';
 import type { CommandContext } from '../../context.ts';
+import { PLATFORM_PORT } from '../../usualPorts.ts';
 
 /** Which platform is called, and for which tenant. */
 export interface PlatformClientOptions {
@@ -86,15 +87,6 @@ export function findByName<T extends { readonly id: string }>(
   });
 }
 
-/** The address of a platform that was started without `--port`. */
-const DEFAULT_URL = 'http://127.0.0.1:4700';
-
-/** A running platform, and the key to call it with. */
-interface RunningPlatform {
-  readonly baseUrl: string;
-  readonly apiKey: string;
-}
-
 /**
  * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of this home's `slipway
  * dev`, else the default port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the
@@ -102,12 +94,16 @@ interface RunningPlatform {
  * @throws SlipwayError SLIPWAY_SECRET_MISSING if there is no key.
  */
 async function runningPlatform(
-  { home, environment }: Pick<CommandContext, 'home' | 'environment'>,
+  { home, environment }: Context,
   url: string | undefined,
-): Promise<RunningPlatform> {
+): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey'>> {
   const dev = await readDevState(home);
   return {
-    baseUrl: url ?? nonEmpty(environment['SLIPWAY_PLATFORM_URL']) ?? dev?.controlPlane ?? DEFAULT_URL,
+    baseUrl:
+      url ??
+      nonEmpty(environment['SLIPWAY_PLATFORM_URL']) ??
+      dev?.controlPlane ??
+      `http://127.0.0.1:${PLATFORM_PORT}`,
     apiKey:
       nonEmpty(environment['SLIPWAY_PLATFORM_API_KEY']) ??
       (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),

@@ -9,10 +9,8 @@ import {
   numberOption,
   portOption,
 } from '../../program/options.ts';
+import { PLATFORM_PORT } from '../../usualPorts.ts';
 import type { PlatformCommandOptions } from './platform.ts';
-
-/** The default port of `slipway platform` and of the platform of `slipway dev`. */
-export const PLATFORM_PORT = 4700;
 
 /** Adds the options of `slipway platform`, and its subcommands, which call a running platform. */
 export function addPlatformCommand(platform: Command, runs: Runs): void {

@@ -1,8 +1,8 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
-import { onInterruption } from '../../interruption.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { interruptible } from '../../interruption.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { listPreviewsOf } from './listPreviewsOf.ts';
 import type { PullRequestOptions } from './previewTarget.ts';
@@ -34,13 +34,8 @@ export async function runPreviewCommand(
   }
   const file = await loadConfig(options.config);
   printProblems(context.output, file.warnings, 'note');
-  const interruption = onInterruption();
-  const temporal = await openTemporal(context);
-  try {
-    const run = what === 'up' ? releasePreview : takeDown;
-    return await run(context, temporal, file, { ...options, pr }, interruption.signal);
-  } finally {
-    interruption.release();
-    await temporal.close();
-  }
+  const run = what === 'up' ? releasePreview : takeDown;
+  return interruptible((signal) =>
+    withTemporal(context, (temporal) => run(context, temporal, file, { ...options, pr }, signal)),
+  );
 }

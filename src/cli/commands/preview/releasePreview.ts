@@ -38,13 +38,12 @@ export async function releasePreview(
     context,
     temporal,
     {
-      config: file,
+      file,
       target: deployment,
       reason: options.reason,
-      overrideHold: false,
-      strict: options.strict ?? false,
+      strict: options.strict,
       wait: options.wait,
-      timeoutMs: options.timeout,
+      timeout: options.timeout,
       submit: async (request) => {
         workflowId = previewWorkflowId(request.target);
         const judge = await prepareJudge(context, loaded, wanted);
@@ -60,18 +59,8 @@ export async function releasePreview(
   const agentUrl = (ending?.from === 'result' ? ending.result.agentUrl : null) ?? state?.agentUrl ?? null;
   const commentProblem = state?.commentProblem ?? null;
   const { name, pr } = terms;
-  output.event({
-    event: 'preview',
-    name,
-    pr,
-    deployment,
-    workflowId,
-    releaseId,
-    expiresAt,
-    agentUrl,
-    commentProblem,
-    exitCode,
-  });
+  const seen = { name, pr, deployment, workflowId, releaseId, expiresAt, agentUrl, commentProblem };
+  output.event({ event: 'preview', ...seen, exitCode });
   output.print(
     `Preview of #${pr}: ${agentUrl ?? 'no address yet'}, until ${expiresAt} or later with the next push`,
   );

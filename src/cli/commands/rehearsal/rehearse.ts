@@ -19,7 +19,7 @@ import { installTestServer } from '../../../temporal/server/installation/testSer
 import { startTestServer } from '../../../temporal/server/testServer.ts';
 import type { CommandContext } from '../../context.ts';
 import type { ReadDatasets } from '../../datasets/readDatasets.ts';
-import { INTERRUPTED, onInterruption } from '../../interruption.ts';
+import { INTERRUPTED, interruptible } from '../../interruption.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { choosePort } from '../dev/ports.ts';
 import { promotionRequest } from '../promotion/promotionRequest.ts';
@@ -61,33 +61,31 @@ export async function runRehearseCommand(
     injections: await injectionsOf(file, options),
   });
   const story = new Story(output, rehearsal);
-  const interruption = onInterruption();
-  const { signal } = interruption;
-  try {
-    const { path: executable } = await installTestServer({
-      onProgress: (line) => output.progress(line),
-      signal,
-      env: context.environment,
-    });
-    const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
-    const server = await startTestServer({ executable, port, signal });
+  return interruptible(async (signal) => {
     try {
-      // The worker's log lines would interrupt the printed story.
-      logOnStderr('ERROR');
-      const rehearsed = await rehearse(server, rehearsal, { onEvent: (event) => story.add(event), signal });
-      story.tell(rehearsed, performance.now() - began);
-      return 0;
-    } finally {
-      await server.stop();
+      const { path: executable } = await installTestServer({
+        onProgress: (line) => output.progress(line),
+        signal,
+        env: context.environment,
+      });
+      const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
+      const server = await startTestServer({ executable, port, signal });
+      try {
+        // The worker's log lines would interrupt the printed story.
+        logOnStderr('ERROR');
+        const rehearsed = await rehearse(server, rehearsal, { onEvent: (event) => story.add(event), signal });
+        story.tell(rehearsed, performance.now() - began);
+        return 0;
+      } finally {
+        await server.stop();
+      }
+    } catch (error) {
+      if (!signal.aborted || error instanceof SlipwayError) throw error;
+      output.event({ event: 'stopped' });
+      output.note('stopped; nothing is left running');
+      return INTERRUPTED;
     }
-  } catch (error) {
-    if (!signal.aborted || error instanceof SlipwayError) throw error;
-    output.event({ event: 'stopped' });
-    output.note('stopped; nothing is left running');
-    return INTERRUPTED;
-  } finally {
-    interruption.release();
-  }
+  });
 }
 
 function promotionsOf({ config }: LoadedConfig, wanted: string | undefined): readonly string[] {

@@ -9,15 +9,15 @@ import {
 import { type ArtifactStore, readKeptChecks } from '../../../artifact/artifactStore.ts';
 import { ServiceError } from '../../../clients/serviceError.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import { type Frozen, frozenAt } from '../../../domain/freeze/freeze.ts';
+import { frozenAt } from '../../../domain/freeze/freeze.ts';
 import type { KnownRevision, ReleaseRequest } from '../../../domain/release/release.ts';
 import {
   type DeploymentNow,
   longestMs,
   type PlannedAnswer,
-  type PlannedChange,
   plannedChange,
   type PlannedStep,
   plannedSteps,
@@ -35,40 +35,20 @@ import {
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
 import { readDatasets } from '../../datasets/readDatasets.ts';
-import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, readRequester, sourceCommit, sourceRef } from '../../provenance.ts';
+import { withTemporal } from '../../openTemporal.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
-import { type LocalHold, readLocalHold } from '../target/localHold.ts';
+import { readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';
-import { type ReadSettings, releaseRequest } from './releaseRequest.ts';
+import { releaseRequest, sourceFacts } from './releaseRequest.ts';
 
 /** What a release on a target would do now. */
 export interface ReleasePlan {
-  readonly target: string;
   readonly request: ReleaseRequest;
-  /** The tarball's files; `null` for an image or a git ref. */
-  readonly files: readonly ArtifactFile[] | null;
-  /** How they differ from the serving artifact; `null` if that is unknown or not in the artifact store. */
-  readonly difference: FilesDifference | null;
-  /** The current deployment; `null`: there is none yet; `undefined`: the control plane did not answer. */
-  readonly deployment: Deployment | null | undefined;
-  /** What the target knows of the revision that serves; `undefined`: nothing. */
-  readonly serving: KnownRevision | undefined;
-  /** `undefined`: the control plane did not answer. */
-  readonly change: PlannedChange | undefined;
-  readonly steps: readonly PlannedStep[];
-  /** The longest duration of the steps, in milliseconds, without waits for a person or a freeze. */
-  readonly longestMs: number;
-  /** The steps that restore a revision if the release fails. */
-  readonly restoring: readonly PlannedStep[];
-  readonly restoringLongestMs: number;
-  /** The freeze that is in force. */
-  readonly frozen: Frozen | null;
-  readonly localHold: LocalHold | undefined;
-  /** The target's answer to this request; `undefined`: it could not be asked. */
-  readonly taken: PlannedAnswer | undefined;
+  readonly event: EventOf<'release_plan'>;
   /** Why the control plane or the target could not be asked. */
   readonly unreached: readonly SlipwayError[];
 }
@@ -96,33 +76,59 @@ export async function releasePlan(
 
   const { prepared, files } = await shipped(context, file, name, signal);
   const { checks } = await readDatasets(context, file, settings, signal);
-  const request = await requestOf(context, file, { settings: { ...settings, checks }, spec }, prepared);
+  const { artifact, recordStore } = prepared;
+  const { environment } = context;
+  const requestedBy = await readRequester(environment, gitIn(file.folder), undefined);
+  const source = await sourceFacts(environment, file.folder, settings.notify);
+  const request = releaseRequest(
+    { ...settings, ...source, checks },
+    { target: spec, artifact, recordStore, requestedBy },
+  );
   const around = {
     exists: found !== undefined && found !== null,
     unknownBaseline: found === undefined || (active !== null && serving === undefined),
   };
   const steps = plannedSteps(request, around);
+  const store = artifactStoreOf(file, context);
   const ownChecks = around.unknownBaseline
     ? request.checks
-    : await restoredChecks(artifactStoreOf(file, context), active, view?.state.known ?? []);
+    : await restoredChecks(store, active, view?.state.known ?? []);
   const restoring = restoringSteps({ checks: ownChecks, steps: request.steps });
-  return {
+  const frozen = frozenAt(request.freezes ?? [], Date.now());
+  const unreached = [word, deployment].filter((one) => one instanceof SlipwayError);
+  const event: ReleasePlan['event'] = {
+    event: 'release_plan',
     target: name,
-    request,
-    files: files === null ? null : [...files.values()],
-    difference: await differenceOf(artifactStoreOf(file, context), serving, files),
-    deployment: found,
-    serving,
-    change: found === undefined ? undefined : plannedChange(request, found === null ? null : nowOf(found)),
-    steps,
+    artifact: {
+      kind: artifact.kind,
+      identity: artifactIdentity(artifact),
+      sizeBytes: artifact.kind === 'tarball' ? artifact.sizeBytes : null,
+      files: files === null ? null : [...files.values()],
+      difference: await differenceOf(store, serving, files),
+    },
+    commit: request.commit ?? null,
+    requestKey: request.requestKey,
+    deployment: found == null ? null : { deploymentId: found.id, name: found.name, activeRevisionId: active },
+    creates: found === undefined ? null : found === null,
+    serving: serving ?? null,
+    change: found === undefined ? null : plannedChange(request, found === null ? null : nowOf(found)),
+    steps: steps.map(withPolicy),
     longestMs: longestMs(steps) + request.soakMs,
-    restoring,
+    restoring: restoring.map(withPolicy),
     restoringLongestMs: longestMs(restoring),
-    frozen: frozenAt(request.freezes ?? [], Date.now()),
-    localHold,
-    taken: view === undefined ? undefined : answerOf(view, request),
-    unreached: [word, deployment].filter((one) => one instanceof SlipwayError),
+    checks: request.checks,
+    soakMs: request.soakMs,
+    approval: request.approval ?? null,
+    frozen: frozen === null ? null : { ...frozen, until: new Date(frozen.until).toISOString() },
+    localHold: localHold ?? null,
+    answer: view === undefined ? null : answerOf(view, request),
+    unreached: unreached.map(({ code, message }) => ({ code, message })),
   };
+  return { request, event, unreached };
+}
+
+function withPolicy({ policy, ...step }: PlannedStep): ReleasePlan['event']['steps'][number] {
+  return { ...step, ...policy };
 }
 
 interface Shipped {
@@ -151,25 +157,6 @@ async function shipped(
     },
   );
   return { prepared, files: files[0] ?? null };
-}
-
-async function requestOf(
-  { environment }: CommandContext,
-  { folder }: Pick<LoadedConfig, 'folder'>,
-  { settings, spec }: { readonly settings: ReadSettings; readonly spec: TargetSpec },
-  { artifact, recordStore }: PreparedArtifact,
-): Promise<ReleaseRequest> {
-  const git = gitIn(folder);
-  const commit = await sourceCommit(environment, git);
-  const ref = await sourceRef(environment, git);
-  return releaseRequest(settings, {
-    target: spec,
-    artifact,
-    recordStore,
-    requestedBy: await readRequester(environment, git, undefined),
-    commit,
-    ref,
-  });
 }
 
 async function differenceOf(
@@ -247,16 +234,12 @@ const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 /** A target's own state, or an error if Temporal is unreachable or no worker answers. */
 async function askTarget(context: CommandContext, spec: TargetSpec): Promise<TargetView | SlipwayError> {
   try {
-    const temporal = await openTemporal(context);
-    try {
+    return await withTemporal(context, async (temporal) => {
       const view = await viewTarget(temporal, targetWorkflowId(spec));
-      if (view !== undefined) return view;
       // A release on a new target needs a worker, too.
-      await requireWorker(temporal);
-      return NEW_TARGET;
-    } finally {
-      await temporal.close();
-    }
+      if (view === undefined) await requireWorker(temporal);
+      return view ?? NEW_TARGET;
+    });
   } catch (error) {
     return asAnswer(error);
   }

@@ -6,12 +6,7 @@ import { formatDuration } from '../../../domain/duration.ts';
 import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
 import type { KnownRevision } from '../../../domain/release/release.ts';
-import type {
-  PlannedAnswer,
-  PlannedChange,
-  PlannedSecret,
-  PlannedStep,
-} from '../../../domain/release/releasePlan.ts';
+import type { PlannedAnswer, PlannedChange, PlannedSecret } from '../../../domain/release/releasePlan.ts';
 import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
 import { tableLines } from '../../ui/table.ts';
@@ -23,30 +18,31 @@ const LARGEST_TOLD = 3;
 
 /** What a release would do, for people. */
 export function releasePlanLines(plan: ReleasePlan, style: Style): readonly string[] {
-  const { target, request, taken, change, steps, longestMs, restoringLongestMs } = plan;
+  const { target, answer, change, steps, checks, soakMs, longestMs, restoringLongestMs } = plan.event;
   return [
     `A release on ${style.strong(target)}would do this now; nothing is made, started or stored`,
     ...artifactLines(plan),
     ...deploymentLines(plan, style),
-    ...(taken === undefined
+    ...(answer === null
       ? [`  taken      ${style.warn('not known: the target did not answer')}`]
-      : takenLines(taken, style)),
-    ...waitLines(plan, style),
-    ...(change === undefined ? [] : changeLines(change, style)),
+      : takenLines(answer, style)),
+    ...waitLines(plan.event, style),
+    ...(change === null ? [] : changeLines(change, style)),
     '  steps',
     ...stepLines(steps, style),
-    ...(request.soakMs === 0 ? [] : [`  soaks      for ${formatDuration(request.soakMs)}`]),
+    ...(soakMs === 0 ? [] : [`  soaks      for ${formatDuration(soakMs)}`]),
     '  checks',
-    ...(request.checks.length === 0
+    ...(checks.length === 0
       ? [`    ${style.warn('none: a revision counts as verified once it serves')}`]
-      : request.checks.map(checkLine)),
+      : checks.map(checkLine)),
     `  takes      at most ${formatDuration(longestMs)}, by the deadlines of its steps`,
     `  restored in at most ${formatDuration(restoringLongestMs)} for each attempted revision`,
   ];
 }
 
-function artifactLines({ request, files, difference }: ReleasePlan): string[] {
+function artifactLines({ request, event }: ReleasePlan): string[] {
   const { artifact, commit } = request;
+  const { files, difference } = event.artifact;
   const at = commit === undefined ? '' : `, commit ${commit}`;
   if (artifact.kind !== 'tarball') return [`  artifact   ${describeArtifact(artifact)}${at}`];
   const largest = [...(files ?? [])].sort(bySize).slice(0, LARGEST_TOLD);
@@ -67,20 +63,20 @@ function bySize(one: ArtifactFile, other: ArtifactFile): number {
   return other.sizeBytes - one.sizeBytes;
 }
 
-function deploymentLines({ deployment, serving, taken, request }: ReleasePlan, style: Style): string[] {
+function deploymentLines({ request, event }: ReleasePlan, style: Style): string[] {
+  const { deployment, creates, serving, answer } = event;
   const { deployment: name } = request.target;
-  if (deployment === undefined)
-    return [`  deployment ${name}: ${style.warn('the control plane did not answer')}`];
+  if (creates === null) return [`  deployment ${name}: ${style.warn('the control plane did not answer')}`];
   if (deployment === null) return [`  deployment ${name} does not exist: the release creates it`];
-  const active = deployment.active_revision_id;
+  const { deploymentId, activeRevisionId: active } = deployment;
   // Only the target knows whether the revision was verified.
-  const verified = taken === undefined ? '' : `, ${verifiedWords(serving)}`;
+  const verified = answer === null ? '' : `, ${verifiedWords(serving)}`;
   const serves = active === null ? 'nothing serves' : `revision ${active} serves${verified}`;
-  return [`  deployment ${name}, ${deployment.id}: ${serves}`];
+  return [`  deployment ${name}, ${deploymentId}: ${serves}`];
 }
 
-function verifiedWords(serving: KnownRevision | undefined): string {
-  if (serving === undefined) return 'which the target does not know';
+function verifiedWords(serving: KnownRevision | null): string {
+  if (serving === null) return 'which the target does not know';
   return serving.verified ? 'verified' : 'unverified';
 }
 
@@ -97,18 +93,17 @@ function takenLines(
   ];
 }
 
-function waitLines({ frozen, localHold, request }: ReleasePlan, style: Style): string[] {
-  const { approval } = request;
+function waitLines({ frozen, localHold, approval }: ReleasePlan['event'], style: Style): string[] {
   const lines: string[] = [];
-  if (localHold !== undefined) {
+  if (localHold !== null) {
     lines.push(`  held       ${style.bad(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   }
   if (frozen !== null) {
-    const until = formatInstant(frozen.until, frozen.timeZone);
+    const until = formatInstant(Date.parse(frozen.until), frozen.timeZone);
     const then = frozen.then === 'refuse' ? 'the release is rejected' : 'the release waits';
     lines.push(`  frozen     ${style.warn(`by "${frozen.name}" until ${until}: ${then}`)}`);
   }
-  if (approval !== undefined && approval.required > 0) {
+  if (approval !== null && approval.required > 0) {
     const { required, withinMs, approvers } = approval;
     const who = approvers === undefined ? '' : ` of ${approvers.join(', ')}`;
     lines.push(`  approval   by ${required}${who}, within ${formatDuration(withinMs)}`);
@@ -144,8 +139,8 @@ function secretLine({ name, from, change }: PlannedSecret, style: Style): string
   }
 }
 
-function stepLines(steps: readonly PlannedStep[], style: Style): string[] {
-  const rows = steps.map(({ step, subject, times, policy }) => {
+function stepLines(steps: ReleasePlan['event']['steps'], style: Style): string[] {
+  const rows = steps.map(({ step, subject, times, ...policy }) => {
     const { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry } = policy;
     const often = times === 1 ? '' : ` × ${times}`;
     const silence = heartbeatMs === undefined ? '-' : formatDuration(heartbeatMs);

@@ -6,80 +6,58 @@ import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
 import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
-import { type Git, sourceRepository } from '../../provenance.ts';
+import {
+  type Environment,
+  type Git,
+  gitIn,
+  sourceCommit,
+  sourceCommittedAt,
+  sourceRef,
+  sourceRepository,
+} from '../../provenance.ts';
 
-/** The parts of a request that are not in the file. */
+/** The parts of a request that the command adds. */
 type Asked = Pick<
   ReleaseRequest,
-  | 'target'
-  | 'artifact'
-  | 'commit'
-  | 'committedAt'
-  | 'ref'
-  | 'recordStore'
-  | 'requestedBy'
-  | 'overrideHold'
-  | 'overrideFreeze'
+  'target' | 'artifact' | 'recordStore' | 'requestedBy' | 'overrideHold' | 'overrideFreeze'
 >;
 
+/** What git and CI report about the source. */
+type SourceFacts = Pick<ReleaseRequest, 'commit' | 'committedAt' | 'ref' | 'notify'>;
+
 /** A target's settings, once the datasets of its checks were read. */
-export type ReadSettings = Omit<ReleaseSettings, 'checks'> & Pick<ReleaseRequest, 'checks'>;
+export type ReadSettings = Omit<ReleaseSettings, 'checks' | 'target'> &
+  Pick<ReleaseRequest, 'checks'> &
+  SourceFacts;
 
 /** Makes a release request from the file's settings for the target. */
 export function releaseRequest(
-  {
-    checks,
-    checksBudget,
-    steps,
-    soakMs,
-    pauseMs,
-    queue,
-    graphConfigPath,
-    onError,
-    approval,
-    freezes = [],
-    guard,
-    notify = [],
-  }: ReadSettings,
-  {
-    target,
-    artifact,
-    commit,
-    committedAt,
-    ref,
-    recordStore,
-    requestedBy,
-    overrideHold,
-    overrideFreeze,
-  }: Asked,
+  { freezes = [], guard, notify = [], ...settings }: ReadSettings,
+  asked: Asked,
 ): ReleaseRequest {
-  const content = {
-    target,
-    artifact,
-    graphConfigPath,
-    checks,
-    steps,
-    soakMs,
-    commit,
-  };
-  return {
-    ...content,
-    requestKey: requestKey(content),
-    queue,
-    recordStore,
-    requestedBy,
-    committedAt,
-    ref,
-    overrideHold,
-    pauseMs,
-    checksBudget,
-    onError,
-    approval,
+  const request = {
+    ...settings,
+    ...asked,
     ...(guard === undefined ? {} : { guard }),
     ...(freezes.length === 0 ? {} : { freezes }),
     ...(notify.length === 0 ? {} : { notify }),
-    overrideFreeze,
   };
+  return { ...request, requestKey: requestKey(request) };
+}
+
+/** Asks git and CI about the source of a release, and completes the receivers of its notices. */
+export async function sourceFacts(
+  environment: Environment,
+  folder: string,
+  receivers: readonly ReceiverSpec[] = [],
+): Promise<SourceFacts> {
+  const git = gitIn(folder);
+  const [commit, ref, notify] = await Promise.all([
+    sourceCommit(environment, git),
+    sourceRef(environment, git),
+    notifyOf(receivers, environment, git),
+  ]);
+  return { commit, committedAt: await sourceCommittedAt(git, commit), ref, notify };
 }
 
 /** The inputs of a request key. */
@@ -115,7 +93,7 @@ export function requestKey(request: RequestIdentity): string {
  */
 export async function notifyOf(
   receivers: readonly ReceiverSpec[],
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   git: Git,
 ): Promise<readonly ReceiverSpec[]> {
   if (!receivers.some(lacksRepository)) return receivers;

@@ -16,46 +16,44 @@ import { describeSpan } from '../../../traces/trace.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
-import { readDatasets } from '../../datasets/readDatasets.ts';
-import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
+import {
+  abortOnInterrupt,
+  type FollowedToEnd,
+  INTERRUPTED_REASON,
+  UNFOLLOWED,
+} from '../../follow/followToEnd.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import type { Output } from '../../output.ts';
-import { gitIn, readRequester, sourceCommit, sourceCommittedAt, sourceRef } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { onPageLines } from '../../ui/endingText.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
 import { sizeText } from '../../ui/text.ts';
-import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
-import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
+import type { PreparedArtifact } from '../artifact/artifactOf.ts';
 import { printFailedRevision } from '../logs/printRevisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { notifyOf, releaseRequest } from './releaseRequest.ts';
+import { releaseRequest, sourceFacts } from './releaseRequest.ts';
+import { storeArtifact } from './storeArtifact.ts';
 
 /** What to release, where, and how to follow it. */
-interface ReleaseOrder {
-  readonly config: Pick<LoadedConfig, 'config' | 'folder'>;
-  /** Optional if the file has only one target. */
-  readonly target: string | undefined;
-  readonly reason: string | undefined;
-  readonly overrideHold: boolean;
+export interface ReleaseOrder {
+  readonly file: Pick<LoadedConfig, 'config' | 'folder'>;
+  /** Default: the only target of the file. */
+  readonly target?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly overrideHold?: boolean;
   /** Refuse a source that contains a suspected secret, instead of warning. */
-  readonly strict: boolean;
-  /** Release in spite of a freeze; needs a reason. Default: not. */
+  readonly strict?: boolean;
+  /** Release in spite of a freeze; needs a reason. */
   readonly overrideFreeze?: boolean;
   /** `false`: return once the release is queued. */
   readonly wait: boolean;
   /** How long to follow the release, in milliseconds. */
-  readonly timeoutMs: number;
+  readonly timeout: number;
   /** Ctrl-C aborts the release. Default: it only ends the following. */
   readonly abortOnInterrupt?: boolean;
   /** Sends the request to what releases it. Default: to the target. */
   readonly submit?: (request: ReleaseRequest) => Promise<ReleaseAnswer>;
-}
-
-/** How a release ended, if the command waited for it. */
-interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
-  readonly answer: ReleaseAnswer;
-  readonly ending: FollowedToEnd['ending'];
 }
 
 /**
@@ -70,40 +68,30 @@ export async function releaseTarget(
   temporal: TemporalConnection,
   order: ReleaseOrder,
   signal: AbortSignal,
-): Promise<ReleaseEnd> {
-  const { output } = context;
-  const { name, settings, spec } = await chooseTargetSpec(context, order.config.config, order.target);
-  await refuseOnLocalHold(context, name, order.overrideHold);
-  const { freezes = [] } = settings;
-  const overrideFreeze = order.overrideFreeze ?? false;
-  announceFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
-  const { environment } = context;
-  const git = gitIn(order.config.folder);
+): Promise<FollowedToEnd> {
+  const { output, environment } = context;
+  const { file, reason: why, strict = false, overrideHold = false, overrideFreeze = false } = order;
+  const { name, settings, spec } = await chooseTargetSpec(context, file.config, order.target);
+  await refuseOnLocalHold(context, name, overrideHold);
+  announceFreezes(output, name, settings.freezes ?? [], { overrideFreeze, reason: why });
   // Git and Temporal are asked in parallel. This is before packing, which takes a while, so that a missing worker is
   // reported at once.
-  const [requestedBy, commit, ref, notify] = await Promise.all([
-    readRequester(environment, git, order.reason),
-    sourceCommit(environment, git),
-    sourceRef(environment, git),
-    notifyOf(settings.notify ?? [], environment, git),
+  const [requestedBy, source] = await Promise.all([
+    readRequester(environment, gitIn(file.folder), why),
+    sourceFacts(environment, file.folder, settings.notify),
     requireWorker(temporal),
   ]);
   await makeHome(context.home);
-  const datasets = await readDatasets(context, order.config, settings, signal);
-  const prepared = await artifactOf(order.config, name, context, signal, (source) =>
-    warnOfSecrets(output, source, order.strict, signal),
-  );
-  await datasets.store();
+  const { prepared, checks } = await storeArtifact(context, file, { name, settings }, strict, signal);
+  const { artifact, recordStore } = prepared;
   const asked = releaseRequest(
-    { ...settings, checks: datasets.checks, notify },
+    { ...settings, ...source, checks },
     {
       target: spec,
-      ...prepared,
+      artifact,
+      recordStore,
       requestedBy,
-      commit,
-      committedAt: await sourceCommittedAt(git, commit),
-      ref,
-      overrideHold: order.overrideHold || undefined,
+      overrideHold: overrideHold || undefined,
       overrideFreeze: overrideFreeze || undefined,
     },
   );
@@ -136,44 +124,33 @@ export async function releaseTarget(
     ];
     for (const hint of hints) output.note(`  ${hint}`);
     const exitCode = outcomeExitCode('release', 'rejected');
-    output.event({
-      event: 'ended',
-      releaseId,
-      outcome: 'rejected',
-      reason,
-      exitCode,
-      workflowUrl: null,
-      dashboardUrl,
-      result: null,
-      row: null,
-    });
+    const ended = { releaseId, outcome: 'rejected', reason, exitCode } as const;
+    output.event({ event: 'ended', ...ended, ...UNFOLLOWED, dashboardUrl });
     await reportInCi(context, {
       exitCode,
       title: `${releaseId} on ${name}: rejected`,
       why: [reason, ...hints],
       outputs: { 'release-id': releaseId, outcome: 'rejected' },
     });
-    return { exitCode, answer, ending: undefined };
+    return { exitCode, ending: undefined };
   }
-  const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;
+  const words = disposition.replaceAll('_', ' ');
+  const taken = `${output.style.strong(releaseId)}: ${words}, ${reason}`;
   const onPage = onPageLines(dashboardUrl);
-  if (order.wait) {
-    output.info(taken);
-    for (const line of onPage) output.info(line);
-  } else {
-    output.print(taken);
+  if (!order.wait) {
     const follow = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
     const next = [...follow, ...onPage];
-    for (const line of next) output.print(line);
+    for (const line of [taken, ...next]) output.print(line);
     await reportInCi(context, {
       exitCode: 0,
-      title: `${releaseId} on ${name}: ${disposition.replaceAll('_', ' ')}`,
+      title: `${releaseId} on ${name}: ${words}`,
       why: [reason, ...next],
       outputs: { 'release-id': releaseId },
     });
-    return { exitCode: 0, answer, ending: undefined };
+    return { exitCode: 0, ending: undefined };
   }
-  const followed = await followInCi(
+  for (const line of [taken, ...onPage]) output.info(line);
+  return followInCi(
     context,
     temporal,
     {
@@ -182,7 +159,7 @@ export async function releaseTarget(
       targetName: name,
       spec,
       workflowId,
-      timeoutMs: order.timeoutMs,
+      timeoutMs: order.timeout,
       onEnd: async (ending) => {
         if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
       },
@@ -202,7 +179,6 @@ export async function releaseTarget(
     },
     signal,
   );
-  return { ...followed, answer };
 }
 
 /** The request, with the requester's proof of identity if the approval policy needs one. */
@@ -241,15 +217,10 @@ function tellPrepared(
   { artifact, commit, checks }: ReleaseRequest,
   { entries }: PreparedArtifact,
 ): void {
-  const sizeBytes = artifact.kind === 'tarball' ? artifact.sizeBytes : null;
-  output.event({
-    event: 'artifact',
-    kind: artifact.kind,
-    artifact: artifactIdentity(artifact),
-    sizeBytes,
-    entries: entries ?? null,
-    commit: commit ?? null,
-  });
+  const { kind } = artifact;
+  const sizeBytes = kind === 'tarball' ? artifact.sizeBytes : null;
+  const contents = { artifact: artifactIdentity(artifact), sizeBytes, entries: entries ?? null };
+  output.event({ event: 'artifact', kind, ...contents, commit: commit ?? null });
   const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
   const at =
     commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
 import type { Actor } from '../../../domain/actor.ts';
@@ -11,7 +13,7 @@ import {
   withControlPlane,
 } from '../../../inspection/deployment/deploymentAccess.ts';
 import type { CommandContext } from '../../context.ts';
-import { GAVE_UP } from '../../follow/followToEnd.ts';
+import { GAVE_UP, UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { MARKS } from '../../ui/style.ts';
 import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
 
@@ -200,7 +202,7 @@ async function awaitServing(
       if (error.message !== lastProblem) output.note(output.style.warn(`  ${error.message}`));
       lastProblem = error.message;
     }
-    await pause(POLL_MS, signal);
+    await setTimeout(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
   output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
   output.print(
@@ -217,30 +219,8 @@ function ended(
   exitCode: number,
   reason: string,
 ): number {
-  output.event({
-    event: 'ended',
-    releaseId: null,
-    outcome,
-    reason,
-    exitCode,
-    workflowUrl: null,
-    dashboardUrl: null,
-    result: null,
-    row: null,
-  });
+  output.event({ event: 'ended', releaseId: null, outcome, reason, exitCode, ...UNFOLLOWED });
   const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
   output.print(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
   return exitCode;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -6,14 +6,15 @@ import type { Outcome } from '../../../domain/release/outcome.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
+import { UNFOLLOWED } from '../../follow/followToEnd.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import { describeSpan } from '../../../traces/trace.ts';
-import { onInterruption } from '../../interruption.ts';
+import { interruptible } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { commandProver } from '../../identity/keepProof.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
-import { onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { endedOf, onPageLines, OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
@@ -56,22 +57,21 @@ export async function runRollbackCommand(
   wanted: string | undefined,
   options: RollbackOptions,
 ): Promise<number> {
-  const { config, folder } = await loadConfig(options.config);
-  const { name, spec, settings } = await chooseTargetSpec(context, config, wanted);
-  const requestedBy = await readRequester(context.environment, gitIn(folder), options.reason);
-  const interruption = onInterruption();
-  try {
+  const { output } = context;
+  const file = await loadConfig(options.config);
+  const { name, spec, settings } = await chooseTargetSpec(context, file.config, wanted);
+  const requestedBy = await readRequester(context.environment, gitIn(file.folder), options.reason);
+  return interruptible(async (signal) => {
     if (options.breakGlass === true) {
-      const verified = await recordedRevisions(artifactStoreOf({ config, folder }, context), name);
+      const verified = await recordedRevisions(artifactStoreOf(file, context), name);
       const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
-      return await breakGlass(context, order, interruption.signal);
+      return breakGlass(context, order, signal);
     }
     const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
     const requestId = randomUUID();
-    const statement = { action: 'rollback', workflowId: targetWorkflowId(spec), requestId } as const;
-    const prove = commandProver(context, settings.approval, () =>
-      artifactStoreOf({ config, folder }, context),
-    );
+    const workflowId = targetWorkflowId(spec);
+    const statement = { action: 'rollback', workflowId, requestId } as const;
+    const prove = commandProver(context, settings.approval, () => artifactStoreOf(file, context));
     const [temporal, serving, identity] = await Promise.all([
       connectOrSayHow(context, name),
       reading,
@@ -79,18 +79,9 @@ export async function runRollbackCommand(
     ]);
     try {
       const { who, from, reason } = requestedBy;
-      const workflowId = targetWorkflowId(spec);
       const dashboardUrl = pageLink(temporal.settings.dashboard, targetAddress(workflowId));
-      const taken = await rollBack(temporal, workflowId, {
-        who,
-        from,
-        reason,
-        to: options.to,
-        serving,
-        requestId,
-        identity,
-      });
-      const { output } = context;
+      const message = { who, from, reason, to: options.to, serving, requestId, identity };
+      const taken = await rollBack(temporal, workflowId, message);
       const { disposition, via, onHold } = taken;
       describeSpan({
         'slipway.target': name,
@@ -111,19 +102,11 @@ export async function runRollbackCommand(
         );
       }
       if (ended !== undefined) {
-        const { reason } = taken;
-        const nothing = {
-          releaseId: null,
-          workflowUrl: null,
-          dashboardUrl: null,
-          result: null,
-          row: null,
-        };
-        output.event({ event: 'ended', ...ended, reason, ...nothing });
+        output.event({ event: 'ended', releaseId: null, reason: taken.reason, ...UNFOLLOWED, ...ended });
         tellHold(context, name, onHold === true);
         const { exitCode, outcome } = ended;
         const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
-        await reportInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
+        await reportInCi(context, { exitCode, title, why: [taken.reason], outputs: { outcome } });
         return exitCode;
       }
       if (!options.wait) {
@@ -131,29 +114,21 @@ export async function runRollbackCommand(
         await reportInCi(context, { exitCode: 0, title, why: [taken.reason, ...onPage], outputs: {} });
         return 0;
       }
+      const followed = { id: requestId, asked: 'rollback', targetName: name, spec, workflowId } as const;
       const { exitCode, ending } = await followInCi(
         context,
         temporal,
-        {
-          id: requestId,
-          asked: 'rollback',
-          targetName: name,
-          spec,
-          workflowId,
-          timeoutMs: options.timeout,
-        },
-        interruption.signal,
+        { ...followed, timeoutMs: options.timeout },
+        signal,
       );
-      const outcome = ending?.from === 'result' ? ending.result.outcome : ending?.row.outcome;
       // A rollback that found nothing to restore ends its own hold.
-      if (outcome !== 'failed') tellHold(context, name, onHold !== false);
+      const foundNothing = ending !== undefined && endedOf(ending).outcome === 'failed';
+      if (!foundNothing) tellHold(context, name, onHold !== false);
       return exitCode;
     } finally {
       await temporal.close();
     }
-  } finally {
-    interruption.release();
-  }
+  });
 }
 
 function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {

@@ -4,7 +4,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { type HoldTaken, setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';
-import { openTemporal } from '../../openTemporal.ts';
+import { withTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';
 import { removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
@@ -61,18 +61,13 @@ async function tellTarget(
   { who, from, reason }: Actor,
   removedLocal: boolean,
 ): Promise<HoldTaken | undefined> {
-  const temporal = await openTemporal(context);
   try {
-    return await setHold(temporal, workflowId, holding, {
-      who,
-      from,
-      reason,
-    });
+    return await withTemporal(context, (temporal) =>
+      setHold(temporal, workflowId, holding, { who, from, reason }),
+    );
   } catch (error) {
     const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
     if (never && removedLocal) return undefined;
     throw error;
-  } finally {
-    await temporal.close();
   }
 }

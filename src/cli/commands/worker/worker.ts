@@ -26,7 +26,7 @@ import { isVersioned, workerVersion } from '../../../temporal/versions/workerVer
 import { startTraces } from '../../../traces/trace.ts';
 import { BUNDLE_PATH, runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent, onInterruption } from '../../interruption.ts';
+import { exitWithParent, interruptible } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { logOnStderr } from './workerLog.ts';
 
@@ -47,13 +47,17 @@ export interface WorkerOptions {
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING, SLIPWAY_PORT_UNAVAILABLE,
  * SLIPWAY_CONFIG_INVALID for the SLIPWAY_SECRET_ORIGINS file; SLIPWAY_USAGE.
  */
-export async function runWorkerCommand(
+export async function runWorkerCommand(context: CommandContext, options: WorkerOptions): Promise<number> {
+  return interruptible((signal) => workUntil(signal, context, options));
+}
+
+async function workUntil(
+  signal: AbortSignal,
   { output, home, environment }: CommandContext,
   { metrics, version }: WorkerOptions,
 ): Promise<number> {
   const address = metrics === '' ? undefined : metrics;
   const exporter = await metricsExporter(address, environment);
-  const interruption = onInterruption();
   exitWithParent(environment);
   const places = placeRules(environment);
   readSecretOrigins(environment);
@@ -91,7 +95,7 @@ export async function runWorkerCommand(
         measure,
         version: routed,
         identity: registry?.identity ?? workerIdentity(),
-        signal: interruption.signal,
+        signal,
         onReady: () => {
           output.event({
             event: 'ready',
@@ -117,7 +121,6 @@ export async function runWorkerCommand(
     await registry?.leave();
     await temporal.close();
     await endTraces();
-    interruption.release();
   }
 }
 

@@ -2,7 +2,8 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type CodecServer, startCodecServer } from '../../../../src/cli/commands/codec/codecServer.ts';
+import { startCodecServer } from '../../../../src/cli/commands/codec/codecServer.ts';
+import type { Listening } from '../../../../src/dashboard/listen.ts';
 import { PayloadCipher } from '../../../../src/temporal/codec/payloadCipher.ts';
 
 const UI = 'https://temporal.example.com';
@@ -10,7 +11,7 @@ const KEY = 'a-key-of-the-codec-server';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const PLAIN = { payloads: [{ metadata: { encoding: base64('json/plain') }, data: base64('"planted"') }] };
 
-let server: CodecServer;
+let server: Listening;
 beforeAll(async () => {
   const codec = new PayloadCipher([{ id: 'only', key: createSecretKey(randomBytes(32)) }]);
   server = await startCodecServer({ codec, host: '127.0.0.1', port: 0, key: KEY, origins: [UI] });

@@ -1,2 +1,0 @@
-/** The dashboard's default port: the control plane's plus 1. */
-export const DASHBOARD_PORT = 4701;

@@ -1,2 +1,0 @@
-/** The hooks' usual port, next to the page's. */
-export const HOOKS_PORT = 4702;
