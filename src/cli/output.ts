@@ -36,6 +36,7 @@ export function createOutput({
 }) {
   const plain = isSet(environment['CI']) || environment['TERM'] === 'dumb';
   const terminal = stdout.isTTY && !json;
+  const live = terminal && !plain && !quiet;
   const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
   const print = (line: string): void => {
     if (!json) stdout.write(`${line}\n`);
@@ -51,9 +52,12 @@ export function createOutput({
     verbose,
     style: styleOf(colored),
     /** Whether lines may be rewritten in place: text, on a terminal, not in CI, not quiet. */
-    live: terminal && !plain && !quiet,
-    /** The terminal's width in characters. Some terminals report 0. */
-    columns: (): number => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS),
+    live,
+    /** The terminal's width in characters, which some report as 0. `Infinity` if lines are not rewritten: a log keeps them whole. */
+    columns: (): number => {
+      if (!live) return Infinity;
+      return stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS;
+    },
     /** A line for people, on stdout. Nothing with `--json`. */
     print,
     /** A warning, an error or a next step for people, on stderr. Nothing with `--json`. */

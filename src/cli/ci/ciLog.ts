@@ -30,6 +30,20 @@ export function ciLog({ output, environment }: Pick<CommandContext, 'output' | '
   }
 }
 
+/** Runs work in a foldable section of the log, which ends when the work calls back, or at its end. */
+export async function inSection<T>(
+  context: Pick<CommandContext, 'output' | 'environment'>,
+  title: string,
+  work: (close: () => void) => Promise<T>,
+): Promise<T> {
+  const close = ciLog(context).open(title);
+  try {
+    return await work(close);
+  } finally {
+    close();
+  }
+}
+
 /** The exit code of an ending that a person asked for, or that needs no action. */
 const STOPPED = 4;
 

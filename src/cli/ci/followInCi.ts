@@ -15,7 +15,7 @@ import {
   OUTCOME_WORDS,
 } from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';
-import { annotateEnd, ciLog } from './ciLog.ts';
+import { annotateEnd, inSection } from './ciLog.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
 import { type Outputs, reportInCi, writeJobSummary } from './reportInCi.ts';
 
@@ -29,31 +29,26 @@ export async function followInCi(
   followed: Followed,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
-  const log = ciLog(context);
-  const close = log.open(`${followed.asked} on ${followed.targetName}, step by step`);
-  try {
+  const { asked, targetName, id, workflowId } = followed;
+  const end = await inSection(context, `${asked} on ${targetName}, step by step`, (close) => {
     const onEnd = async (ending: Ending): Promise<void> => {
       close();
       await followed.onEnd?.(ending);
     };
-    const end = await followToEnd(context, temporal, { ...followed, onEnd }, signal);
-    const { asked, targetName, id } = followed;
-    if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
-    if (end.gaveUp !== undefined) {
-      close();
-      const address =
-        asked === 'release' ? releaseAddress(followed.workflowId, id) : targetAddress(followed.workflowId);
-      await reportInCi(context, {
-        exitCode: end.exitCode,
-        title: `${asked === 'release' ? id : asked} on ${targetName}: not watched to its end`,
-        why: [end.gaveUp, ...onPageLines(pageLink(temporal.settings.dashboard, address))],
-        outputs: asked === 'release' ? { 'release-id': id } : {},
-      });
-    }
-    return end;
-  } finally {
-    close();
+    return followToEnd(context, temporal, { ...followed, onEnd }, signal);
+  });
+  if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
+  if (end.gaveUp !== undefined) {
+    const isRelease = asked === 'release';
+    const address = isRelease ? releaseAddress(workflowId, id) : targetAddress(workflowId);
+    await reportInCi(context, {
+      exitCode: end.exitCode,
+      title: `${isRelease ? id : asked} on ${targetName}: not watched to its end`,
+      why: [end.gaveUp, ...onPageLines(pageLink(temporal.settings.dashboard, address))],
+      outputs: isRelease ? { 'release-id': id } : {},
+    });
   }
+  return end;
 }
 
 async function tellRun(

@@ -8,15 +8,13 @@ import { type FollowedPromotion, followPromotion } from '../commands/promotion/f
 import type { CommandContext } from '../context.ts';
 import { type Links, onPageLines, OUTCOME_WORDS } from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';
-import { annotateEnd, ciLog } from './ciLog.ts';
+import { annotateEnd, inSection } from './ciLog.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
 import { reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI, its steps are a foldable section of the log,
  * and an unwanted outcome annotates the run. On GitHub it also writes the job summary and the step outputs.
- *
- * @returns the exit code.
  */
 export async function followPromotionInCi(
   context: CommandContext,
@@ -24,33 +22,22 @@ export async function followPromotionInCi(
   followed: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<number> {
-  const close = ciLog(context).open(`${followed.name}, step by step`);
-  try {
-    const { exitCode, result, gaveUp } = await followPromotion(
-      context.output,
-      temporal,
-      { ...followed, onEnd: close },
-      signal,
-    );
-    if (result !== undefined) {
-      const { promotion, outcome, reason, releaseId } = result;
-      annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
-      const summary = promotionSummary(result, {
-        dashboardUrl: followed.dashboardUrl,
-        workflowUrl: workflowPage(temporal.settings, followed.workflowId),
-      });
-      await writeJobSummary(context, summary, { 'release-id': releaseId ?? '', outcome });
-    }
-    if (gaveUp !== undefined) {
-      close();
-      const title = `${followed.name}: not watched to its end`;
-      const why = [gaveUp, ...onPageLines(followed.dashboardUrl)];
-      await reportInCi(context, { exitCode, title, why, outputs: {} });
-    }
-    return exitCode;
-  } finally {
-    close();
+  const { name, workflowId, dashboardUrl } = followed;
+  const { exitCode, result, gaveUp } = await inSection(context, `${name}, step by step`, (close) =>
+    followPromotion(context.output, temporal, { ...followed, onEnd: close }, signal),
+  );
+  if (result !== undefined) {
+    const { promotion, outcome, reason, releaseId } = result;
+    annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
+    const workflowUrl = workflowPage(temporal.settings, workflowId);
+    const summary = promotionSummary(result, { dashboardUrl, workflowUrl });
+    await writeJobSummary(context, summary, { 'release-id': releaseId ?? '', outcome });
   }
+  if (gaveUp !== undefined) {
+    const why = [gaveUp, ...onPageLines(dashboardUrl)];
+    await reportInCi(context, { exitCode, title: `${name}: not watched to its end`, why, outputs: {} });
+  }
+  return exitCode;
 }
 
 /**

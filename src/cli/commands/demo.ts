@@ -20,7 +20,6 @@ import { MARKS } from '../ui/style.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
 
-/** The options of `slipway demo`. */
 interface DemoOptions {
   /** Leave everything running at the end, until Ctrl-C. */
   readonly keep?: boolean;
@@ -48,9 +47,9 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
   const { output } = context;
   return interruptible(async (signal) => {
     try {
-      await withStack({ ...context, home }, signal, async (demo, stack) => {
-        await demo.narrate(startedAt, signal);
-        for (const line of lastLines(stack.state.dashboard, options.keep === true)) output.print(line);
+      await withStack({ ...context, home }, signal, async (stage) => {
+        await narrate(stage, startedAt, signal);
+        for (const line of lastLines(stage.stack.state.dashboard, options.keep === true)) output.print(line);
         if (options.keep === true) await untilAborted(signal);
       });
       return 0;
@@ -79,7 +78,7 @@ export function lastLines(dashboard: string, keeps: boolean): readonly string[] 
 async function withStack(
   context: CommandContext,
   signal: AbortSignal,
-  work: (demo: Demo, stack: LocalStack) => Promise<void>,
+  work: (stage: Stage) => Promise<void>,
 ): Promise<void> {
   const { output } = context;
   const name = `slipway-demo-${process.pid}`;
@@ -99,7 +98,7 @@ async function withStack(
     const temporal = await connectTemporal(stack.settings);
     try {
       const deployment = stack.settings.origin === 'environment' ? `${GOOD}-${name}` : GOOD;
-      await work(new Demo({ ...context, environment }, stack, temporal, deployment), stack);
+      await work({ context: { ...context, environment }, stack, temporal, deployment });
     } finally {
       await temporal.close();
     }
@@ -109,141 +108,132 @@ async function withStack(
   }
 }
 
-/** The parts of the demo. */
-class Demo {
-  readonly #context: CommandContext;
-  readonly #stack: LocalStack;
-  readonly #temporal: TemporalConnection;
-  readonly #deployment: string;
+/** What the parts of the demo use. */
+interface Stage {
+  readonly context: CommandContext;
+  readonly stack: LocalStack;
+  readonly temporal: TemporalConnection;
+  /** The deployment's name. */
+  readonly deployment: string;
+}
 
-  constructor(context: CommandContext, stack: LocalStack, temporal: TemporalConnection, deployment: string) {
-    this.#context = context;
-    this.#stack = stack;
-    this.#temporal = temporal;
-    this.#deployment = deployment;
-  }
-
-  async narrate(startedAt: number, signal: AbortSignal): Promise<void> {
-    const { output } = this.#context;
-    const { style } = output;
-    const { state } = this.#stack;
-    const elapsed = (): string => formatDuration(Date.now() - startedAt);
-    const part = (title: string): void => {
-      output.event({ event: 'part', title, elapsedMs: Date.now() - startedAt });
-      output.print('');
-      output.print(`${style.strong(title)}  ${style.faint(elapsed())}`);
-    };
-    output.print(`Temporal, a control plane and a worker run on this machine (${elapsed()}).`);
-    output.print(`  control plane  ${state.controlPlane}`);
-    output.print(`  dashboard      ${state.dashboard}`);
-    output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
-
-    part('1. Release a good agent');
-    const first = await this.#release(GOOD, 'the first release', 'released', signal);
-    part('2. Release a broken one over it: it builds and starts, and greets everybody as a stranger');
-    const second = await this.#release(BROKEN, 'looks fine to me', 'rolled_back', signal);
-    if (second.servingRevisionId === null || second.servingRevisionId === second.revisionId) {
-      throw failed('the revision that serves after the rollback is not the good one');
-    }
-    part('3. Ask the serving agent, through the gateway');
-    const answer = await this.#ask(second.servingRevisionId);
-
-    output.event({
-      event: 'ended',
-      outcome: 'released',
-      released: first.revisionId,
-      failed: second.revisionId,
-      restored: second.servingRevisionId,
-      answer,
-      dashboard: state.dashboard,
-      elapsedMs: Date.now() - startedAt,
-      exitCode: 0,
-    });
-    const why = second.verdicts.find(({ passed }) => !passed);
+async function narrate(stage: Stage, startedAt: number, signal: AbortSignal): Promise<void> {
+  const { output } = stage.context;
+  const { style } = output;
+  const { state } = stage.stack;
+  const elapsed = (): string => formatDuration(Date.now() - startedAt);
+  const part = (title: string): void => {
+    output.event({ event: 'part', title, elapsedMs: Date.now() - startedAt });
     output.print('');
-    output.print(`${style.good(MARKS.done)} ${style.strong(`Done in ${elapsed()}`)}`);
-    output.print(
-      `  released  revision ${first.revisionId ?? ''}, checked by ${this.#checks(first)} real runs`,
+    output.print(`${style.strong(title)}  ${style.faint(elapsed())}`);
+  };
+  output.print(`Temporal, a control plane and a worker run on this machine (${elapsed()}).`);
+  output.print(`  control plane  ${state.controlPlane}`);
+  output.print(`  dashboard      ${state.dashboard}`);
+  output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
+
+  part('1. Release a good agent');
+  const first = await releaseExample(stage, GOOD, 'the first release', 'released', signal);
+  part('2. Release a broken one over it: it builds and starts, and greets everybody as a stranger');
+  const second = await releaseExample(stage, BROKEN, 'looks fine to me', 'rolled_back', signal);
+  if (second.servingRevisionId === null || second.servingRevisionId === second.revisionId) {
+    throw failed('the revision that serves after the rollback is not the good one');
+  }
+  part('3. Ask the serving agent, through the gateway');
+  const answer = await ask(stage, second.servingRevisionId);
+
+  output.event({
+    event: 'ended',
+    outcome: 'released',
+    released: first.revisionId,
+    failed: second.revisionId,
+    restored: second.servingRevisionId,
+    answer,
+    dashboard: state.dashboard,
+    elapsedMs: Date.now() - startedAt,
+    exitCode: 0,
+  });
+  const why = second.verdicts.find(({ passed }) => !passed);
+  output.print('');
+  output.print(`${style.good(MARKS.done)} ${style.strong(`Done in ${elapsed()}`)}`);
+  output.print(
+    `  released  revision ${first.revisionId ?? ''}, checked by ${first.verdicts.filter(({ passed }) => passed).length} real runs`,
+  );
+  output.print(
+    `  failed    revision ${second.revisionId ?? ''}: ${why?.reasons.join('; ') ?? second.reason}`,
+  );
+  output.print(`  restored  revision ${second.servingRevisionId}, which answers`);
+  output.print('');
+  output.print('Try it with your own agent, in ten minutes: docs/tutorial.md');
+}
+
+async function releaseExample(
+  stage: Stage,
+  example: string,
+  reason: string,
+  wanted: Outcome,
+  signal: AbortSignal,
+): Promise<ReleaseResult> {
+  const file = await fileOf(stage, example);
+  const order = { file, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
+  const { ending } = await releaseTarget(stage.context, stage.temporal, order, signal);
+  signal.throwIfAborted();
+  if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);
+  if (ending.result.outcome !== wanted) {
+    throw failed(`examples/${example} ended "${ending.result.outcome}" instead of "${wanted}"`);
+  }
+  return ending.result;
+}
+
+/** The example's `slipway.yaml`, with this demo's control plane instead of the default one. */
+async function fileOf(stage: Stage, example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
+  const { config, folder } = await loadConfig(join(EXAMPLES, example, 'slipway.yaml'));
+  const targets = Object.entries(config.targets).map(([name, target]) => [
+    name,
+    {
+      ...target,
+      controlPlane: stage.stack.state.controlPlane,
+      apiKey: { from: 'env:SLIPWAY_API_KEY' },
+      deployment: stage.deployment,
+    },
+  ]);
+  return { config: { ...config, targets: Object.fromEntries(targets) as typeof config.targets }, folder };
+}
+
+/** A real run on the agent, at its public URL. @returns its answer. */
+async function ask(stage: Stage, servingRevisionId: string): Promise<string> {
+  const { output } = stage.context;
+  const { state, apiKey } = stage.stack;
+  const target = { controlPlane: state.controlPlane, apiKey: { from: `file:${state.apiKeyFile}` } };
+  const deployment = await withControlPlane(stage.context, target, async (client) => {
+    for await (const found of client.eachDeployment({ name_contains: stage.deployment })) {
+      if (found.name === stage.deployment) return found;
+    }
+    throw failed(`the control plane does not know the deployment "${stage.deployment}"`);
+  });
+  if (deployment.active_revision_id !== servingRevisionId) {
+    throw failed(
+      `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${servingRevisionId}`,
     );
-    output.print(
-      `  failed    revision ${second.revisionId ?? ''}: ${why?.reasons.join('; ') ?? second.reason}`,
+  }
+  const agentUrl = deployment.source_config.custom_url;
+  if (typeof agentUrl !== 'string') throw failed('the control plane has no address of the agent');
+  const agent = createRunApiClient({ baseUrl: agentUrl, apiKey });
+  try {
+    const { output: values, failure } = await agent.waitStatelessRun(
+      { assistant_id: GOOD, input: { messages: [{ role: 'user', content: QUESTION }] } },
+      { timeoutMs: RUN_TIMEOUT_MS },
     );
-    output.print(`  restored  revision ${second.servingRevisionId}, which answers`);
-    output.print('');
-    output.print('Try it with your own agent, in ten minutes: docs/tutorial.md');
-  }
-
-  async #release(
-    example: string,
-    reason: string,
-    wanted: Outcome,
-    signal: AbortSignal,
-  ): Promise<ReleaseResult> {
-    const file = await this.#fileOf(example);
-    const order = { file, reason, wait: true, timeout: RELEASE_TIMEOUT_MS };
-    const { ending } = await releaseTarget(this.#context, this.#temporal, order, signal);
-    signal.throwIfAborted();
-    if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);
-    if (ending.result.outcome !== wanted) {
-      throw failed(`examples/${example} ended "${ending.result.outcome}" instead of "${wanted}"`);
+    const answer = answerText(values);
+    if (failure !== undefined || !answer.includes(ANSWER)) {
+      throw failed(`the restored revision answered ${JSON.stringify(failure?.message ?? answer)}`);
     }
-    return ending.result;
-  }
-
-  /** The example's `slipway.yaml`, with this demo's control plane instead of the default one. */
-  async #fileOf(example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
-    const { config, folder } = await loadConfig(join(EXAMPLES, example, 'slipway.yaml'));
-    const targets = Object.entries(config.targets).map(([name, target]) => [
-      name,
-      {
-        ...target,
-        controlPlane: this.#stack.state.controlPlane,
-        apiKey: { from: 'env:SLIPWAY_API_KEY' },
-        deployment: this.#deployment,
-      },
-    ]);
-    return { config: { ...config, targets: Object.fromEntries(targets) as typeof config.targets }, folder };
-  }
-
-  /** A real run on the agent, at its public URL. @returns its answer. */
-  async #ask(servingRevisionId: string): Promise<string> {
-    const { output } = this.#context;
-    const { state, apiKey } = this.#stack;
-    const target = { controlPlane: state.controlPlane, apiKey: { from: `file:${state.apiKeyFile}` } };
-    const deployment = await withControlPlane(this.#context, target, async (client) => {
-      for await (const found of client.eachDeployment({ name_contains: this.#deployment })) {
-        if (found.name === this.#deployment) return found;
-      }
-      throw failed(`the control plane does not know the deployment "${this.#deployment}"`);
-    });
-    if (deployment.active_revision_id !== servingRevisionId) {
-      throw failed(
-        `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${servingRevisionId}`,
-      );
-    }
-    const agentUrl = deployment.source_config.custom_url;
-    if (typeof agentUrl !== 'string') throw failed('the control plane has no address of the agent');
-    const agent = createRunApiClient({ baseUrl: agentUrl, apiKey });
-    try {
-      const { output: values, failure } = await agent.waitStatelessRun(
-        { assistant_id: GOOD, input: { messages: [{ role: 'user', content: QUESTION }] } },
-        { timeoutMs: RUN_TIMEOUT_MS },
-      );
-      const answer = answerText(values);
-      if (failure !== undefined || !answer.includes(ANSWER)) {
-        throw failed(`the restored revision answered ${JSON.stringify(failure?.message ?? answer)}`);
-      }
-      output.event({ event: 'answer', revisionId: servingRevisionId, agentUrl, question: QUESTION, answer });
-      output.print(`  POST ${agentUrl}/runs/wait  ${JSON.stringify(QUESTION)}`);
-      output.print(`  ${output.style.good(MARKS.done)} ${JSON.stringify(answer)}`);
-      return answer;
-    } finally {
-      await agent.close();
-    }
-  }
-
-  #checks(result: ReleaseResult): number {
-    return result.verdicts.filter(({ passed }) => passed).length;
+    output.event({ event: 'answer', revisionId: servingRevisionId, agentUrl, question: QUESTION, answer });
+    output.print(`  POST ${agentUrl}/runs/wait  ${JSON.stringify(QUESTION)}`);
+    output.print(`  ${output.style.good(MARKS.done)} ${JSON.stringify(answer)}`);
+    return answer;
+  } finally {
+    await agent.close();
   }
 }
 

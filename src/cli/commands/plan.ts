@@ -6,8 +6,6 @@ import { type PlanOptions, planReleaseOn } from './release/releasePlanned.ts';
 /**
  * `slipway plan release [TARGET]`: prints what a release would do now. `slipway plan promotion [PROMOTION]`: prints
  * what promotions will do in the coming days. Changes nothing.
- *
- * @returns the exit code.
  */
 export async function runPlanCommand(
   context: CommandContext,

@@ -98,7 +98,7 @@ export class FollowView {
 
   /** A line of the terminal's full width would wrap. */
   get #columns(): number {
-    return this.#output.live ? this.#output.columns() - 1 : Infinity;
+    return this.#output.columns() - 1;
   }
 
   #begin(): void {

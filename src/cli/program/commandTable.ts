@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
 
 /**
- * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports its
- * exit code.
+ * Makes a command's action: loads its code, calls it with the context, the arguments and the options, and reports the
+ * exit code that it returns.
  */
 export type Runs = (
   // Commander does not type these arguments.

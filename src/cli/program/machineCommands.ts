@@ -11,7 +11,6 @@ import { DASHBOARD_PORT, HOOKS_PORT, PLATFORM_PORT, TEMPORAL_PORT, TEMPORAL_UI_P
 import { type CommandTable, type Runs, withOutputOptions } from './commandTable.ts';
 import { configOption, isolationOption, metricsOption, percentageOption, portOption } from './options.ts';
 
-/** The options of `slipway agent`. */
 interface AgentOptions {
   readonly port: number;
   readonly host?: string;

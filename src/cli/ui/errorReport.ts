@@ -28,8 +28,6 @@ export function reportError(error: unknown): EventOf<'error'> {
 /**
  * Prints an error: `error SLIPWAY_X: message`, then the place, the hint and the code's page; with `--verbose` the stack
  * and its causes. Problems of `slipway.yaml` are printed before it, as `slipway lint` does.
- *
- * @returns the exit code.
  */
 export function printError(output: Output, error: unknown): number {
   const report = reportError(error);

@@ -1,10 +1,8 @@
 import { fitLine } from './progressLines.ts';
+import type { Style } from './style.ts';
 
-/** A cell: its text and its highlighting. */
-export interface Cell {
-  readonly text: string;
-  readonly paint?: (text: string) => string;
-}
+/** A cell: its text, or its text and its highlighting. */
+export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
 const GAP = '  ';
 const LAST_MIN = 12;
@@ -18,19 +16,21 @@ export function tableLines(
   headings: readonly string[],
   rows: readonly (readonly Cell[])[],
   columns: number,
-  paintHeading: (text: string) => string,
+  style: Style,
 ): readonly string[] {
-  const all = [headings.map((text): Cell => ({ text, paint: paintHeading })), ...rows];
+  const plain = (text: string): string => text;
+  const cells = (row: readonly Cell[], paint = plain) =>
+    row.map((cell) => (typeof cell === 'string' ? { text: cell, paint } : cell));
+  const all = [cells(headings, style.faint), ...rows.map((row) => cells(row))];
   const last = headings.length - 1;
   const widths = headings.map((_, index) => Math.max(...all.map((row) => row[index]?.text.length ?? 0)));
   const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0);
   const room = Math.max(columns - before, LAST_MIN);
   return all.map((row) =>
     row
-      .map(({ text, paint = (plain) => plain }, index) => {
-        const shown = index === last ? fitLine(text, room) : text.padEnd(widths[index] ?? 0);
-        return paint(shown);
-      })
+      .map(({ text, paint }, index) =>
+        paint(index === last ? fitLine(text, room) : text.padEnd(widths[index] ?? 0)),
+      )
       .join(GAP)
       .trimEnd(),
   );

@@ -10,7 +10,6 @@ import { sizeText } from '../../ui/text.ts';
 import { sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
 
-/** The options of `slipway pack`. */
 interface PackCommandOptions {
   readonly config?: string;
   /** Print every path that is packed. */
@@ -24,7 +23,6 @@ interface PackCommandOptions {
 /**
  * `slipway pack`: what a release would ship, with its digest, without shipping it.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE if the tarball cannot be written.
  */
 export async function runPackCommand(

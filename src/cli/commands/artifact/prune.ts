@@ -25,7 +25,6 @@ import { type Cell, tableLines } from '../../ui/table.ts';
 import { agoText, sizeText } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
 
-/** The options of `slipway prune`. */
 interface PruneOptions {
   readonly config?: string;
   /** Only show what would be removed. */
@@ -42,7 +41,6 @@ interface PruneOptions {
  * `slipway prune`: removes old artifacts from the artifact store. It first asks every target, promotion and schedule of
  * the namespace which artifacts it needs. If one does not answer, nothing is removed.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TARGET_SILENT, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_RECORD_UNREADABLE: nothing was
  * removed; SLIPWAY_ARTIFACT_STORE_….
  */
@@ -59,8 +57,8 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
       output.event({ event: 'pruned_artifact', ...eventOf(pruned) });
     }
   } finally {
-    const columns = output.live ? output.columns() : Infinity;
-    for (const line of prunedLines(done, Date.now(), columns, output.style)) output.print(line);
+    const lines = prunedLines(done, Date.now(), output.columns(), output.style);
+    for (const line of lines) output.print(line);
   }
   const proofs = await removeLeft(store, 'proofs', dryRun);
   const rows = await removeLeft(store, 'rows', dryRun);
@@ -176,20 +174,15 @@ export function prunedLines(
     const { sizeBytes, putAt } = artifact;
     const [why = 'not needed', ...more] = kept;
     return [
-      {
-        text: describeArtifact({ kind: 'tarball', store: '', ...artifact }),
-        paint: (text) => style.strong(text),
-      },
-      { text: sizeText(sizeBytes) },
-      { text: agoText(putAt, now) },
-      {
-        text: last === null ? '-' : `${last.releaseId} on ${last.target}, ${agoText(last.endedAt, now)}`,
-      },
-      { text: WORDS[state], paint: (text) => (goes(one) ? style.warn(text) : text) },
-      { text: more.length === 0 ? why : `${why}, and ${more.length} more` },
+      { text: describeArtifact({ kind: 'tarball', store: '', ...artifact }), paint: style.strong },
+      sizeText(sizeBytes),
+      agoText(putAt, now),
+      last === null ? '-' : `${last.releaseId} on ${last.target}, ${agoText(last.endedAt, now)}`,
+      goes(one) ? { text: WORDS[state], paint: style.warn } : WORDS[state],
+      more.length === 0 ? why : `${why}, and ${more.length} more`,
     ];
   });
-  return tableLines(HEADINGS, rows, columns, (text) => style.faint(text));
+  return tableLines(HEADINGS, rows, columns, style);
 }
 
 /** Counts kept and removed artifacts. */

@@ -71,9 +71,12 @@ function agentAt({ environment }: CommandContext, url: string, apiKey: string | 
   if (apiKey === undefined) {
     return { baseUrl: url, apiKey, unauthorizedHint: 'name its key: --api-key env:NAME' };
   }
-  if (SECRET_REFERENCE.test(apiKey)) {
-    return { baseUrl: url, apiKey: resolveSecret({ from: apiKey }, environment) };
-  }
+  return { baseUrl: url, apiKey: keyByReference(apiKey, environment) };
+}
+
+/** Resolves a key that an option names by reference. @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_SECRET_MISSING. */
+export function keyByReference(from: string, environment: CommandContext['environment']): string {
+  if (SECRET_REFERENCE.test(from)) return resolveSecret({ from }, environment);
   throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
     hint: 'write env:NAME or file:/absolute/path; other users can read a key on the command line',
   });

@@ -7,7 +7,6 @@ import type { CommandContext } from '../../context.ts';
 import { exitWithParent, interruptible, untilAborted } from '../../interruption.ts';
 import { startCodecServer } from './codecServer.ts';
 
-/** The options of `slipway codec`. */
 interface CodecOptions {
   readonly host: string;
   /** 0: any free port. */
@@ -24,7 +23,6 @@ const SHORTEST_KEY = 16;
  * `{"event":"ready","codec":"http://…"}` once it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when
  * its stdin does.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_CODEC_OPEN, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_PAYLOAD_KEYS_INVALID,
  * SLIPWAY_SECRET_MISSING, SLIPWAY_USAGE.
  */

@@ -15,7 +15,6 @@ const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion 
  * which the shells call, print the names that `slipway.yaml` gives.
  *
  * @param model - every command, as it is defined.
- * @returns the exit code.
  */
 export async function runCompletionCommand(
   { output }: CommandContext,

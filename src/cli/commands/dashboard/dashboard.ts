@@ -8,7 +8,6 @@ import { openHooks } from '../hooks/openHooks.ts';
 
 const EXAMPLE = 'slipway dashboard --metrics 127.0.0.1:9466';
 
-/** The options of `slipway dashboard`. */
 interface DashboardOptions {
   readonly host: string;
   /** 0: a free port. */
@@ -25,7 +24,6 @@ interface DashboardOptions {
  * `slipway dashboard`: serves the page until SIGTERM or SIGINT. Prints `{"event":"ready","dashboard":"http://…"}` once
  * it accepts requests. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin closes.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_USAGE, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE, and those of {@link
  *   readAccessSettings}.
  */

@@ -10,7 +10,6 @@ import { PLATFORM_PORT } from '../../usualPorts.ts';
 import { type LocalStack, type LocalStackOptions, startLocalStack } from './localStack.ts';
 import type { SupervisorEvent } from './supervisor.ts';
 
-/** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */
 interface DevOptions {
   readonly port?: number;
   readonly temporalPort?: number;
@@ -25,8 +24,6 @@ interface DevOptions {
  * `slipway dev`: everything on one machine, until Ctrl-C. Prints where to look; with `--json` one ready line
  * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","hooks","apiKey"}`. The first signal ends everything in
  * order, the worker first.
- *
- * @returns the exit code.
  */
 export async function runDevCommand(
   { output, home, environment }: CommandContext,

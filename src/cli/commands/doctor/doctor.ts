@@ -3,7 +3,6 @@ import type { Finding } from '../../events/checks.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { findings } from './findings.ts';
 
-/** The options of `slipway doctor`. */
 interface DoctorCommandOptions {
   readonly config?: string;
   readonly fix?: boolean;

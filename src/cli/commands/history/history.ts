@@ -6,7 +6,6 @@ import { withTemporal } from '../../openTemporal.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { historyLines } from './historyLines.ts';
 
-/** The options of `slipway history [TARGET]`. */
 interface HistoryOptions {
   readonly config?: string;
   /** How many releases are shown. */
@@ -17,7 +16,6 @@ interface HistoryOptions {
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
  * the file. If a target does not answer, it reads the histories in Temporal.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function runHistoryCommand(
@@ -37,9 +35,8 @@ export async function runHistoryCommand(
       output.print(output.style.strong(name));
       if (releases.length === 0) output.print('  has never taken a release');
       else {
-        const columns = output.live ? output.columns() - 2 : Infinity;
-        for (const line of historyLines(releases, Date.now(), columns, output.style))
-          output.print(`  ${line}`);
+        const lines = historyLines(releases, Date.now(), output.columns() - 2, output.style);
+        for (const line of lines) output.print(`  ${line}`);
       }
       const why = past?.unanswered ?? null;
       if (why !== null) {

@@ -29,40 +29,37 @@ export function historyLines(
     'BY',
     'WHY',
   ];
-  const rows = releases.map((release) => {
+  const rows = releases.map((release): Cell[] => {
     const { releaseId, endedAt, startedAt, commit, requestedBy, reason } = release;
     const at = endedAt ?? startedAt;
     const why = requestedBy.reason === undefined ? (reason ?? '') : `${requestedBy.reason}: ${reason ?? ''}`;
     return [
-      { text: releaseId, paint: (text: string) => style.strong(text) },
+      { text: releaseId, paint: style.strong },
       outcomeCell(release, style),
-      { text: at === null ? '' : agoText(at, now) },
-      ...(isWide
-        ? [{ text: at === null ? '' : exactText(at), paint: (text: string) => style.faint(text) }]
-        : []),
-      { text: shortArtifact(release.artifact).replace(isWide ? '' : /^sha256:/u, '') },
-      { text: commit === null ? '-' : shortCommit(commit) },
-      { text: nameAndMark(requestedBy) },
-      { text: why.replace(/: $/, '') },
+      at === null ? '' : agoText(at, now),
+      ...(isWide ? [{ text: at === null ? '' : exactText(at), paint: style.faint }] : []),
+      shortArtifact(release.artifact).replace(isWide ? '' : /^sha256:/u, ''),
+      commit === null ? '-' : shortCommit(commit),
+      nameAndMark(requestedBy),
+      why.replace(/: $/, ''),
     ];
   });
-  return tableLines(headings, rows, columns, (text) => style.faint(text));
+  return tableLines(headings, rows, columns, style);
 }
 
 /** The outcome with its mark. It is marked good if the command that asked for it would exit with 0. */
 export function outcomeCell(
   { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
   style: Style,
-): Cell {
-  if (outcome === 'running') return { text: `${MARKS.running} running`, paint: (text) => style.warn(text) };
-  if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: (text) => style.bad(text) };
+): { readonly text: string; readonly paint: (text: string) => string } {
+  if (outcome === 'running') return { text: `${MARKS.running} running`, paint: style.warn };
+  if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: style.bad };
   const isGood = outcomeExitCode(kind, outcome, code) === 0;
   // The requested revision does not serve, so "rolled back" would look like success.
   const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : OUTCOME_WORDS[outcome];
-  return {
-    text: `${isGood ? MARKS.done : MARKS.failed} ${word}`,
-    paint: (text) => (isGood ? style.good(text) : style.bad(text)),
-  };
+  return isGood
+    ? { text: `${MARKS.done} ${word}`, paint: style.good }
+    : { text: `${MARKS.failed} ${word}`, paint: style.bad };
 }
 
 function shortArtifact(artifact: string | null): string {

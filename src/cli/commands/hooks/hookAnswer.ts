@@ -15,7 +15,6 @@ export interface HookAnswerOptions {
 /**
  * `slipway hooks approve EVENT` and `slipway hooks reject EVENT`: answers an event that waits for approval.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the event waits for no approval.
  */
 export async function runHookAnswerCommand(

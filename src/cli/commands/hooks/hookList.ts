@@ -8,18 +8,13 @@ import { MARKS, type Style } from '../../ui/style.ts';
 import { agoText } from '../../ui/text.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-/** The options of `slipway hooks list [HOOK]`. */
 interface HookListOptions {
   readonly config?: string;
   /** How many events of each hook to print. */
   readonly last: number;
 }
 
-/**
- * `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them.
- *
- * @returns the exit code.
- */
+/** `slipway hooks list [HOOK]`: prints the events that hooks received, newest first, and the decisions about them. */
 export async function runHookListCommand(
   context: CommandContext,
   wanted: string | undefined,

@@ -19,7 +19,6 @@ import type { EventOf } from '../../events/index.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { listeningHooks } from './listeningHooks.ts';
 
-/** The options of `slipway hooks try HOOK PAYLOAD`. */
 interface HookTryOptions {
   readonly config?: string;
   /** The value of `X-GitHub-Event`. */
@@ -32,7 +31,6 @@ type Trial = Omit<EventOf<'hook_trial'>, 'event'>;
  * `slipway hooks try HOOK PAYLOAD`: prints what each rule of a hook would do now with a payload. Sends nothing to the hook or
  * to a target. If Temporal cannot be reached, prints only which rules match.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_HOOK_UNKNOWN, SLIPWAY_HOOK_PAYLOAD.
  */
 export async function runHookTryCommand(

@@ -7,7 +7,6 @@ import { exitWithParent, interruptible, untilAborted } from '../../interruption.
 import { withTemporal } from '../../openTemporal.ts';
 import { openHooks } from './openHooks.ts';
 
-/** The options of `slipway hooks`. */
 interface HooksOptions {
   readonly config?: string;
   readonly host: string;
@@ -20,7 +19,6 @@ interface HooksOptions {
  * `{"event":"ready","hooks":"http://…","names":[…]}` once it listens. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its
  * stdin ends.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_HOOK_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function runHooksCommand(

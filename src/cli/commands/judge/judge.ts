@@ -6,12 +6,10 @@ import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.t
 import { createAgent } from '../../../clients/service.ts';
 import { makeHome } from '../../../config/home.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
-import { resolveSecret } from '../../../config/secretReference.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { JudgeReport } from '../../../domain/judge/report.ts';
 import type { JudgeSettings } from '../../../domain/judge/settings.ts';
 import type { JudgeVerdict } from '../../../domain/judge/verdict.ts';
-import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import { type Input, recordedInputs, someInputs } from '../../../judge/inputs.ts';
 import { freshSeed, judgeCandidate, type Progress } from '../../../judge/judgement.ts';
 import { randomFrom, sample } from '../../../judge/random.ts';
@@ -22,6 +20,7 @@ import { interruptible } from '../../interruption.ts';
 import { openInputs } from './inputsFile.ts';
 import type { Output } from '../../output.ts';
 import { ownArtifactStore } from '../artifact/artifactOf.ts';
+import { keyByReference } from '../check/checkedAddress.ts';
 
 /** The options of `slipway judge`. Defaults: those of `judge` in `slipway.yaml`. */
 export interface JudgeOptions {
@@ -71,7 +70,9 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
 export async function runJudgeCommand(context: CommandContext, options: JudgeOptions): Promise<number> {
   const settings = readSettings(options);
   const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
-  const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) => keyOf(context, key));
+  const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) =>
+    key === undefined ? undefined : keyByReference(key, context.environment),
+  );
   const [baseline, candidate] = [
     agentClient(options.baseline, keys[0], settings, '--api-key'),
     agentClient(options.candidate, keys[1], settings, '--candidate-api-key'),
@@ -158,16 +159,6 @@ function evaluatorOf({ evaluator: url, evaluatorSecret: from }: JudgeOptions): o
 function readMetric(text: string): [name: string, effect: number] {
   const [name = '', effect = ''] = text.split('=');
   return [name, effect.endsWith('%') ? Number(effect.slice(0, -1)) / 100 : Number(effect)];
-}
-
-function keyOf({ environment }: CommandContext, reference: string | undefined): string | undefined {
-  if (reference === undefined) return undefined;
-  if (!SECRET_REFERENCE.test(reference)) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
-      hint: 'write env:NAME or file:/absolute/path; other users can read a key on the command line',
-    });
-  }
-  return resolveSecret({ from: reference }, environment);
 }
 
 function agentClient(

@@ -11,7 +11,6 @@ import { MARKS } from '../../ui/style.ts';
 import { nearName, printProblems } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
 
-/** The options of `slipway lint [FILE]`. */
 interface LintOptions {
   /** Warnings are errors. */
   readonly strict?: boolean;

@@ -47,7 +47,6 @@ export interface LogsOptions {
  * `slipway logs [TARGET]`: prints a revision's build and deploy logs, from the control plane. `--release ID`: what all
  * processes logged about a release.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's errors.
  */
 export async function runLogsCommand(

@@ -4,7 +4,6 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 
-/** The options of `slipway platform keys create`. */
 interface KeysCreateOptions extends PlatformClientOptions {
   readonly scope: string;
   /** In milliseconds from now. Default: never. */
@@ -105,7 +104,6 @@ export async function runSecretsRotateCommand(
   return 0;
 }
 
-/** The options of `slipway platform audit`. */
 interface AuditOptions extends PlatformClientOptions {
   /** How many of the newest changes are shown: 1 to 100. */
   readonly last: number;

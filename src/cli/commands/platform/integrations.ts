@@ -4,7 +4,6 @@ import { findByName, type PlatformClientOptions, withControlPlane } from './plat
 
 type Integration = Awaited<ReturnType<ControlPlaneClient['listIntegrations']>>[number];
 
-/** The options of `slipway platform integrations add`. */
 interface IntegrationOptions extends PlatformClientOptions {
   readonly prefix: string;
   readonly credential?: string;

@@ -5,7 +5,6 @@ import { findByName, type PlatformClientOptions, withControlPlane } from './plat
 type Listener = Awaited<ReturnType<ControlPlaneClient['getListener']>>;
 type ListenerBody = Parameters<ControlPlaneClient['createListener']>[0];
 
-/** The options of `slipway platform listeners add`. */
 interface ListenerOptions extends PlatformClientOptions {
   readonly type: ListenerBody['compute_type'];
   /** The namespaces that deployments may name. Default: any. */

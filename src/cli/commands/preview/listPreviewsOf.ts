@@ -27,17 +27,19 @@ export function previewLines(
 ): readonly string[] {
   const rows = previews.map(
     ({ pr, name, deployment, phase, createdAt, expiresAt, agentUrl, outcome }): Cell[] => [
-      { text: `#${pr}` },
-      { text: name },
-      { text: deployment },
-      { text: stateText(phase, outcome), ...(phase === 'removal_failed' ? { paint: style.bad } : {}) },
-      { text: sinceText(now - Date.parse(createdAt)) },
-      { text: sinceText(Date.parse(expiresAt) - now) },
-      { text: agentUrl ?? '' },
+      `#${pr}`,
+      name,
+      deployment,
+      phase === 'removal_failed'
+        ? { text: stateText(phase, outcome), paint: style.bad }
+        : stateText(phase, outcome),
+      sinceText(now - Date.parse(createdAt)),
+      sinceText(Date.parse(expiresAt) - now),
+      agentUrl ?? '',
     ],
   );
   return [
-    ...tableLines(HEADINGS, rows, columns, style.faint),
+    ...tableLines(HEADINGS, rows, columns, style),
     ...previews.flatMap(({ pr, problem }) => (problem === null ? [] : [style.warn(`#${pr}: ${problem}`)])),
   ];
 }

@@ -9,7 +9,6 @@ import type { PullRequestOptions } from './previewTarget.ts';
 import { releasePreview } from './releasePreview.ts';
 import { takeDown } from './takeDown.ts';
 
-/** The options of `slipway preview [up|down|list]`. */
 interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
   readonly config?: string;
   readonly pr?: number;
@@ -17,8 +16,6 @@ interface PreviewOptions extends Omit<PullRequestOptions, 'pr'> {
 
 /**
  * `slipway preview [up|down|list]`: releases a pull request on a separate deployment, removes it, or lists the previews.
- *
- * @returns the exit code.
  */
 export async function runPreviewCommand(
   context: CommandContext,

@@ -30,8 +30,6 @@ export interface PromoteOptions {
 /**
  * `slipway promote [PROMOTION]`: releases on one target the artifact that is verified on another, and follows the
  * promotion.
- *
- * @returns the exit code.
  */
 export async function runPromoteCommand(
   context: CommandContext,

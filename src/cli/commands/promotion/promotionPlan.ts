@@ -21,8 +21,6 @@ const TURNS_MAX = 200;
 /**
  * `slipway plan promotion [PROMOTION]`: prints every start and decision of the coming days, given the current
  * configuration, schedules, freezes and state. Changes nothing.
- *
- * @returns the exit code.
  */
 export async function planPromotionsOf(
   context: CommandContext,

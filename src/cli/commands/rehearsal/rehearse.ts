@@ -43,7 +43,6 @@ export interface RehearseOptions {
  *
  * Decision: the exit code is 0 if the rehearsal ran, whatever its promotions' outcomes; `--json` has each outcome.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_USAGE for an invalid injection; SLIPWAY_TEST_SERVER_UNAVAILABLE.
  */
 export async function runRehearseCommand(

@@ -144,9 +144,9 @@ export class Story {
   }
 
   #step(step: StepRecord, zone: string): void {
-    const { live, style, columns } = this.#output;
+    const { style, columns } = this.#output;
     // A log keeps the whole line; a terminal would wrap it in the middle of an id.
-    const line = stepLine(step, [], 0, style, live ? columns() - CLOCK_WIDTH : Infinity);
+    const line = stepLine(step, [], 0, style, columns() - CLOCK_WIDTH);
     this.#line(Date.parse(step.startedAt), zone, line.trimStart());
   }
 

@@ -6,7 +6,6 @@ import { withTemporal } from '../../openTemporal.ts';
 import { printProblems } from '../lint/problemLines.ts';
 import { type ReleaseOrder, releaseTarget } from './releaseTarget.ts';
 
-/** The options of `slipway release [TARGET]`. */
 interface ReleaseOptions extends Pick<
   ReleaseOrder,
   'reason' | 'overrideHold' | 'strict' | 'overrideFreeze' | 'abortOnInterrupt' | 'wait' | 'timeout'
@@ -18,7 +17,6 @@ interface ReleaseOptions extends Pick<
 /**
  * `slipway release [TARGET]`: packs the source, sends it to the target, and follows the release to its end.
  *
- * @returns the exit code.
  * @throws SlipwayError as `releaseTarget` does, and SLIPWAY_CONFIG_….
  */
 export async function runReleaseCommand(

@@ -150,10 +150,10 @@ function stepLines(steps: ReleasePlan['event']['steps'], style: Style): string[]
       formatDuration(scheduleToCloseMs),
       silence,
       retry.maximumAttempts === 0 ? 'until then' : `at most ${retry.maximumAttempts}`,
-    ].map((text) => ({ text }));
+    ];
   });
   const headings = ['STEP', 'ONE ATTEMPT', 'ALL OF IT', 'SILENCE', 'ATTEMPTS'];
-  return tableLines(headings, rows, Infinity, (text) => style.faint(text)).map((line) => `    ${line}`);
+  return tableLines(headings, rows, Infinity, style).map((line) => `    ${line}`);
 }
 
 function checkLine(check: Check): string {

@@ -24,7 +24,6 @@ import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { findDeployment, withControlPlane } from '../../../inspection/deployment/deploymentAccess.ts';
 
-/** The options of `slipway rollback [TARGET]`. */
 interface RollbackOptions {
   readonly config?: string;
   readonly reason?: string;
@@ -49,7 +48,6 @@ const ENDED_AT_ONCE: Partial<
  * `slipway rollback [TARGET]`: restores an earlier verified revision, ahead of all running and queued releases, and
  * puts the target on hold. `--break-glass` does it without Temporal.
  *
- * @returns the exit code.
  * @throws SlipwayError before anything is started.
  */
 export async function runRollbackCommand(

@@ -19,7 +19,6 @@ import { type PreparedPromotion, promotionRequest, withProof } from '../promotio
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
 
-/** The options of `slipway schedule …`. */
 interface ScheduleOptions {
   readonly config?: string;
   readonly reason?: string;
@@ -29,11 +28,7 @@ interface ScheduleOptions {
   readonly prune?: boolean;
 }
 
-/**
- * `slipway schedule apply|list|pause|resume|trigger [PROMOTION]`.
- *
- * @returns the exit code.
- */
+/** `slipway schedule apply|list|pause|resume|trigger [PROMOTION]`. */
 export async function runScheduleCommand(
   context: CommandContext,
   what: 'apply' | 'list' | 'pause' | 'resume' | 'trigger',

@@ -47,7 +47,7 @@ export function releaseLines(
   columns = Infinity,
 ): readonly string[] {
   const { target, past, result, progress, workflowUrl, dashboardUrl, calls, call, buildLog } = found;
-  const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
+  const { text, paint } = outcomeCell(past, style);
   const source: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
   const lines = [
     `${style.strong(past.releaseId)} on ${style.strong(target)}: ${paint(text)}${elapsedText(found, now)}`,

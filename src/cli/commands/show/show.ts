@@ -20,7 +20,6 @@ import { printCost } from './cost.ts';
 import { differenceLines } from './difference.ts';
 import { releaseLines, type ReleaseShown } from './releaseLines.ts';
 
-/** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff [A] B [TARGET]`. */
 interface ShowOptions {
   readonly config?: string;
   /** Show how two releases differ. */
@@ -33,7 +32,6 @@ interface ShowOptions {
  * `slipway show [RELEASE] [TARGET]`: prints everything known about a release or a rollback. `--diff A B`: prints how
  * two of them differ; `--diff B`: how it differs from the release before it. Works without a worker.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
  */
 export async function runShowCommand(
@@ -66,8 +64,7 @@ export async function runShowCommand(
       output.event(releaseEvent(shown));
       if (one.result !== null) await printFailedRevision(context, chosen, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
-      const columns = output.live ? output.columns() : Infinity;
-      const lines = releaseLines(shown, Date.now(), output.style, answers, columns);
+      const lines = releaseLines(shown, Date.now(), output.style, answers, output.columns());
       for (const line of lines) output.print(line);
       if (options.cost === true) await printCost(context, temporal, target, one.past);
       return 0;

@@ -13,7 +13,6 @@ import { type ChosenTarget, chooseTargetSpec } from '../target/targetAccess.ts';
 import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
 
-/** The options of `slipway status [TARGET]`. */
 interface StatusOptions {
   readonly config?: string;
   /** How many ended releases are shown. */
@@ -25,7 +24,6 @@ interface StatusOptions {
  * releases; then the promotions to it. Without a name: every target of the file. If no worker answers, it prints what
  * Temporal and the control plane know, and ends with an error.
  *
- * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; SLIPWAY_NO_WORKER after the rest was printed.
  */
 export async function runStatusCommand(
@@ -44,9 +42,8 @@ export async function runStatusCommand(
       const status = await targetStatus(context, temporal, target, { last: options.last, silence });
       silence ??= status.unanswered?.silence;
       output.event(statusEvent(status, options.last));
-      const columns = output.live ? output.columns() : Infinity;
-      for (const line of statusLines(status, options.last, Date.now(), output.style, columns))
-        output.print(line);
+      const lines = statusLines(status, options.last, Date.now(), output.style, output.columns());
+      for (const line of lines) output.print(line);
     }
     const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
     for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {

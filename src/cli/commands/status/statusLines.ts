@@ -173,7 +173,7 @@ export function runningLines(
 function endedLine(past: PastRelease, now: number, style: Style): string {
   const { releaseId, endedAt, requestedBy, reason } = past;
   // The mark goes at the start of the line, the outcome's word in the middle.
-  const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
+  const { text, paint } = outcomeCell(past, style);
   const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
   const word = text.slice(text.indexOf(' ') + 1);
   const ago = endedAt === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(endedAt), 0))} ago`;

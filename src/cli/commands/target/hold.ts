@@ -18,8 +18,6 @@ export interface HoldOptions {
 /**
  * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold accepts no release until the hold is ended.
  * `unhold` also removes the hold that `rollback --break-glass` left on this machine.
- *
- * @returns the exit code.
  */
 export async function runHoldCommand(
   context: CommandContext,

@@ -17,7 +17,6 @@ export interface QuarantineOptions {
  * released on the target, and none of its revisions is restored automatically.
  *
  * @param artifact - a digest or its first characters, `image:…`, `git:…`, or one of its revisions.
- * @returns the exit code.
  */
 export async function runQuarantineCommand(
   context: CommandContext,

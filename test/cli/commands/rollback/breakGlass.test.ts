@@ -66,6 +66,8 @@ class ControlPlane {
         answer({ id, status: this.#looks > 1 ? this.endsAs : 'DEPLOYING' });
       }
     });
+    // On a busy machine, the first check of an event takes longer than the 5 s that an idle connection is kept by default.
+    this.#server.keepAliveTimeout = 0;
   }
 
   async listen(): Promise<string> {
