@@ -35,7 +35,7 @@ const nightly = [
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 /** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
 const alone = [
-  'test/activities/**/*.test.ts',
+  'test/activities/{slowServices,check/evaluators,target/recoveryActivities}.test.ts',
   'test/artifact/s3/traces.test.ts',
   'test/cli/identity/commandProofs.test.ts',
   'test/temporal/codec/decodeHistory.test.ts',

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { ApplicationFailure, type Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 import type { Activities } from '../../src/activities/activities.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
@@ -21,9 +21,12 @@ export const AGENT_KEY = 'the-key-of-the-agent';
 export const SECRET = 'the-value-of-a-secret';
 const HIDDEN = [API_KEY, AGENT_KEY, SECRET, 'signature='];
 
-vi.stubEnv('SLIPWAY_TEST_API_KEY', API_KEY);
-vi.stubEnv('SLIPWAY_TEST_AGENT_KEY', AGENT_KEY);
-vi.stubEnv('SLIPWAY_TEST_SECRET', SECRET);
+// Not as stubs, which the tests of another file of this process may remove.
+Object.assign(process.env, {
+  SLIPWAY_TEST_API_KEY: API_KEY,
+  SLIPWAY_TEST_AGENT_KEY: AGENT_KEY,
+  SLIPWAY_TEST_SECRET: SECRET,
+});
 
 export function targetOn(controlPlane: string, fields: Partial<TargetSpec> = {}): TargetSpec {
   return {

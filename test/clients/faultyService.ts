@@ -31,7 +31,8 @@ export async function startService(
   answer: (request: SeenRequest, response: ServerResponse) => void,
 ): Promise<FaultyService> {
   const requests: SeenRequest[] = [];
-  const server = createServer((request, response) => {
+  // On a busy machine, the default of 5 s may pass just before the next request.
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void text(request).then((body) => {
       const seen = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
       requests.push(seen);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import type {
   GuardedInput,
@@ -23,7 +23,7 @@ vi.stubEnv('SLIPWAY_TEST_METRICS_TOKEN', TOKEN);
 const REFERENCE = { from: 'env:SLIPWAY_TEST_METRICS_TOKEN' };
 const HOUR_MS = 3_600_000;
 
-afterEach(() => vi.unstubAllEnvs);
+afterAll(() => void vi.unstubAllEnvs());
 
 /** Prometheus' answer of one series. */
 function vector(...values: readonly string[]) {

@@ -36,7 +36,8 @@ class ControlPlane {
   readonly #server: Server;
 
   constructor() {
-    this.#server = createServer((request, response) => {
+    // On a busy machine, the default of 5 s may pass just before the next request.
+    this.#server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
       const answer = (value: unknown): void => {
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify(value));
