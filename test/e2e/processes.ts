@@ -117,12 +117,15 @@ function parsed(line: string): Record<string, unknown> {
   }
 }
 
-/** Starts `slipway …` as a separate process. */
+/** Starts `slipway …` as a separate process. `bin`: of another installation. Default: this one's. */
 export function slipway(
   args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string } = {},
+  {
+    bin = SLIPWAY,
+    ...options
+  }: { env?: Record<string, string>; cwd?: string; bin?: string | undefined } = {},
 ): Process {
-  return new Process(process.execPath, [...QUICK_START, SLIPWAY, ...args], options);
+  return new Process(process.execPath, [...QUICK_START, bin, ...args], options);
 }
 
 /** The environment without the CI, Temporal and Slipway variables of the test run. */

@@ -109,7 +109,8 @@ export class Project {
 
   /** Runs `slipway …` in the project's folder. */
   run(...args: string[]): Process {
-    return slipway(args, { env: { ...this.#stack.env, ...this.#env }, cwd: this.folder });
+    const { env, installed } = this.#stack;
+    return slipway(args, { env: { ...env, ...this.#env }, cwd: this.folder, bin: installed.slipway });
   }
 
   /** Runs `slipway …` to its end. */

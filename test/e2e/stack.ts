@@ -30,6 +30,14 @@ interface StackOptions {
   readonly worker?: boolean;
   /** Variables of all Slipway processes except the platform, in addition to {@link Stack.env}. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Other installations to begin with. Default: this one. */
+  readonly installed?: Installed;
+}
+
+/** The `bin/slipway.js` of the platform, and of the worker and the command. */
+interface Installed {
+  readonly platform?: string;
+  readonly slipway?: string;
 }
 
 /**
@@ -39,6 +47,8 @@ interface StackOptions {
 export class Stack {
   readonly folder: string;
   apiKey = '';
+  /** What is started from now on. */
+  installed: Installed;
   readonly #temporalPath: string;
   readonly #platformEnv: Record<string, string>;
   readonly #gated: boolean;
@@ -57,8 +67,9 @@ export class Stack {
     folder: string,
     temporalPath: string,
     platformEnv: Record<string, string>,
-    { gated = false, env = {}, access }: StackOptions,
+    { gated = false, env = {}, access, installed = {} }: StackOptions,
   ) {
+    this.installed = installed;
     this.#env = env;
     this.#platformEnv = platformEnv;
     this.#gated = gated;
@@ -82,7 +93,8 @@ export class Stack {
       stack.#temporalPort = await freePort();
       await stack.startTemporal();
       stack.#platformPort = await freePort();
-      await prepareHome(stack.platformHome);
+      // Another platform creates its own tables.
+      if (stack.installed.platform === undefined) await prepareHome(stack.platformHome);
       stack.#proxy = await startFaultProxy(stack.origin);
       if (gated || access !== undefined) stack.#gate = await openTemporalGate(stack.temporalAddress, access);
       await stack.startPlatform();
@@ -184,6 +196,7 @@ export class Stack {
     this.#platform = slipway(['platform', '--json', ...where], {
       // The platform's public URL is the proxy's, so uploads and agent calls also pass through the proxy.
       env: { SLIPWAY_PUBLIC_URL: this.proxy.url, ...this.#platformEnv },
+      bin: this.installed.platform,
     });
     const ready = await this.#platform.ready();
     this.apiKey = String(ready['apiKey']);
@@ -192,7 +205,7 @@ export class Stack {
   async startWorker(): Promise<void> {
     const gate: Record<string, string> = this.#gated ? { TEMPORAL_ADDRESS: this.gate.address } : {};
     const env = { ...this.env, ...gate };
-    this.#worker = slipway(['worker', '--json'], { env });
+    this.#worker = slipway(['worker', '--json'], { env, bin: this.installed.slipway });
     await this.#worker.ready();
   }
 
